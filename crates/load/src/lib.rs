@@ -1,0 +1,35 @@
+//! The load generator: a schedule says when, ammo says what, a protocol says how it
+//! looks on the wire, an engine moves the bytes, a recorder counts.
+//!
+//! Knows no PHP and no runtime. The five parts multiply without a line of code for a
+//! pair: a protocol is a sans-I/O machine, an engine is completion-shaped, a schedule
+//! is a list of due times.
+
+pub mod ammo;
+pub mod protocol;
+pub mod report;
+pub mod schedule;
+pub mod spec;
+pub mod time;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use report::{Fired, Listener};
+pub use spec::Load;
+
+/// Asks a running load to end: no further shot starts, started ones keep their timeout.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks; may be called from a signal handler's thread, more than once.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked for.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

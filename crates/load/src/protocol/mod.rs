@@ -1,0 +1,86 @@
+//! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
+
+use crate::ammo::Request;
+use crate::time::Nanos;
+
+/// Which shot of the driver; meaningless to the protocol, handed back with the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShotId(pub u32);
+
+/// One connection's state. One value a connection; reused (`reset`) when it reconnects,
+/// so that the hot path does not allocate.
+pub trait Protocol {
+    /// Whether another shot may start on this connection now.
+    fn room(&self) -> bool;
+
+    /// Starts a shot: its bytes are appended to `out` (the connection's send buffer).
+    /// Only called while `room()` is true.
+    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>);
+
+    /// Takes bytes as they came, torn anywhere. Calls `answered` once for each shot that
+    /// ends here. Bytes after the end of an answer for which no shot waits are an error
+    /// of the connection: `Broken`.
+    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer));
+
+    /// The peer closed its side in order. Ends the shot under way: complete where the
+    /// answer was delimited by the close, else cut short.
+    fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
+
+    /// What becomes of the connection once the last answer was taken.
+    fn after_answer(&self) -> Next;
+
+    /// When the first response byte of the shot under way came; `None` before it.
+    fn first_byte(&self) -> Option<Nanos>;
+
+    /// Forgets everything: the slot is about to be a new connection.
+    fn reset(&mut self);
+}
+
+/// Whether a connection may carry another shot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It may.
+    KeepOpen,
+    /// The answer, or our own habit, says close.
+    Close,
+}
+
+/// One ended shot as the protocol saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The shot it answers.
+    pub shot: ShotId,
+    /// When its first byte came, on the load's clock.
+    pub first_byte: Nanos,
+    /// How it ended.
+    pub end: AnswerEnd,
+    /// Bytes of it on the wire, interim (1xx) answers included.
+    pub bytes: u64,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// Whole, with its status; `check` says whether the answer is the expected one.
+    Whole {
+        /// 200 … 999; interim 1xx answers are passed over (RFC 9110 section 15.2).
+        status: u16,
+        /// What the check of the body said.
+        check: Checked,
+    },
+    /// The peer closed before the end that the headers announced.
+    CutShort,
+    /// Not HTTP, or a length that contradicts itself.
+    Malformed,
+    /// Head larger than the limit.
+    HeadTooLarge,
+}
+
+/// The body's check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// As expected, or nothing was asked.
+    Right,
+    /// Another body than expected.
+    Wrong,
+}

@@ -1,0 +1,125 @@
+//! What was fired and what came back: per second while it runs, in total at the end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stampede_stats::histogram::Times;
+
+use crate::time::Nanos;
+
+/// Listens to a load from outside the load threads: it may be slow, it disturbs no shot.
+pub trait Listener {
+    /// One second of the load is over; called in order, with no second left out, from the
+    /// thread that called `fire`. Seconds are cut by the load's clock from its start;
+    /// a shot belongs to the second in which it *ended* (planned and started: in which it
+    /// was due and started).
+    fn second(&mut self, second: &Second);
+}
+
+/// One second, over all load threads.
+#[derive(Clone, Debug)]
+pub struct Second {
+    /// 0 for the first.
+    pub index: u32,
+    /// Counts of this second.
+    pub counts: Counts,
+    /// Times of the ok shots of this second.
+    pub times: TimeSet,
+    /// Highest number of shots under way in this second.
+    pub in_flight_max: u32,
+    /// CPU time that the load threads spent on work (spinning not counted).
+    pub busy: Nanos,
+}
+
+/// Everything, merged.
+#[derive(Clone, Debug)]
+pub struct Fired {
+    /// All shots; `planned = ok + failed + dropped` always holds.
+    pub counts: Counts,
+    /// Times of the ok shots.
+    pub times: TimeSet,
+    /// Times of every started shot that ended, whatever its outcome (Little's law).
+    pub service_time_all: Times,
+    /// From the start to the last due time of the schedule (closed: to the last start
+    /// allowed or the last answer of `requests`).
+    pub scheduled: Nanos,
+    /// From the start to the last answer.
+    pub lasted: Nanos,
+    /// Ok shots that were done inside `scheduled`: what throughput counts.
+    pub ok_inside: u64,
+    /// The in-flight gauge integrated over time, shot·ns.
+    pub in_flight_integral: u128,
+    /// Highest number of shots under way.
+    pub in_flight_max: u32,
+    /// Connections over the whole load.
+    pub connections: Connections,
+    /// Share of one load thread's time spent on work, the busiest thread, 0 to 1.
+    pub busy_share_max: f64,
+    /// `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing stretched.
+    pub stretched: f64,
+    /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
+    pub end: End,
+}
+
+/// How a load came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// Ran to its end.
+    Complete,
+    /// `Stop` was asked for.
+    Stopped,
+}
+
+/// Shots by outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Shots that the schedule holds (closed model: shots started).
+    pub planned: u64,
+    /// First connect or write call made.
+    pub started: u64,
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed by kind: keys are `net:<kind>` (`net:refused`, `net:reset`, `net:timeout`,
+    /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:errno-<n>` …),
+    /// `http:<status>`, `check`.
+    pub failed: BTreeMap<String, u64>,
+    /// Due, never started.
+    pub dropped: u64,
+    /// Bytes written and read, heads included.
+    pub bytes_sent: u64,
+    /// Bytes read.
+    pub bytes_received: u64,
+}
+
+impl Counts {
+    /// All failed shots.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.values().sum()
+    }
+}
+
+/// The times of a set of shots. In the closed model `response_time` and
+/// `connection_wait` are empty: only service time exists there.
+#[derive(Clone, Debug)]
+pub struct TimeSet {
+    /// done − due.
+    pub response_time: Times,
+    /// done − started.
+    pub service_time: Times,
+    /// max(0, free − due).
+    pub connection_wait: Times,
+    /// started − max(due, free), of every started shot whatever its outcome.
+    pub lateness: Times,
+}
+
+/// What connections did over a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Connect calls that succeeded.
+    pub opened: u64,
+    /// Connections that carried a shot and had no answer by the end of the load, although
+    /// they were given at least half of it: a runtime that pins a worker to a connection
+    /// starves the others (METHOD: such a trial is invalid).
+    pub never_answered: u64,
+}

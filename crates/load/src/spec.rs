@@ -1,0 +1,135 @@
+//! What is to be fired: one value, valid as it stands.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ammo::Request;
+use crate::schedule::Segments;
+use crate::time::Nanos;
+
+/// One load, complete: where, what, when, with which habits.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Where the shots go.
+    pub target: Address,
+    /// Open or closed.
+    pub model: Model,
+    /// How connections are used.
+    pub habits: Habits,
+    /// From *started* to done, connecting included; what takes longer is `net: timeout`.
+    pub timeout: Nanos,
+    /// Fired in turn, again from the first after the last. Never empty.
+    pub ammo: Arc<[Request]>,
+    /// What a correct answer looks like.
+    pub check: Check,
+    /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
+    /// where the kernel likes.
+    pub cpus: Vec<usize>,
+}
+
+/// Where a runtime listens. A unix socket is an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// IPv4 or IPv6.
+    Tcp(SocketAddr),
+    /// A path in the file system.
+    Unix(PathBuf),
+}
+
+/// Who decides when the next shot is due.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// Shots are due whether or not earlier ones were answered.
+    Open {
+        /// Offered rate over time.
+        schedule: Segments,
+        /// Uniform, or Poisson with its seed.
+        arrivals: Arrivals,
+        /// Shots under way at once, 1 or more, over all load threads.
+        max_in_flight: u32,
+        /// What becomes of a shot that is due while `max_in_flight` are under way.
+        when_full: WhenFull,
+    },
+    /// Each user fires again after its answer.
+    Closed {
+        /// Loops, 1 or more.
+        users: u32,
+        /// When it ends.
+        until: Until,
+    },
+}
+
+/// How due times spread around the offered rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Evenly, as Yandex Tank.
+    Uniform,
+    /// Independent gaps (exponential), from this seed; the expected count is the schedule's.
+    Poisson {
+        /// Seed of the generator.
+        seed: u64,
+    },
+}
+
+/// A due shot that finds `max_in_flight` under way …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenFull {
+    /// … waits; the wait is part of its response time. At most one timeout after the last
+    /// due time, then it is dropped.
+    Queue,
+    /// … is dropped and counted.
+    Drop,
+    /// … stretches the schedule, as phantom does: it and all later ones are due later.
+    /// The factor is in the results.
+    Stretch,
+}
+
+/// The end of a closed load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// No shot starts after this long.
+    For(Nanos),
+    /// This many shots in all.
+    Requests(u64),
+}
+
+/// How a client treats its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Habits {
+    /// Version in the request line; the ammo is built with it.
+    pub version: HttpVersion,
+    /// Kept or closed after each answer.
+    pub connection: ConnectionHabit,
+}
+
+/// HTTP's versions that we speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0: kept only where both sides say `Connection: keep-alive`.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+/// What a client does with a connection after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionHabit {
+    /// Fires the next shot on it, if the server lets it.
+    KeepAlive,
+    /// Closes it: one connection a shot.
+    PerShot,
+}
+
+/// What makes a whole answer a correct one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Statuses that are right; empty: 200 to 299.
+    pub statuses: Vec<u16>,
+    /// Bytes that the body must contain; empty: nothing is asked. May be torn across reads.
+    pub body_contains: Vec<u8>,
+}

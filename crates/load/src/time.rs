@@ -1,0 +1,55 @@
+//! Time as the generator counts it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds: since the load began where it is a moment, a length otherwise.
+/// Monotonic clock.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+
+    /// `seconds` as a length; saturates (584 years).
+    pub const fn from_secs(seconds: u64) -> Nanos {
+        Nanos(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// `milliseconds` as a length; saturates.
+    pub const fn from_millis(milliseconds: u64) -> Nanos {
+        Nanos(milliseconds.saturating_mul(1_000_000))
+    }
+
+    /// In seconds, for printing and dividing; 53 bits hold 104 days to the nanosecond.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// `self - other`, zero where `other` is later.
+    pub const fn since(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+
+    /// `self + other`; saturates.
+    pub const fn plus(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(duration: Duration) -> Nanos {
+        Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(nanos: Nanos) -> Duration {
+        Duration::from_nanos(nanos.0)
+    }
+}

@@ -1,0 +1,79 @@
+//! What happens, told once: terminal, JSON log and recorder all listen to this.
+
+use serde::Serialize;
+use stampede_load::report::Second;
+use stampede_load::time::Nanos;
+
+use crate::monitor::sample::ResourceSample;
+use crate::store::record::{CellRecord, RunRecord, TrialRecord};
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// Before the first trial.
+    RunStarted {
+        /// As written to `run.json`.
+        run: &'a RunRecord,
+        /// Trials in all.
+        trials: u32,
+        /// Expected length of the whole run.
+        expected: Nanos,
+    },
+    /// Something that the person should know.
+    Notice(&'a str),
+    /// A trial begins.
+    TrialStarted {
+        /// 1 for the first.
+        number: u32,
+        /// Trials in all.
+        trials: u32,
+        /// 1 for the first.
+        round: u32,
+        /// What is measured.
+        cell: &'a CellRecord,
+    },
+    /// A phase of the trial begins.
+    Phase {
+        /// Which.
+        phase: Phase,
+        /// How long it takes, where that is known.
+        expected: Option<Nanos>,
+    },
+    /// A second of the load is over.
+    Second(&'a Second),
+    /// A reading of the monitor.
+    Resources(&'a ResourceSample),
+    /// A trial ended, however.
+    TrialEnded {
+        /// As written to `trial.json`.
+        record: &'a TrialRecord,
+        /// What was measured.
+        cell: &'a CellRecord,
+    },
+    /// After the last trial.
+    RunEnded,
+}
+
+/// Phases of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Processes start, until the first correct answer.
+    Start,
+    /// It proves that it serves the same app (before load, and after it).
+    Verify,
+    /// Discarded load.
+    WarmUp,
+    /// Measured load.
+    Measure,
+    /// Shots under way end.
+    Drain,
+    /// Processes end.
+    Stop,
+}
+
+/// Takes events in order; never fails: a recorder that cannot write remembers why.
+pub trait Listen {
+    /// Takes one.
+    fn event(&mut self, event: &Event<'_>);
+}

@@ -1,0 +1,14 @@
+//! stampede: which PHP runtime, with which settings, should serve your app, and how sure
+//! are we?
+//!
+//! ```text
+//! plan.yaml → plan → runtime → load → store → summary → report
+//! ```
+//! Nothing right of `store` starts a process or opens a socket to a runtime.
+
+pub mod event;
+pub mod keeper;
+pub mod monitor;
+pub mod plan;
+pub mod runtime;
+pub mod store;

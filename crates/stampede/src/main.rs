@@ -1,0 +1,3 @@
+//! The `stampede` program.
+
+fn main() {}

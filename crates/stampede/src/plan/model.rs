@@ -1,0 +1,214 @@
+//! The resolved plan: no `Option` here means "default".
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use stampede_load::spec::{Arrivals, Model};
+use stampede_load::time::Nanos;
+
+/// A whole comparison.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where it was read; `None` for a plan made of flags alone.
+    pub source: Option<PathBuf>,
+    /// Its text as written (with the flags that changed it in `flags`), for the record.
+    pub text: String,
+    /// Flags that changed it, as typed, for "how to run it again".
+    pub flags: Vec<String>,
+    /// Apps, at least one.
+    pub apps: Vec<AppChoice>,
+    /// Runtimes and variants, at least one, names unique.
+    pub runtimes: Vec<RuntimeChoice>,
+    /// Loads, at least one, names unique.
+    pub loads: Vec<LoadChoice>,
+    /// CPUs and memory.
+    pub budget: Budget,
+    /// Discarded load before measuring; zero for `cold: true`.
+    pub warm_up: Nanos,
+    /// How often each cell is measured.
+    pub rounds: Rounds,
+    /// Seed of the order of trials and of Poisson arrivals; drawn when not given, always
+    /// stored.
+    pub seed: u64,
+    /// Expectations of the whole run.
+    pub expect: Vec<Expectation>,
+    /// Where results go; `None`: a new folder below `stampede-results/`.
+    pub out: Option<PathBuf>,
+}
+
+/// An app by name (catalogue) or by folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AppChoice {
+    /// From the catalogue.
+    Named(String),
+    /// A folder with an `app.yaml`, or a project whose kind is detected.
+    Folder(PathBuf),
+}
+
+/// One runtime to compare: a catalogue entry with settings, under its own name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeChoice {
+    /// The name in tables: `nginx-fpm`, or a variant's `nginx-fpm-80`; a sweep's value is
+    /// appended: `nginx-fpm jit=tracing`.
+    pub name: String,
+    /// Where it comes from.
+    pub source: RuntimeSource,
+    /// Settings as given: common ones (`workers`, `front` …) with the plan's top-level values
+    /// already merged in (the runtime's own win), and the runtime's own. Checked against
+    /// the runtime's folder later.
+    pub settings: BTreeMap<String, Scalar>,
+    /// php.ini values, plan and runtime merged, on top of the pinned ones.
+    pub php_ini: BTreeMap<String, String>,
+    /// Environment of the app, plan and runtime merged.
+    pub env: BTreeMap<String, String>,
+}
+
+/// Where a runtime comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuntimeSource {
+    /// A folder of the catalogue.
+    Catalogue(String),
+    /// Already running.
+    Live {
+        /// Its address.
+        url: String,
+        /// What to watch: `container`, `unit` or `pid` and its value.
+        watch: Option<(String, String)>,
+    },
+}
+
+/// A setting's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// `on`, `off`, `true`, `false` unquoted.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Anything else.
+    Text(String),
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(value) => write!(f, "{value}"),
+            Scalar::Int(value) => write!(f, "{value}"),
+            Scalar::Float(value) => write!(f, "{value}"),
+            Scalar::Text(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// One named load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadChoice {
+    /// Its name: the key in the plan, else what it is (`4 users 20s`, `const(200,60s)`).
+    pub name: String,
+    /// Open or closed.
+    pub model: Model,
+    /// Habits of the connections.
+    pub client: Client,
+    /// From *started* to done.
+    pub timeout: Nanos,
+    /// Requests, in turn. At least one.
+    pub requests: Vec<RequestSpec>,
+    /// Runtimes (by name) that it is for; empty: all.
+    pub only: Vec<String>,
+    /// Runtimes (by name) that it leaves out.
+    pub except: Vec<String>,
+    /// Expectations of this load, beside the plan's.
+    pub expect: Vec<Expectation>,
+}
+
+/// Connection habits of a client, by name and with what the plan changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// `stampede`, `tank`, `ab` or `k6`.
+    pub name: String,
+    /// `1.0` or `1.1`.
+    pub http: String,
+    /// Kept, closed after each shot, or decided once the runtimes are known.
+    pub keep_alive: KeepAlive,
+}
+
+/// Whether connections are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeepAlive {
+    /// Kept, unless a runtime of the plan holds a worker per connection and has fewer
+    /// workers than connections: then off for all runtimes alike, and said.
+    Auto,
+    /// Kept; such a runtime is refused.
+    On,
+    /// One connection a shot.
+    Off,
+}
+
+/// One request of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestSpec {
+    /// `GET`, `POST` …
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// In order; `Host: localhost` and `Accept: */*` are added where not given.
+    pub headers: Vec<(String, String)>,
+    /// Empty for none.
+    pub body: Vec<u8>,
+}
+
+/// CPUs and memory of a stack and of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Budget {
+    /// One budget for the whole stack, front included.
+    Shared {
+        /// Whole CPUs; 0: half of the machine's, at least one.
+        cpus: u32,
+        /// Bytes; 0: no limit.
+        memory_bytes: u64,
+    },
+    /// CPUs by role (`php`, `web`, `load`): marked unequal in every output.
+    ByRole {
+        /// Whole CPUs by role.
+        cpus: BTreeMap<String, u32>,
+        /// Bytes for the whole stack; 0: no limit.
+        memory_bytes: u64,
+    },
+}
+
+/// How often every cell is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rounds {
+    /// This often.
+    Fixed(u32),
+    /// Until sure (looks after 5, 8, 12 and 20).
+    Auto,
+}
+
+/// `p95 < 100ms`, `ok >= 99.9%`, `p95 worse < 5%`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// As written.
+    pub text: String,
+    /// `p50` … `p99.9`, `max`, `mean`, `ok`, `throughput`, `cpu_cost`, `memory`.
+    pub figure: String,
+    /// Whether it is about the change against another run (`worse`).
+    pub worse: bool,
+    /// `<`, `<=`, `>`, `>=`.
+    pub relation: String,
+    /// Times in ns, shares as 0 … 1, rates per second, memory in bytes.
+    pub bound: f64,
+}
+
+/// Used by the parser's tests and the default load: uniform arrivals.
+pub const DEFAULT_ARRIVALS: Arrivals = Arrivals::Uniform;
+/// phantom's own timeout, so that published tables can be compared.
+pub const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(11);

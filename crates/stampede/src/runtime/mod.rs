@@ -1,0 +1,1 @@
+//! PHP runtimes as folders of data: found, rendered, started, proved.

@@ -1,0 +1,231 @@
+//! What is on disk. Versioned and self-describing; every raw number names its unit.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use stampede_load::report::{Connections, Counts, End};
+
+use crate::keeper::spec::{Exit, IsolationRecord};
+
+/// Raised when a field changes its meaning; readers refuse what is newer.
+pub const FORMAT: u32 = 1;
+
+/// `run.json`: written once, before the first trial.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// `FORMAT`.
+    pub format: u32,
+    /// The folder's name.
+    pub id: String,
+    /// stampede's version.
+    pub stampede: String,
+    /// RFC 3339, local time with offset.
+    pub started_at: String,
+    /// The plan's text as written.
+    pub plan_text: String,
+    /// Flags that changed it.
+    pub flags: Vec<String>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Rounds planned.
+    pub rounds: u32,
+    /// Every cell, in the plan's order.
+    pub cells: Vec<CellRecord>,
+    /// Cell indices in the order of trials, one list a round.
+    pub order: Vec<Vec<usize>>,
+    /// Expectations of the run, as written.
+    pub expect: Vec<String>,
+    /// The machine: see `doctor`.
+    pub machine: Value,
+    /// What was decided for all cells and the reader should know (keep-alive off …).
+    pub notices: Vec<String>,
+}
+
+/// One cell of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Runtime's or variant's name.
+    pub runtime: String,
+    /// App's name.
+    pub app: String,
+    /// Load's name.
+    pub load: String,
+    /// `open` or `closed`.
+    pub model: String,
+    /// Schedule or users in words: `const(200,60s)`, `50 users for 60s`.
+    pub load_text: String,
+    /// Why it is not measured at all; `None`: it is.
+    pub refused: Option<String>,
+}
+
+/// `trial.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// `FORMAT`.
+    pub format: u32,
+    /// 1 for the first of the run.
+    pub number: u32,
+    /// 1 for the first.
+    pub round: u32,
+    /// Index in `RunRecord::cells`.
+    pub cell: usize,
+    /// RFC 3339.
+    pub started_at: String,
+    /// Phases in order: name, begin and end in ns since the trial began.
+    pub phases: Vec<PhaseRecord>,
+    /// What the load did; `None`: it never started (see `verdict`).
+    pub load: Option<LoadRecord>,
+    /// What the runtime is and how it was set.
+    pub runtime: RuntimeRecord,
+    /// What guarded it.
+    pub isolation: IsolationRecord,
+    /// CPUs of the whole stack's budget: 100 % of CPU.
+    pub budget_cpus: u32,
+    /// Whether the budget is split by role.
+    pub budget_unequal: bool,
+    /// How its processes ended.
+    pub exits: Vec<Exit>,
+    /// The trial's verdict.
+    pub verdict: Verdict,
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `start`, `verify`, `warm-up`, `measure`, `drain`, `stop`.
+    pub phase: String,
+    /// Since the trial began.
+    pub begin_ns: u64,
+    /// Since the trial began.
+    pub end_ns: u64,
+}
+
+/// The measured load in total. Histograms are in `seconds.hlog` (tags `response_time`,
+/// `service_time`, `connection_wait`, `lateness`) and, merged, in `total.hlog`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// By outcome.
+    pub counts: Counts,
+    /// Length of the schedule.
+    pub scheduled_ns: u64,
+    /// Until the last answer.
+    pub lasted_ns: u64,
+    /// Ok shots done inside the schedule.
+    pub ok_inside: u64,
+    /// Highest number of shots under way.
+    pub in_flight_max: u32,
+    /// In-flight gauge integrated ÷ (starts × mean service time); 1 is Little's law.
+    pub littles_law_ratio: f64,
+    /// Connections.
+    pub connections: Connections,
+    /// Busiest load thread, 0 … 1.
+    pub busy_share_max: f64,
+    /// Real ÷ planned length.
+    pub stretched: f64,
+    /// p99 of lateness.
+    pub lateness_ns_p99: u64,
+    /// Median service time, of ok shots.
+    pub service_time_ns_p50: u64,
+    /// Timeout of a shot.
+    pub timeout_ns: u64,
+    /// Whether connections were kept.
+    pub keep_alive: bool,
+    /// Client's name.
+    pub client: String,
+    /// How it came to its end.
+    pub end: End,
+}
+
+/// What the runtime is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RuntimeRecord {
+    /// Title for people.
+    pub title: String,
+    /// `per-request`, `worker` or `event-loop`.
+    pub mode: String,
+    /// Program → version as printed.
+    pub versions: BTreeMap<String, String>,
+    /// Settings in force, defaults included.
+    pub settings: BTreeMap<String, Value>,
+    /// Rendered file → text.
+    pub files: BTreeMap<String, String>,
+    /// Command lines by role, as started.
+    pub commands: Vec<String>,
+    /// From start to the first correct answer.
+    pub first_answer_ns: u64,
+    /// What verification found before load.
+    pub before: Option<Observed>,
+    /// And after it.
+    pub after: Option<Observed>,
+}
+
+/// What the runtime showed of itself, asked through its own door.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// `PHP_VERSION`.
+    pub php_version: String,
+    /// `PHP_SAPI`.
+    pub sapi: String,
+    /// ZTS or NTS.
+    pub thread_safe: bool,
+    /// Loaded extensions, sorted, lower case.
+    pub extensions: Vec<String>,
+    /// `ini_get_all()`: key → value in force.
+    pub ini: BTreeMap<String, String>,
+    /// OPcache on in this SAPI.
+    pub opcache: bool,
+    /// JIT on in this SAPI.
+    pub jit: bool,
+    /// Workers seen; 0: could not be told.
+    pub workers: u32,
+    /// SHA-256 of the masked answer (status, headers, body).
+    pub answer_sha256: String,
+    /// Nothing of an earlier request was visible in a later one.
+    pub isolated: bool,
+}
+
+/// Whether a trial counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// How it is judged.
+    pub judged: Judged,
+    /// Why, in words with figures; empty only for `valid`.
+    pub reasons: Vec<String>,
+}
+
+/// Valid, suspect or invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judged {
+    /// Counts.
+    Valid,
+    /// Counts, with a mark.
+    Suspect,
+    /// Does not count, never averaged in.
+    Invalid,
+}
+
+/// A row of `seconds.ndjson`: counts of one second (its times are in `seconds.hlog`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondRecord {
+    /// 0 for the first.
+    pub second: u32,
+    /// Shots.
+    pub counts: Counts,
+    /// Highest number under way.
+    pub in_flight_max: u32,
+    /// CPU time of the load threads.
+    pub busy_ns: u64,
+}
+
+/// A row of `errors.ndjson`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// 0 for the first.
+    pub second: u32,
+    /// As the keys of `Counts::failed`, and `dropped`.
+    pub kind: String,
+    /// How many in this second.
+    pub count: u64,
+}

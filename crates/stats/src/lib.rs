@@ -1,0 +1,5 @@
+//! Pure maths of stampede: no I/O, no clock, and nothing of ours below it.
+
+pub mod estimate;
+pub mod histogram;
+pub mod percentile;

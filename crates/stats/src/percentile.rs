@@ -1,0 +1,1 @@
+//! Percentiles that rank every planned shot.
