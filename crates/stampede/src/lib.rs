@@ -12,3 +12,4 @@ pub mod monitor;
 pub mod plan;
 pub mod runtime;
 pub mod store;
+pub mod trial;

@@ -1,0 +1,3 @@
+//! Cells, their order, and one measured execution of each.
+
+pub mod verdict;

@@ -1,0 +1,320 @@
+//! Was it the runtime that was measured? A pure judgement of a trial's own records.
+//!
+//! The rules and their bounds are explained in `docs/how-it-measures.md`.
+
+use crate::monitor::sample::ResourceSample;
+use crate::store::record::{Judged, LoadRecord, Observed, Verdict};
+use stampede_load::report::End;
+
+/// What a verdict is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// What the load did.
+    pub load: &'a LoadRecord,
+    /// Open or closed, with the bound of shots under way.
+    pub model: ModelKind,
+    /// Readings of the monitor during the measured load.
+    pub resources: &'a [ResourceSample],
+    /// What the runtime showed of itself before the load and after it.
+    pub observed: Option<(&'a Observed, &'a Observed)>,
+    /// The kernel's clock source, empty when unknown.
+    pub clock_source: &'a str,
+    /// CPUs of the machine.
+    pub machine_cpus: u32,
+    /// Processes that ended by themselves while the load ran, in words.
+    pub died: &'a [String],
+}
+
+/// The model, as far as a verdict needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// At most this many shots under way.
+    Open {
+        /// The bound.
+        max_in_flight: u32,
+    },
+    /// Users.
+    Closed,
+}
+
+/// Judges a trial: the worst of what the evidence says.
+pub fn judge(evidence: &Evidence<'_>) -> Verdict {
+    let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new() };
+    stopped(evidence, &mut verdict);
+    generator_late(evidence, &mut verdict);
+    generator_busy(evidence, &mut verdict);
+    starved(evidence, &mut verdict);
+    bookkeeping(evidence, &mut verdict);
+    machine(evidence, &mut verdict);
+    changed(evidence, &mut verdict);
+    verdict
+}
+
+/// A verdict for a trial without a load: it never came that far.
+pub fn not_measured(reason: String) -> Verdict {
+    Verdict { judged: Judged::Invalid, reasons: vec![reason] }
+}
+
+fn add(verdict: &mut Verdict, judged: Judged, reason: String) {
+    verdict.judged = verdict.judged.max(judged);
+    verdict.reasons.push(reason);
+}
+
+fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    if evidence.load.end == End::Stopped {
+        let seconds = evidence.load.lasted_ns as f64 / 1e9;
+        add(verdict, Judged::Invalid, format!("interrupted after {seconds:.1} s"));
+    }
+}
+
+/// Late shots are ours, not the runtime's: open model only, a closed load has no due times.
+fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let ModelKind::Open { max_in_flight } = evidence.model else { return };
+    let load = evidence.load;
+    let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
+    if load.lateness_ns_p99 > allowed {
+        let (late, allowed) = (ms(load.lateness_ns_p99), ms(allowed));
+        let text = format!("the generator was late: p99 lateness {late} ms, allowed {allowed} ms");
+        add(verdict, Judged::Invalid, text);
+    }
+    // Shots dropped while there was room for them were dropped because we came too late;
+    // those dropped with every slot taken were the runtime's doing.
+    let had_room = load.in_flight_max < max_in_flight;
+    let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
+    if had_room && load.end == End::Complete && sent < SENT_SHARE {
+        let percent = sent * 100.0;
+        add(
+            verdict,
+            Judged::Invalid,
+            format!("the generator sent only {percent:.2} % of the shots"),
+        );
+    }
+}
+
+fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let share = evidence.load.busy_share_max;
+    let percent = share * 100.0;
+    match evidence.model {
+        ModelKind::Open { .. } if share > BUSY_OPEN => {
+            let text = format!("a load thread was {percent:.0} % busy");
+            add(verdict, Judged::Suspect, text);
+        }
+        // The throughput is real, only not the runtime's limit.
+        ModelKind::Closed if share > BUSY_CLOSED => {
+            let rate = evidence.load.ok_inside as f64 / (evidence.load.scheduled_ns as f64 / 1e9);
+            let text = format!("at least {rate:.0}/s: the generator's limit ({percent:.0} % busy)");
+            add(verdict, Judged::Valid, text);
+        }
+        _ => {}
+    }
+}
+
+fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let connections = &evidence.load.connections;
+    if connections.never_answered > 0 {
+        let text = format!(
+            "{} of {} connections got no answer in the whole trial: workers held by other connections",
+            connections.never_answered, connections.opened
+        );
+        add(verdict, Judged::Invalid, text);
+    }
+}
+
+/// Little's law on our own figures: what the gauge integrated must be starts × service time.
+fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let ratio = evidence.load.littles_law_ratio;
+    let enough = evidence.load.counts.started >= LITTLE_STARTS;
+    if enough && (ratio - 1.0).abs() > LITTLE_SHARE {
+        let text = format!(
+            "our own bookkeeping is off: Little's law gives {ratio:.3} instead of 1 (a bug of stampede)"
+        );
+        add(verdict, Judged::Suspect, text);
+    }
+}
+
+fn machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let clock = evidence.clock_source;
+    if !clock.is_empty() && !EXACT_CLOCKS.contains(&clock) {
+        add(verdict, Judged::Suspect, format!("clock source `{clock}` (exact: tsc, kvm-clock)"));
+    }
+    let steal: u64 = evidence.resources.iter().map(|sample| sample.host.steal_ns).sum();
+    let time: u64 = evidence.resources.iter().map(|sample| sample.interval_ns).sum();
+    let share = steal as f64 / (time.max(1) as f64 * f64::from(evidence.machine_cpus.max(1)));
+    if share > STEAL_SHARE {
+        let percent = share * 100.0;
+        add(
+            verdict,
+            Judged::Suspect,
+            format!("the host took {percent:.1} % of the CPU time away (steal)"),
+        );
+    }
+    let roles = evidence.resources.iter().flat_map(|sample| sample.roles.values());
+    let throttled: u64 = roles.map(|role| role.throttled_ns).sum();
+    if throttled > 0 {
+        add(verdict, Judged::Suspect, format!("the stack was throttled for {} ms", ms(throttled)));
+    }
+    for died in evidence.died {
+        add(verdict, Judged::Suspect, died.clone());
+    }
+}
+
+fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let Some((before, after)) = evidence.observed else { return };
+    if before.answer_sha256 != after.answer_sha256 {
+        let text = "the app's answer was another one after the load than before it";
+        add(verdict, Judged::Invalid, text.to_owned());
+    }
+    if !before.isolated || !after.isolated {
+        let text = "a request saw state that an earlier request left behind";
+        add(verdict, Judged::Suspect, text.to_owned());
+    }
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.2}", ns as f64 / 1e6)
+}
+
+/// Lateness at p99 that an open load may have however short the service time: 1 ms.
+const LATENESS_NS: u64 = 1_000_000;
+/// … or this share of the median service time, whichever is more.
+const LATENESS_SHARE: f64 = 0.05;
+/// Share of the planned shots that must start.
+const SENT_SHARE: f64 = 0.995;
+/// Beyond it a load thread's queueing shows in the response times.
+const BUSY_OPEN: f64 = 0.80;
+/// Beyond it a closed load measures the generator.
+const BUSY_CLOSED: f64 = 0.95;
+/// Fewer starts than this say nothing about a ratio.
+const LITTLE_STARTS: u64 = 100;
+/// Further apart than this is not rounding.
+const LITTLE_SHARE: f64 = 0.05;
+/// Below it steal is what every virtual machine sees.
+const STEAL_SHARE: f64 = 0.01;
+/// Clock sources that are read without a system call, to the nanosecond.
+const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stampede_load::report::{Connections, Counts};
+
+    fn load() -> LoadRecord {
+        LoadRecord {
+            counts: Counts { planned: 1000, started: 1000, ok: 1000, ..Counts::default() },
+            scheduled_ns: 10_000_000_000,
+            lasted_ns: 10_000_000_000,
+            ok_inside: 1000,
+            in_flight_max: 10,
+            littles_law_ratio: 1.0,
+            connections: Connections { opened: 10, never_answered: 0 },
+            busy_share_max: 0.1,
+            stretched: 1.0,
+            lateness_ns_p99: 100_000,
+            service_time_ns_p50: 2_000_000,
+            timeout_ns: 11_000_000_000,
+            keep_alive: true,
+            client: "stampede".to_owned(),
+            end: End::Complete,
+        }
+    }
+
+    fn judged(load: &LoadRecord, model: ModelKind) -> Verdict {
+        judge(&Evidence {
+            load,
+            model,
+            resources: &[],
+            observed: None,
+            clock_source: "tsc",
+            machine_cpus: 2,
+            died: &[],
+        })
+    }
+
+    const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
+
+    #[test]
+    fn a_quiet_trial_is_valid_without_a_reason() {
+        let verdict = judged(&load(), OPEN);
+        assert_eq!(verdict, Verdict { judged: Judged::Valid, reasons: vec![] });
+    }
+
+    #[test]
+    fn lateness_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
+        let late = LoadRecord { lateness_ns_p99: 1_000_001, ..load() };
+        assert_eq!(judged(&late, OPEN).judged, Judged::Invalid);
+        let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
+        assert_eq!(judged(&slow_app, OPEN).judged, Judged::Valid, "5 % of 100 ms is 5 ms");
+        assert_eq!(judged(&late, ModelKind::Closed).judged, Judged::Valid, "no due times there");
+    }
+
+    #[test]
+    fn shots_dropped_with_every_slot_taken_are_the_runtimes_doing() {
+        let mut dropped = load();
+        dropped.counts.started = 500;
+        assert_eq!(judged(&dropped, OPEN).judged, Judged::Invalid, "there was room for them");
+        dropped.in_flight_max = 100;
+        assert_eq!(judged(&dropped, OPEN).judged, Judged::Valid);
+    }
+
+    #[test]
+    fn a_starved_connection_makes_it_invalid() {
+        let starved =
+            LoadRecord { connections: Connections { opened: 16, never_answered: 12 }, ..load() };
+        let verdict = judged(&starved, ModelKind::Closed);
+        assert_eq!(verdict.judged, Judged::Invalid);
+        assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
+        let busy = LoadRecord { busy_share_max: 0.97, ..load() };
+        assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
+        let closed = judged(&busy, ModelKind::Closed);
+        assert_eq!(closed.judged, Judged::Valid);
+        assert_eq!(closed.reasons, ["at least 100/s: the generator's limit (97 % busy)"]);
+    }
+
+    #[test]
+    fn a_wrong_little_ratio_is_our_own_bug() {
+        let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
+        assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
+        let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
+        assert!(!judged(&few, ModelKind::Closed).reasons.iter().any(|r| r.contains("Little")));
+    }
+
+    #[test]
+    fn steal_throttling_and_a_slow_clock_make_it_suspect() {
+        let mut sample = ResourceSample { interval_ns: 1_000_000_000, ..Default::default() };
+        sample.host.steal_ns = 30_000_000;
+        sample.roles.entry("php".to_owned()).or_default().throttled_ns = 5_000_000;
+        let load = load();
+        let verdict = judge(&Evidence {
+            load: &load,
+            model: OPEN,
+            resources: &[sample],
+            observed: None,
+            clock_source: "hpet",
+            machine_cpus: 2,
+            died: &["`php` ended by signal 11 during the load".to_owned()],
+        });
+        assert_eq!(verdict.judged, Judged::Suspect);
+        assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
+    }
+
+    #[test]
+    fn an_answer_that_changed_under_load_is_invalid() {
+        let before = Observed { answer_sha256: "a".into(), isolated: true, ..Default::default() };
+        let after = Observed { answer_sha256: "b".into(), ..before.clone() };
+        let load = load();
+        let verdict = judge(&Evidence {
+            load: &load,
+            model: OPEN,
+            resources: &[],
+            observed: Some((&before, &after)),
+            clock_source: "tsc",
+            machine_cpus: 2,
+            died: &[],
+        });
+        assert_eq!(verdict.judged, Judged::Invalid);
+    }
+}
