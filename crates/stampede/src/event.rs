@@ -18,6 +18,8 @@ pub enum Event<'a> {
         trials: u32,
         /// Expected length of the whole run.
         expected: Nanos,
+        /// CPUs of the stack's budget: 100 % of CPU.
+        budget_cpus: u32,
     },
     /// Something that the person should know.
     Notice(&'a str),

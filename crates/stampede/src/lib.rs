@@ -7,6 +7,7 @@
 //! Nothing right of `store` starts a process or opens a socket to a runtime.
 
 pub mod event;
+pub mod interrupt;
 pub mod keeper;
 pub mod monitor;
 pub mod plan;

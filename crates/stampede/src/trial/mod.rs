@@ -1,3 +1,253 @@
-//! Cells, their order, and one measured execution of each.
+//! One measured execution of one cell, on a freshly started runtime.
 
+pub mod ammo;
+pub mod cells;
+pub mod comparison;
 pub mod verdict;
+mod watch;
+
+use std::time::Instant;
+
+use stampede_load::report::Fired;
+use stampede_load::spec::{Address, Load};
+use stampede_load::time::Nanos;
+
+use crate::event::{Event, Listen, Phase};
+use crate::interrupt;
+use crate::monitor::sample::ResourceSample;
+use crate::plan::model::{LoadChoice, RuntimeChoice};
+use crate::runtime::{self, App, Catalogue, Placement, Running};
+use crate::store::record::{LoadRecord, Observed, PhaseRecord, TrialRecord};
+use crate::store::{self, TrialFolder};
+
+use verdict::{Evidence, ModelKind};
+
+/// What a trial needs beside its cell.
+pub struct Ctx<'a> {
+    /// Runtimes and apps.
+    pub catalogue: &'a Catalogue,
+    /// CPUs and memory of the stack.
+    pub placement: &'a Placement,
+    /// CPUs of the load threads.
+    pub load_cpus: &'a [usize],
+    /// Discarded load before measuring; zero: none.
+    pub warm_up: Nanos,
+    /// The kernel's clock source.
+    pub clock_source: &'a str,
+    /// CPUs of the machine.
+    pub machine_cpus: u32,
+}
+
+/// What one trial measures.
+pub struct Subject<'a> {
+    /// The runtime with its settings.
+    pub runtime: &'a RuntimeChoice,
+    /// The app.
+    pub app: &'a App,
+    /// The load, `keep_alive` settled.
+    pub load: &'a LoadChoice,
+}
+
+/// Runs one cell once and fills `record`. The runtime stops however this returns:
+/// `Running` stops on drop. A trial that could not be measured has an invalid verdict with
+/// the reason; the comparison goes on.
+pub fn trial(
+    ctx: &Ctx<'_>,
+    subject: &Subject<'_>,
+    record: &mut TrialRecord,
+    folder: &mut TrialFolder,
+    listener: &mut dyn Listen,
+) -> Option<Fired> {
+    let mut phases = Phases::begin(listener);
+    let measured = measure(ctx, subject, record, folder, &mut phases);
+    record.phases = phases.end();
+    match measured {
+        Ok(fired) => Some(fired),
+        Err(reason) => {
+            record.verdict = verdict::not_measured(reason);
+            None
+        }
+    }
+}
+
+/// The phases in order. An error is the reason why nothing was measured, in words.
+fn measure(
+    ctx: &Ctx<'_>,
+    subject: &Subject<'_>,
+    record: &mut TrialRecord,
+    folder: &mut TrialFolder,
+    phases: &mut Phases<'_>,
+) -> Result<Fired, String> {
+    phases.enter(Phase::Start, None);
+    let prepared = runtime::prepare(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
+        .map_err(|error| crate::cli::chain(&error))?;
+    let mut running = match runtime::start(prepared) {
+        Ok(running) => running,
+        Err(error) => {
+            folder.keep_logs(error.logs());
+            return Err(crate::cli::chain(&error));
+        }
+    };
+    record.runtime = running.record();
+    record.isolation = running.isolation().clone();
+    let result = fire(ctx, subject, record, folder, &mut running, phases);
+    phases.enter(Phase::Stop, None);
+    folder.keep_logs(&running.logs());
+    match running.stop() {
+        Ok(exits) => record.exits = exits,
+        Err(error) => return Err(crate::cli::chain(&error)),
+    }
+    result
+}
+
+fn fire(
+    ctx: &Ctx<'_>,
+    subject: &Subject<'_>,
+    record: &mut TrialRecord,
+    folder: &mut TrialFolder,
+    running: &mut Running,
+    phases: &mut Phases<'_>,
+) -> Result<Fired, String> {
+    phases.enter(Phase::Verify, None);
+    let before = verify(subject, running)?;
+    record.runtime.before = Some(before.clone());
+
+    let measured = ammo::load(subject, Address::Tcp(running.addr()), ctx.load_cpus)?;
+    if ctx.warm_up > Nanos(0) {
+        phases.enter(Phase::WarmUp, Some(ctx.warm_up));
+        let warm_up = Load { model: ammo::warm_up(&measured.model, ctx.warm_up), ..measured.clone() };
+        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
+            .map_err(|error| crate::cli::chain(&error))?;
+    }
+    if interrupt::asked() {
+        return Err("interrupted before the measured load".to_owned());
+    }
+
+    phases.enter(Phase::Measure, cells::length(&measured.model));
+    let (fired, resources) = watch::fire(&measured, running.group(), folder, phases)?;
+    phases.split_drain(fired.scheduled, fired.lasted);
+    let died = died(running);
+
+    phases.enter(Phase::Verify, None);
+    let after = if died.is_empty() && !interrupt::asked() { Some(verify(subject, running)?) } else { None };
+    record.runtime.after.clone_from(&after);
+    let load = load_record(&fired, &measured, subject.load);
+    let observed = after.as_ref().map(|after| (&before, after));
+    record.verdict = judge(ctx, &load, &measured, &resources, observed, &died);
+    record.load = Some(load);
+    Ok(fired)
+}
+
+fn verify(subject: &Subject<'_>, running: &Running) -> Result<Observed, String> {
+    runtime::verify(running, subject.app).map_err(|error| crate::cli::chain(&error))
+}
+
+fn died(running: &mut Running) -> Vec<String> {
+    let exits = running.exited();
+    exits
+        .iter()
+        .map(|exit| match (exit.signal, exit.code) {
+            (Some(signal), _) => format!("`{}` ended by signal {signal} during the load", exit.role),
+            (None, code) => format!("`{}` ended with code {} during the load", exit.role, code.unwrap_or(0)),
+        })
+        .collect()
+}
+
+fn judge(
+    ctx: &Ctx<'_>,
+    load: &LoadRecord,
+    measured: &Load,
+    resources: &[ResourceSample],
+    observed: Option<(&Observed, &Observed)>,
+    died: &[String],
+) -> store::record::Verdict {
+    let model = match measured.model {
+        stampede_load::spec::Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight },
+        stampede_load::spec::Model::Closed { .. } => ModelKind::Closed,
+    };
+    verdict::judge(&Evidence {
+        load,
+        model,
+        resources,
+        observed,
+        clock_source: ctx.clock_source,
+        machine_cpus: ctx.machine_cpus,
+        died,
+    })
+}
+
+/// The load's totals as they are stored.
+pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecord {
+    let p99 = (fired.times.lateness.len() as f64 * 0.99).ceil() as u64;
+    let p50 = fired.times.service_time.len().div_ceil(2);
+    let all = &fired.service_time_all;
+    let expected = all.mean() * all.len() as f64;
+    LoadRecord {
+        counts: fired.counts.clone(),
+        scheduled_ns: fired.scheduled.0,
+        lasted_ns: fired.lasted.0,
+        ok_inside: fired.ok_inside,
+        in_flight_max: fired.in_flight_max,
+        littles_law_ratio: if expected > 0.0 { fired.in_flight_integral as f64 / expected } else { 1.0 },
+        connections: fired.connections,
+        busy_share_max: fired.busy_share_max,
+        stretched: fired.stretched,
+        lateness_ns_p99: fired.times.lateness.at_rank(p99),
+        service_time_ns_p50: fired.times.service_time.at_rank(p50),
+        timeout_ns: load.timeout.0,
+        keep_alive: load.habits.connection == stampede_load::spec::ConnectionHabit::KeepAlive,
+        client: choice.client.name.clone(),
+        end: fired.end,
+    }
+}
+
+/// The phases of a trial as they pass, told to the listener.
+struct Phases<'a> {
+    listener: &'a mut dyn Listen,
+    began: Instant,
+    records: Vec<PhaseRecord>,
+}
+
+impl<'a> Phases<'a> {
+    fn begin(listener: &'a mut dyn Listen) -> Phases<'a> {
+        Phases { listener, began: Instant::now(), records: Vec::new() }
+    }
+
+    fn now(&self) -> u64 {
+        Nanos::from(self.began.elapsed()).0
+    }
+
+    fn enter(&mut self, phase: Phase, expected: Option<Nanos>) {
+        let now = self.now();
+        if let Some(last) = self.records.last_mut() {
+            last.end_ns = now;
+        }
+        let name = crate::progress::tally::phase_word(phase).to_owned();
+        self.records.push(PhaseRecord { phase: name, begin_ns: now, end_ns: now });
+        self.listener.event(&Event::Phase { phase, expected });
+    }
+
+    /// The load's own clock says where measuring ended and draining began.
+    fn split_drain(&mut self, scheduled: Nanos, lasted: Nanos) {
+        let now = self.now();
+        let Some(measure) = self.records.last_mut() else { return };
+        measure.end_ns = now.saturating_sub(lasted.since(scheduled).0).max(measure.begin_ns);
+        let begin_ns = measure.end_ns;
+        self.records.push(PhaseRecord { phase: "drain".to_owned(), begin_ns, end_ns: now });
+    }
+
+    fn end(mut self) -> Vec<PhaseRecord> {
+        let now = self.now();
+        if let Some(last) = self.records.last_mut() {
+            last.end_ns = now;
+        }
+        std::mem::take(&mut self.records)
+    }
+}
+
+/// The warm-up's seconds are shown and thrown away.
+impl stampede_load::Listener for Phases<'_> {
+    fn second(&mut self, second: &stampede_load::report::Second) {
+        self.listener.event(&Event::Second(second));
+    }
+}

@@ -1,0 +1,248 @@
+//! The arguments of every command, as clap reads them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Which PHP runtime, with which settings, should serve your app, and how sure are we?
+#[derive(Debug, Parser)]
+#[command(name = "stampede", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Start with:
+  stampede runtimes                     what this machine can run
+  stampede compare plans/demo.yaml      a comparison of two minutes
+  stampede compare --app hello --runtimes nginx-fpm,apache-modphp --rate 200 --for 30s
+
+Exit codes: 0 fine, 1 an expectation failed, 2 nothing could be measured, 3 a cell is missing or invalid.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be asked.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start runtimes one after another with the same app, fire load, compare
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Box<CompareArgs>),
+    /// Fire load at a URL of this machine and sum up
+    #[command(after_help = FIRE_HELP)]
+    Fire(Box<FireArgs>),
+    /// Start one runtime alone, until Ctrl-C
+    Up(UpArgs),
+    /// List the runtimes: mode, version found, or what is missing
+    Runtimes(ListArgs),
+    /// Say what this machine allows, and how to mend what it does not
+    Doctor(ListArgs),
+    /// Print the table of an earlier run again
+    Report(ReportArgs),
+    /// Print the JSON Schema of plans
+    Schema,
+    /// Print shell completions
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// The load, as flags: shared by `compare` and `fire`.
+#[derive(Args, Debug, Default)]
+pub struct LoadFlags {
+    /// Offered rate in shots per second (open model; needs --for)
+    #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "users"])]
+    pub rate: Option<f64>,
+    /// Schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["users"])]
+    pub schedule: Option<String>,
+    /// Users, each firing again after its answer (closed model; needs --for or --requests)
+    #[arg(long, value_name = "N")]
+    pub users: Option<u32>,
+    /// How long: 60s, 2m30s
+    #[arg(long = "for", value_name = "LENGTH")]
+    pub length: Option<String>,
+    /// End after this many shots (closed model)
+    #[arg(long, value_name = "N", conflicts_with = "length")]
+    pub requests: Option<u64>,
+    /// Habits of the connections: stampede, tank, ab, k6
+    #[arg(long, value_name = "NAME")]
+    pub client: Option<String>,
+    /// Keep connections, or close after each shot
+    #[arg(long, value_name = "on|off|auto")]
+    pub keep_alive: Option<String>,
+    /// From the start of a shot to its end [default: 11s]
+    #[arg(long, value_name = "LENGTH")]
+    pub timeout: Option<String>,
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug, Default)]
+pub struct CompareArgs {
+    /// A plan file; flags change it, and win
+    pub plan: Option<PathBuf>,
+    /// App: a name of the catalogue (hello) or a folder
+    #[arg(long, value_name = "NAME|DIR")]
+    pub app: Option<String>,
+    /// Runtimes, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub runtimes: Vec<String>,
+    /// The load
+    #[command(flatten)]
+    pub load: LoadFlags,
+    /// How often every cell is measured
+    #[arg(long, value_name = "N|auto")]
+    pub rounds: Option<String>,
+    /// Seed of the order of trials; drawn and stored when not given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// PHP workers, the same for every runtime
+    #[arg(long, value_name = "N")]
+    pub workers: Option<u32>,
+    /// CPUs of the whole stack; the load gets the others
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
+    /// Memory of the whole stack: 1GiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Discarded load before measuring: 5s
+    #[arg(long, value_name = "LENGTH")]
+    pub warm_up: Option<String>,
+    /// What must hold: 'p95 < 100ms' (may be given more than once)
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+    /// Shorten or stretch every length of the plan: 0.05
+    #[arg(long, value_name = "FACTOR")]
+    pub time_scale: Option<f64>,
+    /// Folder for the results; must not exist
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only these runtimes of the plan, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub only: Vec<String>,
+    /// Say what would run and how long it takes; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the summary as JSON instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `fire`.
+#[derive(Args, Debug)]
+pub struct FireArgs {
+    /// Where to: http://127.0.0.1:8080/path, or unix:/run/app.sock:/path
+    pub url: String,
+    /// The load
+    #[command(flatten)]
+    pub load: LoadFlags,
+    /// HTTP version: 1.0 or 1.1
+    #[arg(long, value_name = "VERSION")]
+    pub http: Option<String>,
+    /// Shots under way at once (open model)
+    #[arg(long, value_name = "N")]
+    pub max_in_flight: Option<u32>,
+    /// What becomes of a shot that is due while all are under way
+    #[arg(long, value_name = "queue|drop|stretch")]
+    pub when_full: Option<String>,
+    /// How due times spread
+    #[arg(long, value_name = "uniform|poisson")]
+    pub arrivals: Option<String>,
+    /// Seed of Poisson arrivals
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Method
+    #[arg(long, short = 'X', value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Header 'Name: value' (may be given more than once)
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub header: Vec<String>,
+    /// Body; @file reads one. The method becomes POST
+    #[arg(long, short = 'd', value_name = "BODY")]
+    pub body: Option<String>,
+    /// Statuses that count as correct, comma-separated [default: 200-299]
+    #[arg(long, value_delimiter = ',', value_name = "N,M")]
+    pub status: Vec<u16>,
+    /// Text that a correct body contains
+    #[arg(long, value_name = "TEXT")]
+    pub contains: Option<String>,
+    /// CPUs for load threads, one thread each, comma-separated
+    #[arg(long, value_delimiter = ',', value_name = "0,1")]
+    pub load_cpus: Vec<usize>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `up`.
+#[derive(Args, Debug)]
+pub struct UpArgs {
+    /// Which runtime
+    pub runtime: String,
+    /// App: a name of the catalogue or a folder
+    #[arg(long, value_name = "NAME|DIR", default_value = "hello")]
+    pub app: String,
+    /// Port on 127.0.0.1; a free one when not given
+    #[arg(long, value_name = "P")]
+    pub port: Option<u16>,
+    /// PHP workers
+    #[arg(long, value_name = "N")]
+    pub workers: Option<u32>,
+    /// CPUs of the whole stack
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
+    /// Memory of the whole stack: 1GiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Print what was started as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of commands that list.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A run's folder or name; `last`, `last~1`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Formats of `report`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table for the terminal
+    Text,
+    /// A table for a pull request
+    Markdown,
+    /// One row a cell
+    Csv,
+    /// The summary, documented and versioned
+    Json,
+}
+
+const COMPARE_HELP: &str = "Examples:
+  stampede compare plans/demo.yaml
+  stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
+  stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
+  stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s --expect 'p95 < 100ms'
+  stampede compare plans/demo.yaml --dry-run
+
+Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+
+const FIRE_HELP: &str = "Examples:
+  stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s
+  stampede fire http://127.0.0.1:8080/ --users 50 --for 10s
+  stampede fire http://127.0.0.1:8080/ --schedule 'line(1,1000,60s)' --client tank
+  stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000";

@@ -1,0 +1,125 @@
+//! `stampede compare`: plan, run, table.
+
+use std::path::Path;
+
+use stampede_load::time::Nanos;
+
+use super::args::CompareArgs;
+use super::plan_flags::overrides;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::plan::model::Plan;
+use crate::report::{self, format};
+use crate::runtime::Catalogue;
+use crate::store::{RunFolder, StoredRun};
+use crate::summary::{self, Summary};
+use crate::trial::comparison::Comparison;
+use crate::{interrupt, keeper, machine, plan, progress, store};
+
+/// Runs a comparison, prints the table.
+pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
+    let plan = read(&args)?;
+    let out = plan.out.clone();
+    let catalogue = Catalogue::load().map_err(|error| Failure::new(&error))?;
+    let comparison = Comparison::new(plan, catalogue, &machine::facts())
+        .map_err(|error| Failure::from_runtime(&error))?;
+    if args.dry_run {
+        return print(dry_run(&comparison, args.json).as_bytes());
+    }
+    keeper::sweep();
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let folder = RunFolder::create(out.as_deref(), comparison.record())
+        .map_err(|error| Failure::from_store(&error))?;
+    let mut progress = progress::for_stderr();
+    comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
+    finish(folder.path(), args.json)
+}
+
+fn read(args: &CompareArgs) -> Result<Plan, Failure> {
+    let overrides = overrides(args);
+    match &args.plan {
+        Some(path) => plan::read(path, &overrides),
+        None => plan::from_flags(&overrides),
+    }
+    .map_err(|error| Failure::from_plan(&error))
+}
+
+/// Summary and table of what is on disk: the same as `stampede report` prints later.
+fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
+    let stored = store::read(path).map_err(|error| Failure::from_store(&error))?;
+    let summary = summary::summarize(&stored).map_err(|error| Failure::from_store(&error))?;
+    store::write_summary(path, &summary).map_err(|error| Failure::from_store(&error))?;
+    if json {
+        print(report::json(&summary).as_bytes())?;
+    } else {
+        print(report::text(&summary, &super::report::style()).as_bytes())?;
+        print(next(path, &stored).as_bytes())?;
+    }
+    Ok(outcome(&stored, &summary))
+}
+
+/// What to try next, under the table.
+fn next(path: &Path, stored: &StoredRun) -> String {
+    let shown = path.display();
+    let runtime = stored.record.cells.first().map_or("nginx-fpm", |cell| &cell.runtime);
+    format!(
+        "\nResults: {shown}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
+         stampede up {runtime}   the runtime alone, with its rendered configuration\n  \
+         stampede compare --app hello --runtimes nginx-fpm,php-builtin --users 20 --for 10s   another load\n"
+    )
+}
+
+fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
+    if summary.is_incomplete() || stored.trials.len() < planned(stored) {
+        Outcome::Incomplete
+    } else if summary.has_unmet() {
+        Outcome::NotMet
+    } else {
+        Outcome::Fine
+    }
+}
+
+fn planned(stored: &StoredRun) -> usize {
+    stored.record.order.iter().map(Vec::len).sum()
+}
+
+/// What would run, in order, and how long it takes.
+fn dry_run(comparison: &Comparison, json: bool) -> String {
+    let record = comparison.record();
+    if json {
+        let value = serde_json::json!({
+            "run": record,
+            "trials": comparison.trials(),
+            "expected_ns": comparison.expected().0,
+        });
+        return format!("{value:#}\n");
+    }
+    let mut text = format!(
+        "{} trials, about {}; nothing was started\n\n",
+        comparison.trials(),
+        format::length(comparison.expected())
+    );
+    for notice in &record.notices {
+        text.push_str(&format!("note: {notice}\n"));
+    }
+    for (round, cells) in (1..).zip(&record.order) {
+        text.push_str(&format!("round {round}\n"));
+        for &index in cells {
+            let cell = &record.cells[index];
+            let length: Nanos = comparison.trial_expected(index);
+            text.push_str(&format!(
+                "  {} · {} · {} ({}), {}\n",
+                cell.runtime,
+                cell.app,
+                cell.load,
+                cell.load_text,
+                format::length(length)
+            ));
+        }
+    }
+    for cell in record.cells.iter().filter(|cell| cell.refused.is_some()) {
+        let why = cell.refused.as_deref().unwrap_or_default();
+        text.push_str(&format!("not measured: {} · {} · {}: {why}\n", cell.runtime, cell.app, cell.load));
+    }
+    text
+}

@@ -1,0 +1,187 @@
+//! `stampede fire`: load at one URL, and a summary.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+use stampede_load::ammo::Request;
+use stampede_load::spec::{Address, Arrivals, Check, Habits, Load, Model, WhenFull};
+use ureq::http::Uri;
+
+use super::args::FireArgs;
+use super::fire_summary;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::event::{Event, Listen, Phase};
+use crate::plan::Overrides;
+use crate::plan::model::LoadChoice;
+use crate::trial::{ammo, cells, load_record};
+use crate::{interrupt, plan, progress};
+
+/// Fires, then prints the summary.
+pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
+    let choice = load_choice(&args)?;
+    let target = Target::parse(&args.url)?;
+    let load = load(&args, &choice, &target)?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let mut shown = Shown(progress::for_stderr());
+    shown.begin(&args.url, &choice);
+    let fired = stampede_load::fire(&load, &interrupt::stop_for_load(), &mut shown)
+        .map_err(|error| Failure::new(&error))?;
+    shown.0.event(&Event::RunEnded);
+    let record = load_record(&fired, &load, &choice);
+    if args.json {
+        let text = serde_json::to_string_pretty(&fire_summary::json(&fired, &record))
+            .map_err(|error| Failure::new(&error))?;
+        return print(format!("{text}\n").as_bytes());
+    }
+    print(fire_summary::text(&args.url, &choice, &fired, &record).as_bytes())
+}
+
+/// The load's flags, read by the plan's own rules.
+fn load_choice(args: &FireArgs) -> Result<LoadChoice, Failure> {
+    let flags = super::plan_flags::load(&args.load);
+    // A plan needs an app and a runtime by name; only its load is used here.
+    let overrides = Overrides {
+        app: Some("fire".to_owned()),
+        runtimes: Some(vec!["fire".to_owned()]),
+        seed: args.seed,
+        ..flags
+    };
+    let plan = plan::from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
+    let Some(mut choice) = plan.loads.into_iter().next() else {
+        return Err(Failure::rendered("no load: give --rate and --for, or --users and --for".into()));
+    };
+    if let Some(http) = &args.http {
+        choice.client.http = one_of("--http", http, &["1.0", "1.1"])?;
+    }
+    if let Model::Open { arrivals, max_in_flight, when_full, .. } = &mut choice.model {
+        if let Some(bound) = args.max_in_flight {
+            *max_in_flight = bound.max(1);
+        }
+        if let Some(word) = &args.when_full {
+            *when_full = match one_of("--when-full", word, &["queue", "drop", "stretch"])?.as_str() {
+                "drop" => WhenFull::Drop,
+                "stretch" => WhenFull::Stretch,
+                _ => WhenFull::Queue,
+            };
+        }
+        if let Some(word) = &args.arrivals {
+            *arrivals = match one_of("--arrivals", word, &["uniform", "poisson"])?.as_str() {
+                "poisson" => Arrivals::Poisson { seed: plan.seed },
+                _ => Arrivals::Uniform,
+            };
+        }
+    }
+    Ok(choice)
+}
+
+fn one_of(flag: &str, word: &str, words: &[&str]) -> Result<String, Failure> {
+    if words.contains(&word) {
+        return Ok(word.to_owned());
+    }
+    let text = format!("`{flag}` is one of {}, not `{word}`", words.join(", "));
+    Err(Failure::rendered(text))
+}
+
+/// Where the URL points.
+struct Target {
+    address: Address,
+    host: String,
+    path: String,
+}
+
+impl Target {
+    fn parse(url: &str) -> Result<Target, Failure> {
+        if let Some(rest) = url.strip_prefix("unix:") {
+            let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+            let address = Address::Unix(PathBuf::from(socket));
+            return Ok(Target { address, host: "localhost".to_owned(), path: path.to_owned() });
+        }
+        let shown = crate::report::format::mask(url);
+        let uri: Uri = url.parse().map_err(|error| {
+            Failure::rendered(format!("`{shown}` is not a URL: {error}")).hint(URL_HINT)
+        })?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some(other) => {
+                let text = format!("`{other}` is not a protocol that `fire` speaks yet");
+                return Err(Failure::rendered(text).hint(URL_HINT));
+            }
+            None => return Err(Failure::rendered(format!("`{shown}` has no http://")).hint(URL_HINT)),
+        }
+        let host = uri.host().unwrap_or("localhost").to_owned();
+        let port = uri.port_u16().unwrap_or(80);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let address = resolve(bare, port)?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        let host = if port == 80 { host } else { format!("{host}:{port}") };
+        Ok(Target { address: Address::Tcp(address), host, path })
+    }
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let found = (host, port).to_socket_addrs();
+    let mut addresses = found.map_err(|error| {
+        Failure::rendered(format!("no address for `{host}`: {error}"))
+    })?;
+    addresses.next().ok_or_else(|| Failure::rendered(format!("no address for `{host}`")))
+}
+
+fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, Failure> {
+    let habits = ammo::habits(&choice.client);
+    let check = Check {
+        statuses: args.status.clone(),
+        body_contains: args.contains.clone().unwrap_or_default().into_bytes(),
+    };
+    Ok(Load {
+        target: target.address.clone(),
+        model: choice.model.clone(),
+        habits,
+        timeout: choice.timeout,
+        ammo: [request(args, target, habits)?].into(),
+        check,
+        cpus: args.load_cpus.clone(),
+    })
+}
+
+fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, Failure> {
+    let mut headers = vec![("Host".to_owned(), target.host.clone())];
+    for header in &args.header {
+        let Some((name, value)) = header.split_once(':') else {
+            let text = format!("header `{header}` has no colon");
+            return Err(Failure::rendered(text).hint("write it as -H 'Name: value'"));
+        };
+        let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
+        headers.retain(|(known, _)| !(known == "Host" && name.eq_ignore_ascii_case("host")));
+        headers.push((name, value));
+    }
+    let body = match args.body.as_deref() {
+        Some(file) if file.starts_with('@') => std::fs::read(&file[1..])
+            .map_err(|error| Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..])))?,
+        Some(text) => text.as_bytes().to_vec(),
+        None => Vec::new(),
+    };
+    let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
+    Request::build(method, &target.path, &headers, &body, habits, &target.path)
+        .map_err(|error| Failure::new(&error))
+}
+
+/// The live picture of a load without a run around it.
+struct Shown(Box<dyn Listen>);
+
+impl Shown {
+    fn begin(&mut self, url: &str, choice: &LoadChoice) {
+        let text = format!("{} at {}", cells::load_text(&choice.model), crate::report::format::mask(url));
+        self.0.event(&Event::Notice(&text));
+        let expected = cells::length(&choice.model);
+        self.0.event(&Event::Phase { phase: Phase::Measure, expected });
+    }
+}
+
+impl stampede_load::Listener for Shown {
+    fn second(&mut self, second: &stampede_load::report::Second) {
+        self.0.event(&Event::Second(second));
+    }
+}
+
+const URL_HINT: &str = "write it as http://127.0.0.1:8080/path, or unix:/run/app.sock:/path";

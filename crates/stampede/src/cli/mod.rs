@@ -1,0 +1,44 @@
+//! The command line: what can be asked, and who answers.
+
+mod args;
+mod compare;
+mod doctor;
+mod fail;
+mod fire;
+mod fire_summary;
+mod plan_flags;
+mod report;
+mod runtimes;
+mod shell;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+pub use args::Cli;
+use args::Command;
+pub use fail::{Failure, Outcome};
+
+/// Runs what the arguments ask for. Results go to stdout, everything else to stderr.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli) {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => failure.print(),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
+    match cli.command {
+        Command::Compare(args) => compare::run(*args),
+        Command::Fire(args) => fire::run(*args),
+        Command::Up(args) => up::run(args),
+        Command::Runtimes(args) => runtimes::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Schema => shell::schema(),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+    }
+}

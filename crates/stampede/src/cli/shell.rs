@@ -1,0 +1,49 @@
+//! What shells and editors read: completions, the manual page, the plan's schema.
+
+use std::io::Write as _;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use super::{Cli, Failure, Outcome};
+
+/// The JSON Schema of plans, on stdout.
+pub fn schema() -> Result<Outcome, Failure> {
+    let schema = serde_json::to_string_pretty(&crate::plan::schema())
+        .map_err(|error| Failure::new(&error))?;
+    print(format!("{schema}\n").as_bytes())
+}
+
+/// Completions for `shell`, on stdout.
+pub fn completions(shell: Shell) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "stampede", &mut script);
+    print(&script)
+}
+
+/// The manual page in roff, on stdout: `stampede man | man -l -`.
+pub fn man() -> Result<Outcome, Failure> {
+    let mut page = Vec::new();
+    let command = Cli::command();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| Failure::new(&error))?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let man = clap_mangen::Man::new(sub.clone());
+        page.extend_from_slice(
+            format!(".SH STAMPEDE {}\n", sub.get_name().to_uppercase()).as_bytes(),
+        );
+        man.render_synopsis_section(&mut page)
+            .and_then(|()| man.render_options_section(&mut page))
+            .map_err(|error| Failure::new(&error))?;
+    }
+    print(&page)
+}
+
+/// Writes to stdout; a reader that went away (`| head`) is not an error.
+pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
+    match std::io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(&error)),
+        _ => Ok(Outcome::Fine),
+    }
+}

@@ -1,0 +1,106 @@
+//! `stampede up`: one runtime alone, until Ctrl-C.
+
+use std::time::Duration;
+
+use stampede_load::time::Nanos;
+
+use super::args::UpArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::plan::{self, Overrides};
+use crate::runtime::{self, Catalogue, Running};
+use crate::trial::comparison;
+use crate::{interrupt, keeper};
+
+/// Starts it, says what was started, waits, stops it.
+pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
+    let plan = plan::from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
+    let catalogue = Catalogue::load().map_err(|error| Failure::new(&error))?;
+    let choice = &plan.runtimes[0];
+    let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
+    catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+    let (_, mut placement) = comparison::place(&plan.budget);
+    placement.port = args.port;
+    keeper::sweep();
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let prepared = runtime::prepare(&catalogue, choice, &app, &placement)
+        .map_err(|error| Failure::from_runtime(&error))?;
+    let mut running = runtime::start(prepared).map_err(|error| Failure::from_runtime(&error))?;
+    let text = if args.json { as_json(&running) } else { as_text(&running) };
+    print(text.as_bytes())?;
+    let ended = wait(&mut running);
+    running.stop().map_err(|error| Failure::new(&error))?;
+    match ended {
+        None => Ok(Outcome::Fine),
+        Some(what) => Err(Failure::rendered(what).hint("its log lines above say why")),
+    }
+}
+
+fn overrides(args: &UpArgs) -> Overrides {
+    Overrides {
+        app: Some(args.app.clone()),
+        runtimes: Some(vec![args.runtime.clone()]),
+        workers: args.workers,
+        cpus: args.cpus,
+        memory: args.memory.clone(),
+        // A plan needs a load; none is fired here.
+        users: Some(1),
+        requests: Some(1),
+        ..Overrides::default()
+    }
+}
+
+/// Until Ctrl-C, or until a process ends by itself: then what ended, in words.
+fn wait(running: &mut Running) -> Option<String> {
+    while !interrupt::asked() {
+        if let Some(exit) = running.exited().first() {
+            let how = match (exit.signal, exit.code) {
+                (Some(signal), _) => format!("by signal {signal}"),
+                (None, code) => format!("with code {}", code.unwrap_or(0)),
+            };
+            eprint!("{}", running.log_tail());
+            return Some(format!("`{}` ended by itself, {how}", exit.role));
+        }
+        std::thread::sleep(LOOK);
+    }
+    None
+}
+
+fn as_text(running: &Running) -> String {
+    let record = running.record();
+    let mut text = format!("{} is up: {}\n", record.title, running.url());
+    text.push_str(&format!(
+        "first correct answer after {}\n\nprocesses\n",
+        crate::report::format::time_ns(Nanos(record.first_answer_ns).0)
+    ));
+    for process in running.processes() {
+        text.push_str(&format!("  {:<6} {:<5} {}\n", process.pid, process.role, process.command));
+    }
+    text.push_str("\nrendered files\n");
+    for file in running.files() {
+        text.push_str(&format!("  {}\n", file.display()));
+    }
+    text.push_str("\nCtrl-C stops it and removes its files\n");
+    text
+}
+
+fn as_json(running: &Running) -> String {
+    let processes: Vec<_> = running
+        .processes()
+        .iter()
+        .map(|process| {
+            serde_json::json!({"pid": process.pid, "role": process.role, "command": process.command})
+        })
+        .collect();
+    let value = serde_json::json!({
+        "url": running.url(),
+        "processes": processes,
+        "files": running.files(),
+        "runtime": running.record(),
+        "isolation": running.isolation(),
+    });
+    format!("{value:#}\n")
+}
+
+/// How often a process that ended is looked for.
+const LOOK: Duration = Duration::from_millis(100);

@@ -1,0 +1,45 @@
+//! Ctrl-C and SIGTERM as an ordinary way to end.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use stampede_load::Stop;
+
+/// Takes the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) from now on. The
+/// first asks the load under way to stop; the third ends the process at once, and the
+/// keeper ends the rest.
+///
+/// # Errors
+/// When another handler is there already: a bug of ours.
+pub fn listen() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(|| {
+        let earlier = ASKED.fetch_add(1, Ordering::Relaxed);
+        if let Some(stop) = &*LOAD.lock().unwrap_or_else(PoisonError::into_inner) {
+            stop.ask();
+        }
+        if earlier >= 2 {
+            std::process::exit(INTERRUPTED);
+        }
+    })
+}
+
+/// Whether an end was asked for.
+pub fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed) > 0
+}
+
+/// The stop flag of the load about to be fired: already asked when an end was.
+pub fn stop_for_load() -> Stop {
+    let stop = Stop::default();
+    let mut load = LOAD.lock().unwrap_or_else(PoisonError::into_inner);
+    if asked() {
+        stop.ask();
+    }
+    *load = Some(stop.clone());
+    stop
+}
+
+static ASKED: AtomicU32 = AtomicU32::new(0);
+static LOAD: Mutex<Option<Stop>> = Mutex::new(None);
+/// 128 + SIGINT, as shells report it.
+const INTERRUPTED: i32 = 130;

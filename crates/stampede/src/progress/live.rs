@@ -1,0 +1,117 @@
+//! The live picture: three lines at the foot of the terminal, ended trials above them.
+
+use console::{Term, style};
+
+use super::plain;
+use super::tally::{Tally, phase_word};
+use crate::event::{Event, Listen, Phase};
+use crate::report::format;
+use crate::store::record::Judged;
+
+/// Draws on a terminal.
+pub struct Live {
+    term: Term,
+    tally: Tally,
+    drawn: usize,
+}
+
+impl Live {
+    /// Draws on `term`.
+    pub fn new(term: Term) -> Live {
+        Live { term, tally: Tally::default(), drawn: 0 }
+    }
+
+    /// A closed terminal must not cost the trials, so what cannot be drawn is not drawn.
+    fn draw(&mut self, lines: &[String]) {
+        self.erase();
+        let width = usize::from(self.term.size().1);
+        for line in lines {
+            let _ = self.term.write_line(&console::truncate_str(line, width, "…"));
+        }
+        self.drawn = lines.len();
+    }
+
+    fn erase(&mut self) {
+        let _ = self.term.clear_last_lines(self.drawn);
+        self.drawn = 0;
+    }
+
+    fn above(&mut self, line: &str) {
+        self.erase();
+        let _ = self.term.write_line(line);
+    }
+}
+
+impl Listen for Live {
+    fn event(&mut self, event: &Event<'_>) {
+        self.tally.take(event);
+        match event {
+            Event::RunStarted { trials, expected, .. } => {
+                self.above(&format!("{trials} trials, about {}", format::length(*expected)));
+            }
+            Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
+            Event::TrialEnded { record, cell } => {
+                let line = plain::line(&self.tally, record, cell);
+                let mark = match record.verdict.judged {
+                    Judged::Valid => style("✔").green(),
+                    Judged::Suspect => style("?").yellow(),
+                    Judged::Invalid => style("✘").red(),
+                };
+                self.above(&format!("{mark} {line}"));
+            }
+            Event::RunEnded => return self.erase(),
+            _ => {}
+        }
+        if self.tally.number > 0 {
+            let lines = picture(&self.tally);
+            self.draw(&lines);
+        }
+    }
+}
+
+/// The picture as lines, without colour where colour is off.
+pub fn picture(tally: &Tally) -> Vec<String> {
+    let phase = tally.phase.map_or("", phase_word);
+    let head = format!(
+        "{} {}",
+        style(format!("[{}/{}]", tally.number, tally.trials)).bold(),
+        style(&tally.title).bold()
+    );
+    let left = format::length(tally.left());
+    let bar = format!("{phase:<8} {}  {left} left", bar(tally));
+    let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
+    let mut lines = vec![head, bar];
+    if firing && tally.seconds > 0 {
+        lines.push(figures(tally));
+    }
+    lines
+}
+
+fn bar(tally: &Tally) -> String {
+    let Some(expected) = tally.phase_expected.filter(|expected| expected.0 > 0) else {
+        return " ".repeat(BAR);
+    };
+    let share = (f64::from(tally.seconds) / expected.as_secs_f64()).min(1.0);
+    let full = (share * BAR as f64).round() as usize;
+    format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
+}
+
+fn figures(tally: &Tally) -> String {
+    let last = &tally.last;
+    let errors = match last.not_ok {
+        0 => "errors 0".to_owned(),
+        count => style(format!("errors {}/s", format::rate(last.rate(count)))).red().to_string(),
+    };
+    let cpu = tally.cpu_share.map_or("—".to_owned(), |share| {
+        format::percent(share / f64::from(tally.budget_cpus.max(1)))
+    });
+    format!(
+        "         offered {}/s  answered {}/s  {errors}  CPU {cpu}  p95 {}",
+        format::rate(last.rate(last.planned)),
+        format::rate(last.rate(last.ok)),
+        format::time_ns(last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64)),
+    )
+}
+
+/// Characters of the progress bar.
+const BAR: usize = 24;

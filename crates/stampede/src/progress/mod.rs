@@ -1,0 +1,21 @@
+//! What a person sees while a comparison runs: a live picture on a terminal, one line a
+//! trial in a pipe. Both listen to the same events and go to stderr.
+
+pub mod live;
+pub mod plain;
+pub mod tally;
+
+use std::io::IsTerminal as _;
+
+use crate::event::Listen;
+
+/// The listener that fits standard error.
+pub fn for_stderr() -> Box<dyn Listen> {
+    let stderr = std::io::stderr();
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if stderr.is_terminal() && !dumb {
+        Box::new(live::Live::new(console::Term::stderr()))
+    } else {
+        Box::new(plain::Plain::new(stderr))
+    }
+}

@@ -1,0 +1,73 @@
+//! One plain line a trial, for pipes and CI.
+
+use std::io::Write;
+
+use stampede_stats::percentile::Ranked;
+
+use super::tally::Tally;
+use crate::event::{Event, Listen};
+use crate::report::format;
+use crate::store::record::{CellRecord, Judged, TrialRecord};
+
+/// Writes lines to `out`.
+pub struct Plain<W: Write> {
+    out: W,
+    tally: Tally,
+}
+
+impl<W: Write> Plain<W> {
+    /// A listener that writes to `out`.
+    pub fn new(out: W) -> Plain<W> {
+        Plain { out, tally: Tally::default() }
+    }
+}
+
+impl<W: Write> Listen for Plain<W> {
+    fn event(&mut self, event: &Event<'_>) {
+        self.tally.take(event);
+        let line = match event {
+            Event::RunStarted { trials, expected, .. } => {
+                format!("{trials} trials, about {}", format::length(*expected))
+            }
+            Event::Notice(text) => format!("note: {text}"),
+            Event::TrialEnded { record, cell } => line(&self.tally, record, cell),
+            _ => return,
+        };
+        // Nobody reads stderr any more: no reason to lose the trials.
+        let _ = writeln!(self.out, "{line}");
+    }
+}
+
+/// A trial in one line.
+pub fn line(tally: &Tally, record: &TrialRecord, cell: &CellRecord) -> String {
+    let head = format!("{}/{} {} {} {}", record.number, tally.trials, cell.runtime, cell.app, cell.load);
+    let figures = match &record.load {
+        Some(load) => {
+            let measured = &tally.measured;
+            let failed = load.counts.planned - load.counts.ok.min(load.counts.planned);
+            let p95 = Ranked { answered: &measured.times, failed }.percentile(95.0);
+            let length = load.scheduled_ns.max(1) as f64 / 1e9;
+            let ok = load.counts.ok as f64 / load.counts.planned.max(1) as f64;
+            format!(
+                ": p95 {}, {} answers/s, ok {}",
+                format::percentile(p95),
+                format::rate(load.ok_inside as f64 / length),
+                format::percent(ok),
+            )
+        }
+        None => String::new(),
+    };
+    format!("{head}{figures}, {}", verdict(record))
+}
+
+fn verdict(record: &TrialRecord) -> String {
+    let word = match record.verdict.judged {
+        Judged::Valid => "valid",
+        Judged::Suspect => "suspect",
+        Judged::Invalid => "INVALID",
+    };
+    if record.verdict.reasons.is_empty() {
+        return word.to_owned();
+    }
+    format!("{word}: {}", record.verdict.reasons.join("; "))
+}

@@ -1,0 +1,136 @@
+//! Where a comparison stands, kept from its events. Reads no clock: time left is what the
+//! plan says is still to come.
+
+use stampede_load::report::Second;
+use stampede_load::time::Nanos;
+use stampede_stats::histogram::Times;
+
+use crate::event::{Event, Phase};
+
+/// Where the comparison stands.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// 1 for the first trial; 0 before it.
+    pub number: u32,
+    /// Trials in all.
+    pub trials: u32,
+    /// Runtime · app · load, and the round.
+    pub title: String,
+    /// Phase under way.
+    pub phase: Option<Phase>,
+    /// Its length where known.
+    pub phase_expected: Option<Nanos>,
+    /// Seconds of the load so far in this phase.
+    pub seconds: u32,
+    /// CPUs of the stack's budget.
+    pub budget_cpus: u32,
+    /// Measured seconds of this trial, merged.
+    pub measured: Measured,
+    /// The last second alone.
+    pub last: Measured,
+    /// CPU of the stack, share of one CPU, last reading.
+    pub cpu_share: Option<f64>,
+    /// Expected length of the whole run.
+    pub expected: Nanos,
+}
+
+/// Figures over one second or several.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Seconds that went in.
+    pub seconds: u32,
+    /// Shots planned.
+    pub planned: u64,
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed and dropped.
+    pub not_ok: u64,
+    /// Response times; service times in a closed load.
+    pub times: Times,
+}
+
+impl Measured {
+    /// Adds a second.
+    pub fn add(&mut self, second: &Second) {
+        self.seconds += 1;
+        self.planned += second.counts.planned;
+        self.ok += second.counts.ok;
+        self.not_ok += second.counts.failed_total() + second.counts.dropped;
+        let open = !second.times.response_time.is_empty();
+        let times = if open { &second.times.response_time } else { &second.times.service_time };
+        self.times.merge(times);
+    }
+
+    fn clear(&mut self) {
+        let mut times = std::mem::take(&mut self.times);
+        times.clear();
+        *self = Measured { times, ..Measured::default() };
+    }
+
+    /// Per second, from a count; zero before the first second.
+    pub fn rate(&self, count: u64) -> f64 {
+        count as f64 / f64::from(self.seconds.max(1))
+    }
+}
+
+impl Tally {
+    /// Takes an event.
+    pub fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::RunStarted { trials, expected, budget_cpus, .. } => {
+                self.trials = *trials;
+                self.expected = *expected;
+                self.budget_cpus = *budget_cpus;
+            }
+            Event::TrialStarted { number, trials, round, cell } => {
+                self.number = *number;
+                self.trials = *trials;
+                self.title = format!("{} · {} · {}", cell.runtime, cell.app, cell.load);
+                if *round > 1 || *trials > 1 {
+                    self.title.push_str(&format!(" · round {round}"));
+                }
+                self.measured.clear();
+                self.cpu_share = None;
+            }
+            Event::Phase { phase, expected } => {
+                self.phase = Some(*phase);
+                self.phase_expected = *expected;
+                self.seconds = 0;
+            }
+            Event::Second(second) => {
+                self.seconds += 1;
+                self.last.clear();
+                self.last.add(second);
+                if matches!(self.phase, Some(Phase::Measure | Phase::Drain)) {
+                    self.measured.add(second);
+                }
+            }
+            Event::Resources(sample) => {
+                let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
+                self.cpu_share = Some(cpu as f64 / sample.interval_ns.max(1) as f64);
+            }
+            Event::Notice(_) | Event::TrialEnded { .. } | Event::RunEnded => {}
+        }
+    }
+
+    /// Time left: trials not begun yet, and what is left of this one's known phase.
+    pub fn left(&self) -> Nanos {
+        let per_trial = self.expected.0 / u64::from(self.trials.max(1));
+        let after_this = per_trial * u64::from(self.trials.saturating_sub(self.number));
+        let done = Nanos::from_secs(u64::from(self.seconds));
+        let phase = self.phase_expected.map_or(Nanos(0), |expected| expected.since(done));
+        Nanos(after_this).plus(phase)
+    }
+}
+
+/// The word for a phase.
+pub fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Start => "start",
+        Phase::Verify => "verify",
+        Phase::WarmUp => "warm-up",
+        Phase::Measure => "measure",
+        Phase::Drain => "drain",
+        Phase::Stop => "stop",
+    }
+}

@@ -1,0 +1,79 @@
+//! A load of the plan made ready to fire at a running runtime.
+
+use stampede_load::ammo::Request;
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until};
+use stampede_load::time::Nanos;
+
+use super::Subject;
+use crate::cli::chain;
+use crate::plan::model::{Client, KeepAlive, RequestSpec};
+use crate::runtime::App;
+
+/// The load of `subject`, fired at `target` from `cpus`.
+///
+/// # Errors
+/// In words: a request that cannot be built.
+pub fn load(subject: &Subject<'_>, target: Address, cpus: &[usize]) -> Result<Load, String> {
+    let choice = subject.load;
+    let habits = habits(&choice.client);
+    Ok(Load {
+        target,
+        model: choice.model.clone(),
+        habits,
+        timeout: choice.timeout,
+        ammo: requests(&choice.requests, subject.app, habits)?.into(),
+        check: check(subject.app),
+        cpus: cpus.to_vec(),
+    })
+}
+
+/// Habits of a client whose `keep_alive` is settled.
+pub fn habits(client: &Client) -> Habits {
+    Habits {
+        version: if client.http == "1.0" { HttpVersion::Http10 } else { HttpVersion::Http11 },
+        connection: match client.keep_alive {
+            KeepAlive::Off => ConnectionHabit::PerShot,
+            KeepAlive::On | KeepAlive::Auto => ConnectionHabit::KeepAlive,
+        },
+    }
+}
+
+fn requests(specs: &[RequestSpec], app: &App, habits: Habits) -> Result<Vec<Request>, String> {
+    let own = [RequestSpec {
+        method: "GET".to_owned(),
+        path: app.path().to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    }];
+    let specs = if specs.is_empty() { &own[..] } else { specs };
+    specs
+        .iter()
+        .map(|spec| {
+            Request::build(&spec.method, &spec.path, &spec.headers, &spec.body, habits, &spec.path)
+                .map_err(|error| chain(&error))
+        })
+        .collect()
+}
+
+fn check(app: &App) -> Check {
+    Check { statuses: vec![app.status()], body_contains: app.contains().as_bytes().to_vec() }
+}
+
+/// The discarded load: the mean rate of the schedule, evenly; or the same users.
+pub fn warm_up(model: &Model, length: Nanos) -> Model {
+    match model {
+        Model::Open { schedule, max_in_flight, .. } => Model::Open {
+            schedule: Segments::constant(mean_rate(schedule), length),
+            arrivals: Arrivals::Uniform,
+            max_in_flight: *max_in_flight,
+            // Nothing queues up into the measured load.
+            when_full: stampede_load::spec::WhenFull::Drop,
+        },
+        Model::Closed { users, .. } => Model::Closed { users: *users, until: Until::For(length) },
+    }
+}
+
+fn mean_rate(schedule: &Segments) -> f64 {
+    schedule.planned() as f64 / schedule.length().as_secs_f64().max(1e-9)
+}

@@ -1,0 +1,155 @@
+//! The cells of a plan, the order of their trials, and what must hold before any starts.
+
+use stampede_load::spec::{Model, Until};
+use stampede_load::time::Nanos;
+
+use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
+
+/// One runtime × app × load, as indices into the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Index in `Plan::runtimes`.
+    pub runtime: usize,
+    /// Index in `Plan::apps`.
+    pub app: usize,
+    /// Index in `Plan::loads`.
+    pub load: usize,
+    /// Why it is not measured at all.
+    pub refused: Option<String>,
+}
+
+/// What the catalogue says of a runtime of the plan, as far as planning needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// What keeps a worker busy.
+    pub held_by: HeldBy,
+    /// Workers it will have.
+    pub workers: u32,
+}
+
+/// What keeps a PHP worker from serving others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBy {
+    /// The request under way.
+    Request,
+    /// The connection, for as long as it is open: others starve while it idles.
+    Connection,
+}
+
+/// Every cell of the plan: apps, then loads, then runtimes, as a reader compares them.
+pub fn cells(plan: &Plan) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for app in 0..plan.apps.len() {
+        for (load, choice) in plan.loads.iter().enumerate() {
+            let wanted = plan.runtimes.iter().enumerate().filter(|(_, runtime)| {
+                let name = &runtime.name;
+                (choice.only.is_empty() || choice.only.contains(name))
+                    && !choice.except.contains(name)
+            });
+            cells.extend(wanted.map(|(runtime, _)| Cell { runtime, app, load, refused: None }));
+        }
+    }
+    cells
+}
+
+/// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cells
+/// in which kept connections would starve each other. Returns what the reader should know.
+pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits]) -> Vec<String> {
+    let mut notices = Vec::new();
+    for (index, load) in plan.loads.iter_mut().enumerate() {
+        let connections = connections(load);
+        let starving: Vec<usize> = (0..cells.len())
+            .filter(|&cell| cells[cell].load == index)
+            .filter(|&cell| starves(&traits[cells[cell].runtime], connections))
+            .collect();
+        let kept = load.client.keep_alive;
+        load.client.keep_alive = match kept {
+            KeepAlive::Auto if starving.is_empty() => KeepAlive::On,
+            KeepAlive::Auto => KeepAlive::Off,
+            given => given,
+        };
+        let Some(&first) = starving.first() else { continue };
+        let runtime = cells[first].runtime;
+        let name = &plan.runtimes[runtime].name;
+        let workers = traits[runtime].workers;
+        match kept {
+            KeepAlive::Auto => notices.push(format!(
+                "load `{}`: a connection per shot for every runtime, because `{name}` holds a worker per connection \
+                 and has {workers} workers for up to {connections} connections (`keep_alive: true` forces kept ones)",
+                load.name
+            )),
+            KeepAlive::On => refuse(cells, &starving, traits, connections),
+            KeepAlive::Off => {}
+        }
+    }
+    notices
+}
+
+fn starves(traits: &Traits, connections: u32) -> bool {
+    traits.held_by == HeldBy::Connection && connections > traits.workers
+}
+
+fn refuse(cells: &mut [Cell], starving: &[usize], traits: &[Traits], connections: u32) {
+    for &cell in starving {
+        let workers = traits[cells[cell].runtime].workers;
+        cells[cell].refused = Some(format!(
+            "it holds a worker per kept connection: {workers} workers for up to {connections} connections would starve \
+             the others; use `keep_alive: false`, `workers: {connections}`, or `max_in_flight: {workers}`"
+        ));
+    }
+}
+
+/// Connections that a load may have open at once.
+pub fn connections(load: &LoadChoice) -> u32 {
+    match &load.model {
+        Model::Open { max_in_flight, .. } => *max_in_flight,
+        Model::Closed { users, .. } => *users,
+    }
+}
+
+/// Length of a load; `None` when only its number of requests is known.
+pub fn length(model: &Model) -> Option<Nanos> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule.length()),
+        Model::Closed { until: Until::For(length), .. } => Some(*length),
+        Model::Closed { until: Until::Requests(_), .. } => None,
+    }
+}
+
+/// A load in words: its schedule, or its users.
+pub fn load_text(model: &Model) -> String {
+    match model {
+        Model::Open { schedule, .. } => schedule.to_string(),
+        Model::Closed { users, until: Until::For(length) } => {
+            format!("{users} users for {} s", length.as_secs_f64())
+        }
+        Model::Closed { users, until: Until::Requests(requests) } => {
+            format!("{users} users, {requests} requests")
+        }
+    }
+}
+
+/// Randomized complete blocks: every cell once a round, in an order of its own, from the
+/// stored seed (Abedi and Brecht, ICPE 2017). Refused cells are left out.
+pub fn order(cells: &[Cell], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let measured: Vec<usize> =
+        (0..cells.len()).filter(|&cell| cells[cell].refused.is_none()).collect();
+    (0..rounds)
+        .map(|_| {
+            let mut round = measured.clone();
+            random.shuffle(&mut round);
+            round
+        })
+        .collect()
+}
+
+/// An app's name in tables.
+pub fn app_name(app: &AppChoice) -> String {
+    match app {
+        AppChoice::Named(name) => name.clone(),
+        AppChoice::Folder(folder) => folder
+            .file_name()
+            .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into()),
+    }
+}

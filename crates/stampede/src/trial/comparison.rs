@@ -1,0 +1,255 @@
+//! A whole run: everything checked first, then every trial of every round in turn.
+
+use stampede_load::time::Nanos;
+
+use super::cells::{self, Cell, Traits};
+use super::{Ctx, Subject, trial};
+use crate::event::{Event, Listen};
+use crate::interrupt;
+use crate::keeper::{self, CpuSplit};
+use crate::machine::MachineFacts;
+use crate::plan::model::{Budget, Plan, Rounds};
+use crate::runtime::{self, App, Catalogue, Placement};
+use crate::store::record::{
+    CellRecord, FORMAT, RunRecord, RuntimeRecord, TrialRecord, Verdict, Judged,
+};
+use crate::store::{RunFolder, StoreError};
+
+/// A plan that can run here: every name known, every program found, nothing started.
+pub struct Comparison {
+    plan: Plan,
+    catalogue: Catalogue,
+    apps: Vec<App>,
+    cells: Vec<Cell>,
+    placement: Placement,
+    split: CpuSplit,
+    record: RunRecord,
+    clock_source: String,
+    machine_cpus: u32,
+}
+
+impl Comparison {
+    /// Checks the plan against the catalogue and this machine. Starts nothing.
+    ///
+    /// # Errors
+    /// An unknown runtime, setting or app, a missing program, an app that the runtime
+    /// cannot serve.
+    pub fn new(mut plan: Plan, catalogue: Catalogue, facts: &MachineFacts) -> Result<Comparison, runtime::RuntimeError> {
+        let apps = plan.apps.iter().map(|app| catalogue.app(app)).collect::<Result<Vec<_>, _>>()?;
+        let mut traits = Vec::new();
+        for choice in &plan.runtimes {
+            apps.iter().try_for_each(|app| catalogue.check(choice, app))?;
+            traits.push(catalogue.traits(choice)?);
+        }
+        let mut cells = cells::cells(&plan);
+        let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
+        let (split, placement) = place(&plan.budget);
+        notices.extend(split.shared.clone());
+        let record = run_record(&plan, &cells, &traits, facts, notices);
+        Ok(Comparison {
+            plan,
+            catalogue,
+            apps,
+            cells,
+            placement,
+            split,
+            record,
+            clock_source: facts.clock_source.clone(),
+            machine_cpus: facts.cpus_logical,
+        })
+    }
+
+    /// As it will be written to `run.json`.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Trials in all.
+    pub fn trials(&self) -> u32 {
+        self.record.order.iter().map(|round| round.len() as u32).sum()
+    }
+
+    /// Expected length of the whole run.
+    pub fn expected(&self) -> Nanos {
+        self.record.order.iter().flatten().fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
+    }
+
+    /// Expected length of one trial: its load, the warm-up, and what surrounds them.
+    pub fn trial_expected(&self, cell: usize) -> Nanos {
+        let load = &self.plan.loads[self.cells[cell].load];
+        let length = cells::length(&load.model).unwrap_or(REQUESTS_GUESS);
+        length.plus(self.plan.warm_up).plus(AROUND)
+    }
+
+    /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
+    ///
+    /// # Errors
+    /// Only when results cannot be written: here the record is the product.
+    pub fn run(&self, folder: &RunFolder, listener: &mut dyn Listen) -> Result<(), StoreError> {
+        listener.event(&Event::RunStarted {
+            run: &self.record,
+            trials: self.trials(),
+            expected: self.expected(),
+            budget_cpus: self.placement.cpus.len() as u32,
+        });
+        for notice in &self.record.notices {
+            listener.event(&Event::Notice(notice));
+        }
+        keeper::place_self(&self.split.load);
+        let order = self.record.order.iter().enumerate();
+        let trials = order.flat_map(|(round, cells)| cells.iter().map(move |&cell| (round as u32 + 1, cell)));
+        for (number, (round, cell)) in (1..).zip(trials) {
+            if interrupt::asked() {
+                listener.event(&Event::Notice("interrupted: the results so far are kept"));
+                break;
+            }
+            self.one(folder, listener, number, round, cell)?;
+        }
+        listener.event(&Event::RunEnded);
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        folder: &RunFolder,
+        listener: &mut dyn Listen,
+        number: u32,
+        round: u32,
+        index: usize,
+    ) -> Result<(), StoreError> {
+        let cell = &self.cells[index];
+        let named = &self.record.cells[index];
+        listener.event(&Event::TrialStarted { number, trials: self.trials(), round, cell: named });
+        let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
+        let mut trial_folder = folder.trial(number, &name)?;
+        let subject = Subject {
+            runtime: &self.plan.runtimes[cell.runtime],
+            app: &self.apps[cell.app],
+            load: &self.plan.loads[cell.load],
+        };
+        let mut record = self.empty_record(number, round, index);
+        let fired = trial(&self.ctx(), &subject, &mut record, &mut trial_folder, listener);
+        trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
+        listener.event(&Event::TrialEnded { record: &record, cell: named });
+        Ok(())
+    }
+
+    fn ctx(&self) -> Ctx<'_> {
+        Ctx {
+            catalogue: &self.catalogue,
+            placement: &self.placement,
+            load_cpus: &self.split.load[..self.split.load.len().min(1)],
+            warm_up: self.plan.warm_up,
+            clock_source: &self.clock_source,
+            machine_cpus: self.machine_cpus,
+        }
+    }
+
+    fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
+        TrialRecord {
+            format: FORMAT,
+            number,
+            round,
+            cell,
+            started_at: now(),
+            phases: Vec::new(),
+            load: None,
+            runtime: RuntimeRecord::default(),
+            isolation: keeper::spec::IsolationRecord::default(),
+            budget_cpus: self.placement.cpus.len() as u32,
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }),
+            exits: Vec::new(),
+            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
+        }
+    }
+}
+
+/// RFC 3339 in local time, to the second.
+pub fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// CPUs for the stack and for the load.
+pub fn place(budget: &Budget) -> (CpuSplit, Placement) {
+    match budget {
+        Budget::Shared { cpus, memory_bytes } => {
+            let split = keeper::split_cpus(*cpus);
+            let placement = Placement {
+                cpus: split.stack.clone(),
+                cpus_by_role: Default::default(),
+                memory_bytes: *memory_bytes,
+                port: None,
+            };
+            (split, placement)
+        }
+        Budget::ByRole { cpus, memory_bytes } => {
+            let roles = cpus.iter().filter(|(role, _)| *role != "load");
+            let split = keeper::split_cpus(roles.clone().map(|(_, count)| count).sum());
+            // Each role takes the next CPUs of the stack's; where there are fewer than
+            // asked for, roles share from the first again.
+            let mut next = split.stack.iter().copied().cycle();
+            let cpus_by_role = roles
+                .map(|(role, &count)| {
+                    let count = (count as usize).min(split.stack.len());
+                    (role.clone(), next.by_ref().take(count).collect())
+                })
+                .collect();
+            let cpus = split.stack.clone();
+            (split, Placement { cpus, cpus_by_role, memory_bytes: *memory_bytes, port: None })
+        }
+    }
+}
+
+fn run_record(
+    plan: &Plan,
+    cells: &[Cell],
+    traits: &[Traits],
+    facts: &MachineFacts,
+    mut notices: Vec<String>,
+) -> RunRecord {
+    debug_assert_eq!(plan.runtimes.len(), traits.len());
+    let rounds = match plan.rounds {
+        Rounds::Fixed(rounds) => rounds,
+        Rounds::Auto => {
+            notices.push(format!("`rounds: auto` looks first after {AUTO_ROUNDS} rounds; it stops there for now"));
+            AUTO_ROUNDS
+        }
+    };
+    RunRecord {
+        format: FORMAT,
+        id: String::new(),
+        stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: now(),
+        plan_text: plan.text.clone(),
+        flags: plan.flags.clone(),
+        seed: plan.seed,
+        rounds,
+        cells: cells.iter().map(|cell| cell_record(plan, cell)).collect(),
+        order: cells::order(cells, rounds, plan.seed),
+        expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
+        machine: serde_json::to_value(facts).unwrap_or_default(),
+        notices,
+    }
+}
+
+fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {
+    let load = &plan.loads[cell.load];
+    CellRecord {
+        runtime: plan.runtimes[cell.runtime].name.clone(),
+        app: cells::app_name(&plan.apps[cell.app]),
+        load: load.name.clone(),
+        model: match load.model {
+            stampede_load::spec::Model::Open { .. } => "open".to_owned(),
+            stampede_load::spec::Model::Closed { .. } => "closed".to_owned(),
+        },
+        load_text: cells::load_text(&load.model),
+        refused: cell.refused.clone(),
+    }
+}
+
+/// Start, verification, drain and stop: under 3 s a trial.
+const AROUND: Nanos = Nanos::from_millis(1500);
+/// A closed load by number of requests has no known length.
+const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);
+/// `rounds: auto` looks only after 5, 8, 12 and 20 rounds.
+const AUTO_ROUNDS: u32 = 5;

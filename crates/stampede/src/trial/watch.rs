@@ -1,0 +1,61 @@
+//! The measured load with the monitor beside it: both are recorded second by second.
+
+use std::sync::mpsc::{Receiver, channel};
+
+use stampede_load::report::{Fired, Second};
+use stampede_load::spec::Load;
+use stampede_load::{Listener, time::Nanos};
+
+use super::Phases;
+use crate::cli::chain;
+use crate::event::{Event, Listen};
+use crate::interrupt;
+use crate::keeper::spec::ProcessGroup;
+use crate::monitor::Monitor;
+use crate::monitor::sample::ResourceSample;
+use crate::store::TrialFolder;
+
+/// Fires `load` while watching `group`.
+pub fn fire(
+    load: &Load,
+    group: ProcessGroup,
+    folder: &mut TrialFolder,
+    phases: &mut Phases<'_>,
+) -> Result<(Fired, Vec<ResourceSample>), String> {
+    let (sender, readings) = channel();
+    // A send fails only when the load is over and nobody listens any more.
+    let monitor = Monitor::watch(group, Nanos::SECOND, move |sample| drop(sender.send(sample)))
+        .map_err(|error| chain(&error))?;
+    let mut both = Both { folder, phases, readings };
+    let fired = stampede_load::fire(load, &interrupt::stop_for_load(), &mut both);
+    let resources = monitor.finish().map_err(|error| chain(&error))?;
+    both.drain();
+    Ok((fired.map_err(|error| chain(&error))?, resources))
+}
+
+/// Tells folder and listener of seconds and readings, from the thread that fires.
+struct Both<'a, 'b> {
+    folder: &'a mut TrialFolder,
+    phases: &'a mut Phases<'b>,
+    readings: Receiver<ResourceSample>,
+}
+
+impl Both<'_, '_> {
+    fn tell(&mut self, event: &Event<'_>) {
+        self.folder.event(event);
+        self.phases.listener.event(event);
+    }
+
+    fn drain(&mut self) {
+        while let Ok(sample) = self.readings.try_recv() {
+            self.tell(&Event::Resources(&sample));
+        }
+    }
+}
+
+impl Listener for Both<'_, '_> {
+    fn second(&mut self, second: &Second) {
+        self.tell(&Event::Second(second));
+        self.drain();
+    }
+}
