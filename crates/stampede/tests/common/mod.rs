@@ -1,0 +1,164 @@
+//! What the end-to-end tests share: running the real binary in a place of its own.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A folder of its own for one test: results, work folders and journal all go below it, so
+/// that what is left behind can be seen.
+pub struct Place {
+    /// Kept alive with the place.
+    folder: TempDir,
+}
+
+impl Place {
+    /// An empty place that an unprivileged user can enter.
+    pub fn new() -> Place {
+        let folder = tempfile::Builder::new()
+            .prefix("stampede-test-")
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .tempdir()
+            .expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("tmp")).expect("a folder for work folders");
+        Place { folder }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where work folders are made.
+    pub fn tmp(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
+    /// The real binary with `args`, in this place.
+    pub fn stampede(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stampede"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("TMPDIR", self.tmp())
+            .env("XDG_RUNTIME_DIR", self.tmp())
+            .env("HOME", self.path())
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Writes a file of this place.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).expect("a folder");
+        }
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// The only run's folder.
+    pub fn run(&self) -> PathBuf {
+        let results = self.path().join("stampede-results");
+        let runs: Vec<PathBuf> = std::fs::read_dir(&results)
+            .unwrap_or_else(|error| panic!("no results in {}: {error}", results.display()))
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.is_dir() && !path.is_symlink())
+            .collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
+    /// Whatever a stack would leave: waits up to 5 s for it to be gone, then lists it.
+    pub fn left_behind(&self) -> Vec<String> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let left = self.look();
+            if left.is_empty() || Instant::now() > deadline {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn look(&self) -> Vec<String> {
+        let mut left = Vec::new();
+        for entry in std::fs::read_dir(self.tmp()).expect("the folder for work folders").flatten() {
+            // The journal's folder stays, empty.
+            let path = entry.path();
+            let empty = walk(&path).iter().all(|path| path.is_dir());
+            if !(empty && path.file_name().is_some_and(|name| !name.to_string_lossy().contains("stack"))) {
+                left.push(path.display().to_string());
+            }
+        }
+        let marker = self.tmp().display().to_string();
+        for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+            let pid = entry.file_name().to_string_lossy().into_owned();
+            let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let cmdline = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let text = String::from_utf8_lossy(&environ).into_owned() + &String::from_utf8_lossy(&cmdline);
+            if pid.bytes().all(|byte| byte.is_ascii_digit()) && text.contains(&marker) {
+                left.push(format!("process {pid}: {}", String::from_utf8_lossy(&cmdline).replace('\0', " ")));
+            }
+        }
+        left
+    }
+}
+
+fn walk(path: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![path.to_path_buf()];
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            paths.extend(walk(&entry.path()));
+        }
+    }
+    paths
+}
+
+/// Runs it to its end, at most `limit`.
+pub fn finish(mut command: Command, limit: Duration) -> Output {
+    let child = command.spawn().expect("the binary starts");
+    let pid = rustix::process::Pid::from_child(&child);
+    let (sender, ended) = std::sync::mpsc::channel::<()>();
+    let guard = std::thread::spawn(move || {
+        if ended.recv_timeout(limit).is_err() {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    });
+    let output = child.wait_with_output().expect("its output");
+    drop(sender);
+    guard.join().expect("the guard");
+    output
+}
+
+/// stdout as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// stderr as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Which of the programs are not here, found where stampede looks for them.
+pub fn missing(programs: &[&str]) -> Vec<String> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders: Vec<&str> = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]).collect();
+    programs
+        .iter()
+        .filter(|program| {
+            !folders.iter().any(|folder| {
+                std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+                    entry.file_name().to_string_lossy().starts_with(**program)
+                })
+            })
+        })
+        .map(|program| (*program).to_owned())
+        .collect()
+}

@@ -1,0 +1,249 @@
+//! `stampede compare` from the outside: real runtimes, real load, what is on disk after it.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, finish, missing, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Says so in the output when a test needs programs that are not here.
+fn skipped(programs: &[&str]) -> bool {
+    let missing = missing(programs);
+    if !missing.is_empty() {
+        println!("SKIPPED: not installed here: {}", missing.join(", "));
+    }
+    !missing.is_empty()
+}
+
+fn summary(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+const THREE: &str = "app: hello
+workers: 4
+runtimes: [nginx-fpm, apache-modphp, php-builtin]
+load: {steady: {schedule: \"const(100,2s)\", keep_alive: false}}
+warm_up: 500ms
+seed: 7
+";
+
+#[test]
+fn three_real_runtimes_are_compared_and_nothing_is_left() {
+    if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("plan.yaml", THREE);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    for name in ["nginx-fpm", "apache-modphp", "php-builtin"] {
+        assert!(out.contains(name), "no row for {name}:\n{out}");
+    }
+    assert_eq!(err.lines().filter(|line| line.contains("answers/s")).count(), 3, "one line a trial:\n{err}");
+
+    let summary = summary(&place);
+    let cells = summary["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        assert_eq!(cell["app"], "hello", "{cell:#}");
+        assert_eq!(cell["load"], "steady", "{cell:#}");
+        assert_ne!(cell["verdict"], "invalid", "{cell:#}");
+    }
+    for trial in std::fs::read_dir(place.run().join("trials")).expect("trials").flatten() {
+        let record: Value = serde_json::from_str(
+            &std::fs::read_to_string(trial.path().join("trial.json")).expect("trial.json"),
+        )
+        .expect("JSON");
+        let counts = &record["load"]["counts"];
+        assert_eq!(counts["planned"], 200, "{record:#}");
+        assert_eq!(counts["ok"], 200, "{record:#}");
+        assert_eq!(record["runtime"]["before"]["workers"], 4, "{record:#}");
+        for file in ["seconds.hlog", "total.hlog", "seconds.ndjson", "resources.ndjson", "errors.ndjson", "logs"] {
+            assert!(trial.path().join(file).exists(), "no {file} in {}", trial.path().display());
+        }
+        let resources = std::fs::read_to_string(trial.path().join("resources.ndjson")).expect("rows");
+        let cpu: u64 = resources
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .map(|row| {
+                let roles = row["roles"].as_object().expect("roles").clone();
+                roles.values().filter_map(|role| role["cpu_ns"].as_u64()).sum::<u64>()
+            })
+            .sum();
+        assert!(cpu > 10_000_000, "200 answers of PHP cost more than 10 ms of CPU: {cpu} ns\n{resources}");
+    }
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+    again_from_disk(&place, &out);
+}
+
+/// The same table from what is on disk, and the other formats.
+fn again_from_disk(place: &Place, first: &str) {
+    let run = place.run().display().to_string();
+    let text = finish(place.stampede(&["report", &run]), LIMIT);
+    assert!(first.starts_with(&stdout(&text)), "another table:\n{first}\n---\n{}", stdout(&text));
+    for (format, part) in [("markdown", "| "), ("csv", "runtime,"), ("json", "\"cells\"")] {
+        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains(part), "{format}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("runtimes/broken/runtime.yaml", BROKEN);
+    let args = ["compare", "--app", "hello", "--runtimes", "broken,php-builtin", "--users", "2", "--for", "1s", "--warm-up", "0s"];
+    let mut command = place.stampede(&args);
+    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let output = finish(command, LIMIT);
+    let all = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{all}");
+    assert!(all.contains("cannot bind the moon"), "its last log line is missing:\n{all}");
+    let summary = summary(&place);
+    let verdicts: Vec<_> =
+        summary["cells"].as_array().expect("cells").iter().map(|cell| cell["verdict"].clone()).collect();
+    assert_eq!(verdicts[0], "invalid", "{summary:#}");
+    assert_ne!(verdicts[1], "invalid", "{summary:#}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+const BROKEN: &str = "title: A runtime that cannot start
+mode: per-request
+app_kinds: [script, callable]
+worker_held_by: request
+needs:
+  sh: { programs: [sh] }
+files: []
+processes:
+  - { role: php, run: \"sh -c 'echo cannot bind the moon; exit 1'\", stop: { signal: TERM, grace: 1s } }
+ready: { path: /, within: 5s }
+install:
+  debian: { packages: [dash] }
+";
+
+#[test]
+fn ctrl_c_keeps_the_results_so_far() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        let place = Place::new();
+        let args = ["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "50", "--for", "2s", "--warm-up", "0s", "--rounds", "20"];
+        let mut command = place.stampede(&args);
+        let child = command.spawn().expect("the binary starts");
+        let pid = rustix::process::Pid::from_child(&child);
+        // Long enough for the first trial, not for the twentieth.
+        std::thread::sleep(Duration::from_secs(6));
+        rustix::process::kill_process(pid, signal).expect("the signal");
+        let output = child.wait_with_output().expect("its output");
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "measured, but not all:\n{out}\n{err}");
+        assert!(out.contains("php-builtin"), "no table of what was measured:\n{out}\n{err}");
+        assert!(err.contains("interrupted"), "{err}");
+        assert_eq!(place.left_behind(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn sigkill_leaves_nothing() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    for delay_ms in [150, 600, 1500] {
+        let place = Place::new();
+        let args = ["compare", "--app", "hello", "--runtimes", "nginx-fpm", "--users", "2", "--for", "20s"];
+        let mut child = place.stampede(&args).spawn().expect("the binary starts");
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        child.kill().expect("SIGKILL");
+        child.wait().expect("its end");
+        assert_eq!(place.left_behind(), Vec::<String>::new(), "after {delay_ms} ms");
+    }
+}
+
+#[test]
+fn an_ordinary_user_can_compare() {
+    if skipped(&["nginx", "php-fpm", "apache2", "setpriv"]) {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: the other tests ran as an ordinary user already");
+        return;
+    }
+    let place = Place::new();
+    place.write("plan.yaml", THREE);
+    for folder in [place.path().to_path_buf(), place.tmp()] {
+        std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).expect("chown");
+    }
+    // The binary itself may lie where that user cannot go.
+    let binary = place.path().join("stampede");
+    std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &binary).expect("a copy of the binary");
+    let inner = place.stampede(&["compare", "plan.yaml"]);
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&binary).args(inner.get_args());
+    command.current_dir(place.path()).envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let output = finish(command, LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
+    assert_eq!(summary(&place)["cells"].as_array().map(Vec::len), Some(3));
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+const NOBODY: u32 = 65534;
+
+/// Every mistake: exit code 2, its words, nothing started, nothing written.
+#[test]
+fn bad_input_is_refused_before_anything_starts() {
+    let cases: &[(&str, &[&str])] = &[
+        ("unknown-runtime", &["compare", "--app", "hello", "--runtimes", "ngnix-fpm", "--rate", "1", "--for", "1s"]),
+        ("unknown-app", &["compare", "--app", "helo", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"]),
+        ("no-app-there", &["compare", "--app", "./empty", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"]),
+        ("bad-schedule", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--schedule", "line(1,100,60s) konst(5,1s)"]),
+        ("no-plan-file", &["compare", "missing.yaml"]),
+        ("bad-plan", &["compare", "bad.yaml"]),
+        ("unknown-setting", &["compare", "setting.yaml"]),
+        ("out-exists", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s", "--out", "taken"]),
+        ("rate-without-length", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1"]),
+        ("only-unknown", &["compare", "bad-only.yaml", "--only", "nginx-fmp"]),
+        ("fire-no-url", &["fire", "127.0.0.1:80", "--rate", "1", "--for", "1s"]),
+        ("fire-https", &["fire", "https://127.0.0.1/", "--rate", "1", "--for", "1s"]),
+        ("fire-no-load", &["fire", "http://127.0.0.1:1/"]),
+        ("up-unknown", &["up", "frankenphb"]),
+        ("report-none", &["report", "last"]),
+    ];
+    let place = Place::new();
+    place.write("empty/readme.txt", "no app here");
+    place.write("taken/keep.txt", "mine");
+    place.write("bad.yaml", "app: hello\nruntimes: [php-builtin]\nlaod: [{users: 4, for: 20s}]\n");
+    place.write("setting.yaml", "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n");
+    place.write("bad-only.yaml", "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n");
+    for (name, args) in cases {
+        let output = finish(place.stampede(args), LIMIT);
+        let err = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
+        assert_eq!(output.status.code(), Some(2), "{name}: {err}{}", stdout(&output));
+        assert_eq!(stdout(&output), "", "{name}");
+        insta::assert_snapshot!(*name, err);
+    }
+    assert!(!place.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_dry_run_starts_nothing() {
+    if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("plan.yaml", THREE);
+    let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    insta::assert_snapshot!("dry-run", stdout(&output));
+    assert!(!place.path().join("stampede-results").exists());
+}
