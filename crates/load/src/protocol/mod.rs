@@ -1,5 +1,7 @@
 //! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
 
+pub mod http1;
+
 use crate::ammo::Request;
 use crate::time::Nanos;
 

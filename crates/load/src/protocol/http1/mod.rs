@@ -1,0 +1,241 @@
+//! HTTP/1.0 and 1.1 as a client speaks it (RFC 9110, RFC 9112): one shot at a time on a
+//! connection, no pipelining.
+//!
+//! However an answer is torn into reads, the same [`Answer`] comes out, byte count
+//! included: every decision depends on the bytes alone, never on where a read ended.
+//! Nothing is allocated per answer; the head buffer, used only where a read ends inside a
+//! head, is kept for the life of the slot.
+
+mod body;
+mod chunked;
+mod head;
+mod search;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod torn;
+
+use super::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::ammo::{AnswerShape, Request};
+use crate::spec::{Check, ConnectionHabit, Habits};
+use crate::time::Nanos;
+use body::Body;
+use head::{Head, HeadReader, HeadStep};
+use search::Search;
+
+/// One connection that speaks HTTP/1.x.
+#[derive(Debug)]
+pub struct Http1 {
+    habits: Habits,
+    head: HeadReader,
+    search: Search,
+    state: State,
+    /// The shot under way, or the last one.
+    shot: ShotId,
+    shape: AnswerShape,
+    first_byte: Option<Nanos>,
+    /// Bytes of the answer under way, interim answers included.
+    bytes: u64,
+    /// Interim answers passed over in the answer under way.
+    interim: u32,
+    /// What the final head, and our own habit, say about the connection.
+    next: Next,
+}
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// No shot under way; another may start.
+    Idle,
+    /// A shot is under way, the head of its answer has not ended.
+    Head,
+    /// The final head was taken.
+    Body { status: u16, body: Body },
+    /// No shot under way, and none may start until `reset`.
+    Spent,
+}
+
+/// How one answer ended, or `None` where it needs more bytes; and how many were taken.
+type Step = (usize, Option<AnswerEnd>);
+
+impl Http1 {
+    /// A connection that is about to be opened. A head may have [`HEAD_BYTES_MAX`].
+    pub fn new(check: &Check, habits: Habits) -> Http1 {
+        Http1::with_head_limit(check, habits, HEAD_BYTES_MAX)
+    }
+
+    /// The same with another limit: bytes of one head, of one chunk's extensions and of
+    /// all trailers; 64 at least.
+    pub fn with_head_limit(check: &Check, habits: Habits, head_bytes_max: usize) -> Http1 {
+        Http1 {
+            habits,
+            head: HeadReader::new(head_bytes_max.max(64)),
+            search: Search::new(&check.body_contains),
+            state: State::Idle,
+            shot: ShotId(0),
+            shape: AnswerShape::ByHeaders,
+            first_byte: None,
+            bytes: 0,
+            interim: 0,
+            next: Next::KeepOpen,
+        }
+    }
+
+    /// Takes bytes of the answer under way up to its end. Every turn of the loop takes a
+    /// byte or ends the answer, so it ends.
+    fn take(&mut self, bytes: &[u8]) -> Step {
+        let mut used = 0;
+        while used < bytes.len() {
+            let rest = &bytes[used..];
+            let (taken, end) = match self.state {
+                State::Head => self.take_head(rest),
+                State::Body { status, body } => self.take_body(status, body, rest),
+                State::Idle | State::Spent => return (used, None),
+            };
+            used += taken;
+            if end.is_some() {
+                return (used, end);
+            }
+        }
+        (used, None)
+    }
+
+    fn take_head(&mut self, bytes: &[u8]) -> Step {
+        let (taken, step) = self.head.take(bytes);
+        let end = match step {
+            HeadStep::NeedMore => None,
+            HeadStep::Bad(end) => Some(end),
+            HeadStep::Complete(head) => self.headed(&head),
+        };
+        (taken, end)
+    }
+
+    /// Decides on a complete head: what follows it, or that the answer ends with it.
+    fn headed(&mut self, head: &Head) -> Option<AnswerEnd> {
+        match head.status {
+            // We never ask to upgrade, so nobody may switch protocols on us.
+            101 => return Some(AnswerEnd::Malformed),
+            100..=199 => {
+                self.interim += 1;
+                return (self.interim > INTERIM_MAX).then_some(AnswerEnd::Malformed);
+            }
+            200.. => {}
+            _ => return Some(AnswerEnd::Malformed),
+        }
+        let Ok(body) = head.body(self.shape) else {
+            return Some(AnswerEnd::Malformed);
+        };
+        self.next = match self.habits.connection {
+            ConnectionHabit::PerShot => Next::Close,
+            ConnectionHabit::KeepAlive => head.next(self.habits.version, body),
+        };
+        self.state = State::Body { status: head.status, body };
+        body.is_empty().then(|| self.whole(head.status))
+    }
+
+    fn take_body(&mut self, status: u16, mut body: Body, bytes: &[u8]) -> Step {
+        let (taken, progress) = body.take(bytes, &mut self.search, self.head.limit());
+        self.state = State::Body { status, body };
+        let end = match progress {
+            body::Progress::NeedMore => None,
+            body::Progress::Done => Some(self.whole(status)),
+            body::Progress::Bad(end) => Some(end),
+        };
+        (taken, end)
+    }
+
+    fn whole(&self, status: u16) -> AnswerEnd {
+        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
+        let right = self.shape == AnswerShape::NoBody || self.search.found();
+        AnswerEnd::Whole { status, check: if right { Checked::Right } else { Checked::Wrong } }
+    }
+
+    /// Ends the shot under way; the connection lives on only after a whole answer.
+    fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
+        self.state = if keep { State::Idle } else { State::Spent };
+        let first_byte = self.first_byte.take().unwrap_or(now);
+        answered(Answer { shot: self.shot, first_byte, end, bytes: self.bytes });
+    }
+
+    fn forget_answer(&mut self) {
+        self.head.clear();
+        self.search.restart();
+        self.first_byte = None;
+        self.bytes = 0;
+        self.interim = 0;
+        self.next = Next::KeepOpen;
+    }
+}
+
+impl Protocol for Http1 {
+    fn room(&self) -> bool {
+        self.state == State::Idle
+    }
+
+    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
+        debug_assert!(self.room(), "one shot at a time on an HTTP/1 connection");
+        self.forget_answer();
+        self.shot = shot;
+        self.shape = request.answer;
+        self.state = State::Head;
+        out.extend_from_slice(&request.bytes);
+    }
+
+    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if bytes.is_empty() || self.state == State::Spent {
+            return;
+        }
+        if self.state == State::Idle {
+            // Nobody asked: whatever these bytes are, the next answer could not be told
+            // from them.
+            self.state = State::Spent;
+            return;
+        }
+        self.first_byte.get_or_insert(now);
+        let (used, end) = self.take(bytes);
+        self.bytes += used as u64;
+        if let Some(end) = end {
+            self.end(end, now, answered);
+            if used < bytes.len() {
+                self.state = State::Spent;
+            }
+        }
+    }
+
+    fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        match self.state {
+            State::Idle | State::Spent => {}
+            State::Body { status, body: Body::UntilClose } => {
+                self.end(self.whole(status), now, answered);
+            }
+            State::Head | State::Body { .. } => self.end(AnswerEnd::CutShort, now, answered),
+        }
+        self.state = State::Spent;
+    }
+
+    fn after_answer(&self) -> Next {
+        match self.state {
+            State::Spent => Next::Close,
+            State::Idle | State::Head | State::Body { .. } => Next::KeepOpen,
+        }
+    }
+
+    fn first_byte(&self) -> Option<Nanos> {
+        self.first_byte
+    }
+
+    fn reset(&mut self) {
+        self.forget_answer();
+        self.head.shrink();
+        self.state = State::Idle;
+    }
+}
+
+/// Bytes of one head. Twice the largest default of the servers that we meet (nginx sends
+/// at most 8 buffers of 4–8 KiB from an upstream); phantom and wrk stop earlier.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Interim answers before a final one. Real servers send one or two (100, 103); without a
+/// bound a server could keep a shot in the head for as long as its timeout.
+const INTERIM_MAX: u32 = 64;

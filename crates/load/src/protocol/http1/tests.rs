@@ -1,0 +1,373 @@
+//! Answers in a table, each with the end that the RFCs give it.
+
+use super::{HEAD_BYTES_MAX, Http1, INTERIM_MAX};
+use crate::ammo::{AnswerShape, Request};
+use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
+use crate::time::Nanos;
+use Next::{Close, KeepOpen};
+
+pub(super) const KEPT: Habits =
+    Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+pub(super) const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT };
+pub(super) const PER_SHOT: Habits = Habits { connection: ConnectionHabit::PerShot, ..KEPT };
+
+pub(super) fn request(answer: AnswerShape) -> Request {
+    Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), answer, tag: "/".into() }
+}
+
+pub(super) fn asks(body: &[u8]) -> Check {
+    Check { statuses: vec![], body_contains: body.to_vec() }
+}
+
+/// A connection with shot 7 under way.
+pub(super) fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http1 {
+    let mut http = Http1::new(check, habits);
+    let mut out = Vec::new();
+    http.start(ShotId(7), &request(shape), &mut out);
+    assert_eq!(out, request(shape).bytes);
+    http
+}
+
+/// The one answer to shot 7 and what becomes of the connection; `None` while it goes on.
+fn answer(http: &mut Http1, bytes: &[u8]) -> Option<(Answer, Next)> {
+    let mut answers = Vec::new();
+    http.received(bytes, Nanos(5), &mut |answer| answers.push(answer));
+    assert!(answers.len() <= 1);
+    answers.pop().map(|answer| (answer, http.after_answer()))
+}
+
+fn end_with(habits: Habits, shape: AnswerShape, bytes: &str) -> Option<(AnswerEnd, Next)> {
+    let mut http = waiting(&Check::default(), habits, shape);
+    answer(&mut http, bytes.as_bytes()).map(|(answer, next)| (answer.end, next))
+}
+
+fn end(bytes: &str) -> Option<(AnswerEnd, Next)> {
+    end_with(KEPT, AnswerShape::ByHeaders, bytes)
+}
+
+fn end_at_close(bytes: &str) -> (AnswerEnd, Next) {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    assert_eq!(answer(&mut http, bytes.as_bytes()), None, "{bytes:?}");
+    let mut answers = Vec::new();
+    http.peer_closed(Nanos(6), &mut |answer| answers.push(answer));
+    assert_eq!(answers.len(), 1, "{bytes:?}");
+    (answers[0].end, http.after_answer())
+}
+
+fn whole(status: u16) -> AnswerEnd {
+    AnswerEnd::Whole { status, check: Checked::Right }
+}
+
+#[test]
+fn whole_answers_end_where_their_framing_says() {
+    let table = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, KeepOpen),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, KeepOpen),
+        ("HTTP/1.1 200\r\ncontent-LENGTH:2\r\n\r\nok", 200, KeepOpen),
+        ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", 200, KeepOpen),
+        ("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\nno", 502, KeepOpen),
+        ("HTTP/1.1 999 \r\nContent-Length: 0\r\n\r\n", 999, KeepOpen),
+        ("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", 302, KeepOpen),
+        ("HTTP/1.1 204 No Content\r\n\r\n", 204, KeepOpen),
+        ("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, KeepOpen),
+        ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, KeepOpen),
+        // Content-Length more than once: equal numbers are one.
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 02\r\n\r\nok", 200, KeepOpen),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", 200, KeepOpen),
+        // Connection.
+        ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", 200, Close),
+        ("HTTP/1.1 200 OK\r\nConnection: Foo , CLOSE\r\nContent-Length: 0\r\n\r\n", 200, Close),
+        (
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n\
+             Content-Length: 0\r\n\r\n",
+            200,
+            Close,
+        ),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, Close),
+        ("HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok", 200, KeepOpen),
+        // Interim answers.
+        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", 204, KeepOpen),
+        (
+            "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 9\r\n\r\n\
+             HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            200,
+            KeepOpen,
+        ),
+    ];
+    for (bytes, status, next) in table {
+        assert_eq!(end(bytes), Some((whole(status), next)), "{bytes:?}");
+    }
+}
+
+#[test]
+fn chunked_answers_end_after_their_trailers() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let bodies = [
+        "0\r\n\r\n",
+        "2\r\nok\r\n0\r\n\r\n",
+        "0002\r\nok\r\n000\r\n\r\n",
+        "a\r\n0123456789\r\nB\r\n0123456789a\r\n0\r\n\r\n",
+        "2;name=value;\"quoted\"\r\nok\r\n0;last\r\n\r\n",
+        "2 ; spaced\r\nok\r\n0\r\n\r\n",
+        "2\r\nok\r\n0\r\nX-Sum: 1\r\nX-Empty:\r\n\r\n",
+    ];
+    for body in bodies {
+        assert_eq!(end(&format!("{head}{body}")), Some((whole(200), KeepOpen)), "{body:?}");
+    }
+    // Chunked wins over a length, whatever it says, and the connection ends (RFC 9112 6.3).
+    for length in ["2", "5", "x"] {
+        let both = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nTransfer-Encoding: gzip, Chunked\r\n\
+             \r\n2\r\nok\r\n0\r\n\r\n"
+        );
+        assert_eq!(end(&both), Some((whole(200), Close)), "{length}");
+    }
+    let old = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(end(&format!("{old}0\r\n\r\n")), Some((whole(200), Close)));
+}
+
+#[test]
+fn bad_chunks_are_malformed() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let bodies = [
+        "\r\n",
+        "g\r\n",
+        "-1\r\n",
+        "+5\r\nhello\r\n",
+        "0x2\r\nok\r\n",
+        " 2\r\nok\r\n",
+        "2\nok\r\n",
+        "2 2\r\n",
+        "2\r\nokay\r\n",
+        "2\r\nok0\r\n\r\n",
+        "2\r\nok\r\n\r\n",
+        "2;a\nb\r\n",
+        "2;\u{1}\r\n",
+        "2\rok",
+        "10000000000000000\r\n",
+        "fffffffffffffffff\r\n",
+        "0\r\nno colon\r\n",
+        "0\r\n: no name\r\n",
+        "0\r\nname: value\n",
+        "0\r\n\n",
+        "0\r\n\r\r",
+    ];
+    for body in bodies {
+        assert_eq!(end(&format!("{head}{body}")), Some((Malformed, Close)), "{body:?}");
+    }
+    // The largest size that 64 bits hold is a size; nothing is added to it.
+    assert_eq!(end(&format!("{head}ffffffffffffffff\r\nok")), None);
+}
+
+#[test]
+fn contradictions_and_garbage_are_malformed() {
+    let table = [
+        "garbage",
+        "\r\nHTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/2 200\r\n\r\n",
+        "HTTP/1.2 200 OK\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/1.1 000 Zero\r\n\r\n",
+        "HTTP/1.1 099 Low\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nName : blank before the colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nFolded: a\r\n b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5x\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0x5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5.0\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2,\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+    ];
+    for bytes in table {
+        assert_eq!(end(bytes), Some((Malformed, Close)), "{bytes:?}");
+    }
+}
+
+#[test]
+fn garbage_is_told_at_its_first_byte_without_a_line_end() {
+    for (bytes, told_after) in [("SSH-2.0", 1), ("HTTP/2", 6), ("HTTX", 4)] {
+        let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+        let (answer, next) = answer(&mut http, bytes.as_bytes()).unwrap();
+        assert_eq!((answer.end, answer.bytes, next), (Malformed, told_after, Close), "{bytes}");
+    }
+}
+
+#[test]
+fn the_close_ends_what_nothing_else_does() {
+    let table = [
+        ("HTTP/1.1 200 OK\r\n\r\nall up to the close", whole(200)),
+        ("HTTP/1.0 200 OK\r\n\r\n", whole(200)),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n", whole(200)),
+        ("", CutShort),
+        ("HTTP/1.1 20", CutShort),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", CutShort),
+        ("HTTP/1.1 100 Continue\r\n\r\n", CutShort),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", CutShort),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nx", CutShort),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", CutShort),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-A: b\r\n", CutShort),
+    ];
+    for (bytes, expected) in table {
+        assert_eq!(end_at_close(bytes), (expected, Close), "{bytes:?}");
+    }
+}
+
+#[test]
+fn an_answer_to_head_has_no_body_and_none_is_asked_of_it() {
+    let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n";
+    assert_eq!(end_with(KEPT, AnswerShape::NoBody, bytes), Some((whole(200), KeepOpen)));
+    let bytes = "HTTP/1.1 200 OK\r\n\r\n";
+    assert_eq!(end_with(KEPT, AnswerShape::NoBody, bytes), Some((whole(200), KeepOpen)));
+    let mut http = waiting(&asks(b"x"), KEPT, AnswerShape::NoBody);
+    assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().0.end, whole(200));
+}
+
+#[test]
+fn our_habit_decides_with_the_servers_word() {
+    let plain = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let kept = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
+    for (habits, bytes, next) in [
+        (KEPT, plain, KeepOpen),
+        (PER_SHOT, plain, Close),
+        (PER_SHOT, kept, Close),
+        (KEPT_10, plain, Close),
+        (KEPT_10, kept, KeepOpen),
+    ] {
+        let ended = end_with(habits, AnswerShape::ByHeaders, bytes);
+        assert_eq!(ended, Some((whole(200), next)), "{habits:?} {bytes:?}");
+    }
+}
+
+#[test]
+fn the_next_shot_finds_room_only_on_a_connection_that_lives() {
+    let mut http = Http1::new(&Check::default(), KEPT);
+    let mut out = Vec::new();
+    for (shot, bytes, room) in [
+        (1, "HTTP/1.1 204 No Content\r\n\r\n", true),
+        (2, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true),
+        (3, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false),
+    ] {
+        assert!(http.room());
+        http.start(ShotId(shot), &request(AnswerShape::ByHeaders), &mut out);
+        assert!(!http.room() && http.first_byte().is_none());
+        let (answer, _) = answer(&mut http, bytes.as_bytes()).unwrap();
+        assert_eq!((answer.shot, answer.bytes), (ShotId(shot), bytes.len() as u64));
+        assert!(matches!(answer.end, AnswerEnd::Whole { .. }));
+        assert_eq!(http.room(), room);
+    }
+    http.reset();
+    assert!(http.room());
+    assert_eq!(http.after_answer(), KeepOpen);
+}
+
+#[test]
+fn bytes_that_nobody_waits_for_end_the_connection_and_not_the_answer() {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more";
+    let (whole_answer, next) = answer(&mut http, bytes).unwrap();
+    assert_eq!((whole_answer.end, whole_answer.bytes, next), (whole(200), 40, Close));
+    assert!(!http.room());
+
+    let mut idle = Http1::new(&Check::default(), KEPT);
+    assert_eq!(answer(&mut idle, b"HTTP/1.1 408 Request Timeout\r\n\r\n"), None);
+    assert_eq!((idle.room(), idle.after_answer()), (false, Close));
+    idle.reset();
+    assert!(idle.room());
+}
+
+#[test]
+fn a_close_between_answers_fails_no_shot() {
+    let mut http = Http1::new(&Check::default(), KEPT);
+    http.peer_closed(Nanos(1), &mut |answer| panic!("no shot was under way: {answer:?}"));
+    assert_eq!((http.room(), http.after_answer()), (false, Close));
+}
+
+#[test]
+fn first_byte_is_that_of_the_first_interim_answer() {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    let mut answers = Vec::new();
+    http.received(b"", Nanos(1), &mut |answer| answers.push(answer));
+    assert_eq!(http.first_byte(), None);
+    http.received(b"HTTP/1.1 100 C", Nanos(2), &mut |answer| answers.push(answer));
+    assert_eq!(http.first_byte(), Some(Nanos(2)));
+    http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
+    http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
+    let expected = Answer { shot: ShotId(7), first_byte: Nanos(2), end: whole(204), bytes: 43 };
+    assert_eq!(answers, [expected]);
+}
+
+#[test]
+fn the_check_reads_bodies_and_nothing_else() {
+    let ends = |check: &[u8], bytes: &str| {
+        let mut http = waiting(&asks(check), KEPT, AnswerShape::ByHeaders);
+        match answer(&mut http, bytes.as_bytes()).unwrap().0.end {
+            AnswerEnd::Whole { check, .. } => check,
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = "HTTP/1.1 200 needle\r\nX: needle\r\nContent-Length: 6\r\n\r\nneedle";
+    assert_eq!(ends(b"needle", plain), Checked::Right);
+    assert_eq!(ends(b"needles", plain), Checked::Wrong);
+    let torn = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                3;x\r\nnee\r\n3\r\ndle\r\n0\r\nX: y\r\n\r\n";
+    assert_eq!(ends(b"needle", torn), Checked::Right);
+    assert_eq!(ends(b"3", torn), Checked::Wrong);
+    assert_eq!(ends(b"y", torn), Checked::Wrong);
+    assert_eq!(ends(b"needle", "HTTP/1.1 204 needle\r\n\r\n"), Checked::Wrong);
+}
+
+#[test]
+fn a_match_in_one_answer_does_not_help_the_next() {
+    let mut http = waiting(&asks(b"ok"), KEPT, AnswerShape::ByHeaders);
+    let right = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    assert_eq!(answer(&mut http, right.as_bytes()).unwrap().0.end, whole(200));
+    http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    let wrong = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
+    let expected = AnswerEnd::Whole { status: 200, check: Checked::Wrong };
+    assert_eq!(answer(&mut http, wrong.as_bytes()).unwrap().0.end, expected);
+}
+
+#[test]
+fn what_has_no_end_meets_a_limit() {
+    let filler = "x".repeat(HEAD_BYTES_MAX);
+    let many = "A: b\r\n".repeat(300);
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for bytes in [
+        format!("HTTP/1.1 200 {filler}"),
+        format!("HTTP/1.1 200 OK\r\nX: {filler}\r\n\r\n"),
+        format!("HTTP/1.1 200 OK\r\n{many}\r\n"),
+        format!("{chunked}2;{filler}"),
+        format!("{chunked}{}", "0".repeat(HEAD_BYTES_MAX + 1)),
+        format!("{chunked}0\r\n{}", "Name: value\r\n".repeat(HEAD_BYTES_MAX / 10)),
+    ] {
+        assert_eq!(end(&bytes), Some((HeadTooLarge, Close)), "{:.80}", bytes);
+    }
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+    let last = "HTTP/1.1 204 No Content\r\n\r\n";
+    let allowed = interim.repeat(INTERIM_MAX as usize);
+    assert_eq!(end(&format!("{allowed}{last}")), Some((whole(204), KeepOpen)));
+    assert_eq!(end(&format!("{allowed}{interim}")), Some((Malformed, Close)));
+}
+
+#[test]
+fn a_head_of_exactly_the_limit_is_a_head() {
+    let frame = "HTTP/1.1 204 No Content\r\nX: \r\n\r\n".len();
+    for (bytes, expected) in [(HEAD_BYTES_MAX, whole(204)), (HEAD_BYTES_MAX + 1, HeadTooLarge)] {
+        let filler = "x".repeat(bytes - frame);
+        let head = format!("HTTP/1.1 204 No Content\r\nX: {filler}\r\n\r\n");
+        assert_eq!(head.len(), bytes);
+        assert_eq!(end(&head).unwrap().0, expected);
+    }
+}

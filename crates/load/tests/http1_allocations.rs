@@ -1,0 +1,74 @@
+//! The hot path of HTTP/1 does not allocate. A binary of its own, for the counting
+//! allocator is the whole program's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use stampede_load::ammo::{AnswerShape, Request};
+use stampede_load::protocol::http1::Http1;
+use stampede_load::protocol::{Protocol, ShotId};
+use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion};
+use stampede_load::time::Nanos;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: hands every call on to the system's allocator unchanged; the counter is a plain
+// cell of this thread that needs no allocation and no destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are the ones that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; `pointer` came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A thousand answers, whole and torn, after one of each kind has filled the buffers.
+#[test]
+fn no_answer_allocates_once_the_buffers_are_there() {
+    let check = Check { statuses: vec![], body_contains: b"hello".to_vec() };
+    let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+    let request = Request {
+        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+        answer: AnswerShape::ByHeaders,
+        tag: "/".into(),
+    };
+    let answers: [&[u8]; 2] = [
+        b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+          2\r\nhe\r\n3\r\nllo\r\n0\r\nA: b\r\n\r\n",
+    ];
+    let mut http = Http1::new(&check, habits);
+    let mut out = Vec::new();
+    let mut ended = 0;
+    let mut fire = |piece: usize, answer: &[u8]| {
+        out.clear();
+        http.start(ShotId(1), &request, &mut out);
+        for bytes in answer.chunks(piece) {
+            http.received(bytes, Nanos(1), &mut |_| ended += 1);
+        }
+        http.reset();
+    };
+    answers.iter().for_each(|answer| fire(7, answer));
+    let before = ALLOCATIONS.get();
+    for _ in 0..500 {
+        fire(4096, answers[0]);
+        fire(7, answers[1]);
+    }
+    let allocations = ALLOCATIONS.get() - before;
+    assert_eq!(ended, 1_002);
+    assert_eq!(allocations, 0);
+    drop(vec![0_u8; 1]);
+    assert_eq!(ALLOCATIONS.get() - before, 1, "the counter counts");
+}
