@@ -6,7 +6,13 @@
 //! is a list of due times.
 
 pub mod ammo;
+mod chain;
+mod collector;
+mod driver;
+pub mod engine;
+mod outcome;
 pub mod protocol;
+mod recorder;
 pub mod report;
 pub mod schedule;
 pub mod spec;
