@@ -1,1 +1,251 @@
 //! Percentiles that rank every planned shot.
+
+use crate::histogram::Times;
+
+/// The times of all correct answers, and how many planned shots had none.
+///
+/// Each planned shot has a rank. One without a correct answer (failed or dropped) ranks
+/// slower than all answers: an error page after 100 µs must not flatter.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranked<'a> {
+    /// Times of the ok shots.
+    pub answered: &'a Times,
+    /// Planned shots without a correct answer.
+    pub failed: u64,
+}
+
+/// What stands at a percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// A correct answer that took this many ns.
+    At(u64),
+    /// A shot without a correct answer.
+    Failed,
+    /// Fewer than [`BEYOND`] shots lie beyond it: a figure that the next trial would not
+    /// repeat. Also what an empty set has.
+    TooFew,
+}
+
+/// A mean or a maximum over all planned shots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounded {
+    /// Every planned shot had its correct answer: this is it, in ns.
+    Exactly(f64),
+    /// Some had none; it is at least this, in ns.
+    AtLeast(f64),
+    /// A shot without a correct answer, and nothing is known of how long it would have taken.
+    Failed,
+    /// No shot was planned.
+    Empty,
+}
+
+/// Shots that a timeout cut off: they took at least that long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutOff {
+    /// How many of `Ranked::failed`.
+    pub shots: u64,
+    /// The timeout in ns.
+    pub after_ns: u64,
+}
+
+/// Shots that must lie beyond a percentile, so that it is not the chance of a few.
+pub const BEYOND: u64 = 10;
+
+impl<'a> Ranked<'a> {
+    /// The correct answers alone.
+    pub fn ok_alone(answered: &'a Times) -> Ranked<'a> {
+        Ranked { answered, failed: 0 }
+    }
+
+    /// How many shots have a rank.
+    pub fn planned(&self) -> u64 {
+        self.answered.len() + self.failed
+    }
+
+    /// What stands at percentile `percent`, above 0 and at most 100 (`99.9`): the shot with
+    /// rank ceil(percent / 100 × planned), 1 at least. 100 is the slowest of all, and is
+    /// never `TooFew` unless nothing was planned.
+    pub fn percentile(&self, percent: f64) -> Percentile {
+        let planned = self.planned();
+        if planned == 0 {
+            return Percentile::TooFew;
+        }
+        let rank = rank(percent, planned);
+        if planned - rank < BEYOND && percent < 100.0 {
+            return Percentile::TooFew;
+        }
+        if rank > self.answered.len() {
+            return Percentile::Failed;
+        }
+        Percentile::At(self.answered.at_rank(rank))
+    }
+
+    /// The slowest shot of all. Where a timeout cut one off it is at least that timeout;
+    /// where all that failed did so otherwise, nothing is known: `Failed`.
+    pub fn max(&self, cut_off: CutOff) -> Bounded {
+        let longest = self.answered.max();
+        match (self.planned(), self.failed, cut_off.shots) {
+            (0, _, _) => Bounded::Empty,
+            (_, 0, _) => Bounded::Exactly(longest as f64),
+            (_, _, 0) => Bounded::Failed,
+            _ => Bounded::AtLeast(longest.max(cut_off.after_ns) as f64),
+        }
+    }
+
+    /// Arithmetic mean over all planned shots. One without a correct answer counts as the
+    /// least that its rank allows: the longest answer, and the timeout where that cut it
+    /// off. So with any of them the mean is only `AtLeast`. `Failed`: no shot has a time.
+    pub fn mean(&self, cut_off: CutOff) -> Bounded {
+        let answered = self.answered.len();
+        let longest = self.answered.max();
+        match (self.planned(), answered, self.failed, cut_off.shots) {
+            (0, _, _, _) => return Bounded::Empty,
+            (_, _, 0, _) => return Bounded::Exactly(self.answered.mean()),
+            (_, 0, _, 0) => return Bounded::Failed,
+            _ => {}
+        }
+        let cut = cut_off.shots.min(self.failed);
+        let sum = self.answered.mean() * answered as f64
+            + longest.max(cut_off.after_ns) as f64 * cut as f64
+            + longest as f64 * (self.failed - cut) as f64;
+        Bounded::AtLeast(sum / self.planned() as f64)
+    }
+}
+
+/// Rank of a percentile among `planned` shots, counted in whole millionths: as doubles,
+/// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one.
+fn rank(percent: f64, planned: u64) -> u64 {
+    let millionths = (percent.clamp(0.0, 100.0) * 10_000.0).round() as u128;
+    let rank = (millionths * u128::from(planned)).div_ceil(1_000_000);
+    u64::try_from(rank).unwrap_or(planned).clamp(1, planned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times(ns: impl IntoIterator<Item = u64>) -> Times {
+        let mut times = Times::new();
+        ns.into_iter().for_each(|ns| times.record(ns));
+        times
+    }
+
+    const NONE_CUT: CutOff = CutOff { shots: 0, after_ns: 11_000_000_000 };
+
+    #[test]
+    fn the_rank_is_exact_where_doubles_are_not() {
+        assert_eq!(rank(99.9, 1_000), 999);
+        assert_eq!(rank(99.9, 1_001), 1_000);
+        assert_eq!(rank(50.0, 1), 1);
+        assert_eq!(rank(0.0001, 10), 1);
+        assert_eq!(rank(100.0, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn shots_without_an_answer_rank_slowest() {
+        // 900 answers of 1 ms, 100 failed: the first 90 % are answers, the rest is not.
+        let answered = times((0..900).map(|_| 1_000_000));
+        let ranked = Ranked { answered: &answered, failed: 100 };
+        assert!(matches!(ranked.percentile(90.0), Percentile::At(_)));
+        assert_eq!(ranked.percentile(90.1), Percentile::Failed);
+        assert_eq!(ranked.percentile(98.9), Percentile::Failed);
+        assert_eq!(ranked.percentile(100.0), Percentile::Failed);
+    }
+
+    #[test]
+    fn ten_must_lie_beyond_but_the_slowest_is_always_there() {
+        let answered = times((1..=100).map(|ms| ms * 1_000_000));
+        let ranked = Ranked::ok_alone(&answered);
+        assert!(matches!(ranked.percentile(90.0), Percentile::At(_)));
+        assert_eq!(ranked.percentile(90.1), Percentile::TooFew);
+        assert!(matches!(ranked.percentile(100.0), Percentile::At(_)));
+    }
+
+    #[test]
+    fn nothing_planned_has_no_figure() {
+        let ranked = Ranked { answered: &Times::new(), failed: 0 };
+        assert_eq!(ranked.percentile(100.0), Percentile::TooFew);
+        assert_eq!((ranked.max(NONE_CUT), ranked.mean(NONE_CUT)), (Bounded::Empty, Bounded::Empty));
+    }
+
+    #[test]
+    fn a_timeout_gives_a_lower_bound() {
+        let answered = times([1_000_000, 3_000_000]);
+        let ranked = Ranked { answered: &answered, failed: 2 };
+        let cut = CutOff { shots: 1, after_ns: 100_000_000 };
+        assert_eq!(ranked.max(cut), Bounded::AtLeast(100_000_000.0));
+        // (1 + 3 + 100 + 3) ms ÷ 4, the last one for the shot that failed otherwise.
+        let Bounded::AtLeast(mean) = ranked.mean(cut) else { panic!("{:?}", ranked.mean(cut)) };
+        assert!((mean / 26_750_000.0 - 1.0).abs() < 0.001, "{mean}");
+    }
+
+    #[test]
+    fn without_a_timeout_the_slowest_of_a_failed_set_is_failed() {
+        let answered = times([1_000_000]);
+        assert_eq!(Ranked { answered: &answered, failed: 1 }.max(NONE_CUT), Bounded::Failed);
+        let empty = Times::new();
+        assert_eq!(Ranked { answered: &empty, failed: 1 }.mean(NONE_CUT), Bounded::Failed);
+    }
+
+    /// Orders what a percentile can be: times, then failed. `TooFew` has no place.
+    fn order(percentile: Percentile) -> Option<u64> {
+        match percentile {
+            Percentile::At(ns) => Some(ns),
+            Percentile::Failed => Some(u64::MAX),
+            Percentile::TooFew => None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equals_the_sorted_list(
+            mut list in prop::collection::vec(1_000_u64..10_000_000_000, 1..2_000),
+            failed in 0_u64..500,
+            percent in 0.1_f64..100.0,
+        ) {
+            let answered = times(list.iter().copied());
+            list.sort_unstable();
+            let ranked = Ranked { answered: &answered, failed };
+            let rank = rank(percent, ranked.planned());
+            match ranked.percentile(percent) {
+                Percentile::TooFew => prop_assert!(ranked.planned() - rank < BEYOND),
+                Percentile::Failed => prop_assert!(rank > list.len() as u64),
+                Percentile::At(ns) => {
+                    let exact = list[usize::try_from(rank).unwrap() - 1] as f64;
+                    prop_assert!((ns as f64 / exact - 1.0).abs() <= 0.001, "{} {}", ns, exact);
+                }
+            }
+        }
+
+        #[test]
+        fn never_falls_with_the_percentile(
+            list in prop::collection::vec(1_000_u64..10_000_000_000, 1..500),
+            failed in 0_u64..50,
+            a in 0.1_f64..100.0,
+            b in 0.1_f64..100.0,
+        ) {
+            let answered = times(list);
+            let ranked = Ranked { answered: &answered, failed };
+            let (low, high) = (ranked.percentile(a.min(b)), ranked.percentile(a.max(b)));
+            if let (Some(low), Some(high)) = (order(low), order(high)) {
+                prop_assert!(low <= high);
+            }
+        }
+
+        #[test]
+        fn a_merged_set_lies_between_its_parts(
+            left in prop::collection::vec(1_000_u64..10_000_000_000, 20..300),
+            right in prop::collection::vec(1_000_u64..10_000_000_000, 20..300),
+            percent in 1.0_f64..100.0,
+        ) {
+            let (left, right) = (times(left), times(right));
+            let mut both = left.clone();
+            both.merge(&right);
+            let at = |times: &Times| order(Ranked::ok_alone(times).percentile(percent));
+            if let (Some(a), Some(b), Some(merged)) = (at(&left), at(&right), at(&both)) {
+                prop_assert!(a.min(b) <= merged && merged <= a.max(b), "{} {} {}", a, merged, b);
+            }
+        }
+    }
+}
