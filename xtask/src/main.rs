@@ -1,3 +1,58 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`.
 
-fn main() {}
+mod ci;
+mod tidy;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <chore>
+
+  tidy   check the house rules that no other tool checks (see STYLE.md)
+  ci     everything: format, lints, tidy, tests";
+
+fn main() -> ExitCode {
+    let chores: Vec<String> = std::env::args().skip(1).collect();
+    let result = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy(),
+        ["ci"] => ci::run(&root(), tidy),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder: the parent of this crate's.
+fn root() -> PathBuf {
+    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    own.parent().map_or(own.clone(), PathBuf::from)
+}
+
+fn tidy() -> Result<(), String> {
+    let tree = tree::Tree::read(&root()).map_err(|why| why.to_string())?;
+    let findings = tidy::check(&tree);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: {} files are as STYLE.md wants them", tree.files().len());
+            Ok(())
+        }
+        count => Err(format!("tidy found {count} things in {} files", tree.files().len())),
+    }
+}

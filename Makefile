@@ -1,0 +1,55 @@
+# What a person calls; `make` alone says what there is. The work is done by cargo, by
+# `stampede` itself and by the scripts in scripts/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+PLAN ?= plans/demo.yaml
+# Named here and given to cargo, so that a `CARGO_TARGET_DIR` of the caller works.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+STAMPEDE := $(TARGET)/release/stampede
+RUST := scripts/with-rust
+
+.PHONY: help
+help: ## What there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# Rust first: a missing one is said before anything is installed.
+.PHONY: demo
+demo: ## Install what is missing, build, and compare three PHP runtimes (about two minutes)
+	@$(RUST) true
+	@scripts/install-packages demo
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) compare $(PLAN)
+
+.PHONY: build
+build: ## Build the release binary
+	@$(RUST) true
+	@scripts/install-packages build
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@echo "built: $(STAMPEDE)"
+
+.PHONY: test
+test: ## Install what tests need, then run everything: format, lints, house rules, tests
+	@$(RUST) --components true
+	@scripts/install-packages test
+	@$(RUST) cargo xtask ci
+
+# Without `build`: `sudo make install` must not build as root what `make build` built.
+.PHONY: install
+install: ## Install binary, man page and completions below PREFIX (default /usr/local)
+	@[[ -x $(STAMPEDE) ]] || { echo "error: there is no \`$(STAMPEDE)\` yet" >&2; echo >&2; echo "hint: make build" >&2; exit 2; }
+	@scripts/install-files $(STAMPEDE) "$(DESTDIR)$(PREFIX)"
+
+.PHONY: bench
+bench: ## Measure the load generator itself
+	@$(RUST) true
+	@scripts/install-packages build
+	@bench/run
+
+.PHONY: clean
+clean: ## Remove what was built; results stay
+	@$(RUST) cargo clean --target-dir $(TARGET)

@@ -1,0 +1,120 @@
+//! GLOSSARY.md bans three words that hide which time is meant.
+
+use super::Finding;
+use crate::tree::{File, Tree};
+
+const BANNED: &[&str] = &["latency", "performance", "speed"]; // tidy: foreign word
+
+/// A line that says this names something of somebody else's by its own name.
+const FOREIGN: &str = "tidy: foreign word";
+
+/// The banned words stand in no identifier, no output and no sentence of ours. In prose they may
+/// be quoted, set in backticks or emphasised: that is how a ban is explained and a paper cited.
+pub fn banned(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files().iter().filter(|file| !is_of_others(file)) {
+        let mut above = "";
+        for (number, line) in file.lines() {
+            let excused = line.contains(FOREIGN) || is_excuse(above);
+            if !excused && let Some(word) = BANNED.iter().find(|word| says(file, line, word)) {
+                let what = format!("`{word}` is banned: say which time is meant (GLOSSARY.md)");
+                findings.push(Finding::new(&file.path, number, what));
+            }
+            above = line;
+        }
+    }
+    findings
+}
+
+/// Licences, and what cargo writes about crates that we did not name.
+fn is_of_others(file: &File) -> bool {
+    file.name().starts_with("LICENSE") || file.extension() == "lock"
+}
+
+/// A comment of its own that excuses the line below it.
+fn is_excuse(line: &str) -> bool {
+    let line = line.trim_start();
+    line.contains(FOREIGN) && (line.starts_with("//") || line.starts_with('#'))
+}
+
+fn says(file: &File, line: &str, word: &str) -> bool {
+    let line = line.to_lowercase();
+    if file.extension() == "md" {
+        return without_quotes(&line).contains(word);
+    }
+    let (code, comment) = split_comment(&line);
+    code.contains(word) || without_quotes(comment).contains(word)
+}
+
+/// Cuts a line where its comment begins: at `//` or `#` after white space or at the start, which
+/// no address (`http://`) and no anchor has.
+fn split_comment(line: &str) -> (&str, &str) {
+    let begin = line.char_indices().find(|&(at, c)| {
+        let opens = line[at..].starts_with("//") || c == '#' || line[at..].starts_with("* ");
+        opens && (at == 0 || line[..at].ends_with(' '))
+    });
+    begin.map_or((line, ""), |(at, _)| line.split_at(at))
+}
+
+/// The line without what stands between backticks, quotation marks or asterisks.
+fn without_quotes(line: &str) -> String {
+    let mut rest = line.to_string();
+    for (open, close) in [('`', '`'), ('"', '"'), ('“', '”'), ('*', '*')] {
+        let mut kept = String::new();
+        let mut inside = false;
+        for c in rest.chars() {
+            match inside {
+                true if c == close => inside = false,
+                true => {}
+                false if c == open => inside = true,
+                false => kept.push(c),
+            }
+        }
+        rest = kept;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // tidy: foreign word
+    const WORD: &str = "latency";
+
+    fn found(path: &str, line: &str) -> usize {
+        banned(&Tree::of(&[(path, &line.replace("WORD", WORD))])).len()
+    }
+
+    #[test]
+    fn identifiers_and_output_are_searched() {
+        assert_eq!(found("a.rs", "let max_WORD_ns = 1;"), 1);
+        assert_eq!(found("a.rs", "struct WordWORD;"), 1);
+        assert_eq!(found("a.rs", "println!(\"WORD: {x}\");"), 1);
+        assert_eq!(found("a.yaml", "WORD: 3"), 1);
+        assert_eq!(found("a.rs", "let response_time_ns = 1;"), 0);
+    }
+
+    #[test]
+    fn prose_may_quote_and_cite() {
+        assert_eq!(found("a.md", "the WORD is low"), 1);
+        assert_eq!(found("a.md", "\"WORD\" is banned"), 0);
+        assert_eq!(found("a.md", "Tene, *How NOT to Measure WORD*"), 0);
+        assert_eq!(found("a.rs", "    // the WORD is low"), 1);
+        assert_eq!(found("a.rs", "    // \"WORD\" is banned"), 0);
+        assert_eq!(found("a.rs", "let x = \"http://a/WORD\";"), 1);
+    }
+
+    #[test]
+    fn a_quoted_word_excuses_no_other() {
+        assert_eq!(found("a.md", "`WORD` is banned, but WORD is here"), 1);
+    }
+
+    #[test]
+    fn a_foreign_name_is_marked() {
+        assert_eq!(found("a.rs", "let x = \"WORD\"; // tidy: foreign word"), 0);
+        assert_eq!(found("a.rs", "// tidy: foreign word\nlet x = \"WORD\";"), 0);
+        assert_eq!(found("a.rs", "// tidy: foreign word\nlet y = 1;\nlet x = \"WORD\";"), 1);
+        assert_eq!(found("a.rs", "let y = 1; // tidy: foreign word\nlet x = \"WORD\";"), 1);
+    }
+}
