@@ -6,11 +6,16 @@
 //! ```
 //! Nothing right of `store` starts a process or opens a socket to a runtime.
 
+pub mod cli;
 pub mod event;
 pub mod interrupt;
 pub mod keeper;
+pub mod machine;
 pub mod monitor;
 pub mod plan;
+pub mod progress;
+pub mod report;
 pub mod runtime;
 pub mod store;
+pub mod summary;
 pub mod trial;

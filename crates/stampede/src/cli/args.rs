@@ -26,7 +26,7 @@ pub enum Command {
     /// Start runtimes one after another with the same app, fire load, compare
     #[command(after_help = COMPARE_HELP)]
     Compare(Box<CompareArgs>),
-    /// Fire load at a URL of this machine and sum up
+    /// Fire load at a URL and sum up
     #[command(after_help = FIRE_HELP)]
     Fire(Box<FireArgs>),
     /// Start one runtime alone, until Ctrl-C
@@ -53,19 +53,19 @@ pub enum Command {
 pub struct LoadFlags {
     /// Offered rate in shots per second (open model; needs --for)
     #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "users"])]
-    pub rate: Option<f64>,
+    pub rate: Option<String>,
     /// Schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["users"])]
     pub schedule: Option<String>,
     /// Users, each firing again after its answer (closed model; needs --for or --requests)
     #[arg(long, value_name = "N")]
-    pub users: Option<u32>,
+    pub users: Option<String>,
     /// How long: 60s, 2m30s
     #[arg(long = "for", value_name = "LENGTH")]
     pub length: Option<String>,
     /// End after this many shots (closed model)
     #[arg(long, value_name = "N", conflicts_with = "length")]
-    pub requests: Option<u64>,
+    pub requests: Option<String>,
     /// Habits of the connections: stampede, tank, ab, k6
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
@@ -75,6 +75,15 @@ pub struct LoadFlags {
     /// From the start of a shot to its end [default: 11s]
     #[arg(long, value_name = "LENGTH")]
     pub timeout: Option<String>,
+    /// Shots under way at once (open model)
+    #[arg(long, value_name = "N")]
+    pub max_in_flight: Option<String>,
+    /// What becomes of a shot that is due while all are under way
+    #[arg(long, value_name = "queue|drop|stretch")]
+    pub when_full: Option<String>,
+    /// How due times spread
+    #[arg(long, value_name = "uniform|poisson")]
+    pub arrivals: Option<String>,
 }
 
 /// Arguments of `compare`.
@@ -86,8 +95,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
     /// Runtimes, comma-separated
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub runtimes: Vec<String>,
+    #[arg(long, value_name = "A,B")]
+    pub runtimes: Option<String>,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
@@ -96,13 +105,13 @@ pub struct CompareArgs {
     pub rounds: Option<String>,
     /// Seed of the order of trials; drawn and stored when not given
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    pub seed: Option<String>,
     /// PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
-    pub workers: Option<u32>,
+    pub workers: Option<String>,
     /// CPUs of the whole stack; the load gets the others
     #[arg(long, value_name = "N")]
-    pub cpus: Option<u32>,
+    pub cpus: Option<String>,
     /// Memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
@@ -114,13 +123,13 @@ pub struct CompareArgs {
     pub expect: Vec<String>,
     /// Shorten or stretch every length of the plan: 0.05
     #[arg(long, value_name = "FACTOR")]
-    pub time_scale: Option<f64>,
+    pub time_scale: Option<String>,
     /// Folder for the results; must not exist
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub out: Option<String>,
     /// Only these runtimes of the plan, comma-separated
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub only: Vec<String>,
+    #[arg(long, value_name = "A,B")]
+    pub only: Option<String>,
     /// Say what would run and how long it takes; start nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -140,18 +149,9 @@ pub struct FireArgs {
     /// HTTP version: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
-    /// Shots under way at once (open model)
-    #[arg(long, value_name = "N")]
-    pub max_in_flight: Option<u32>,
-    /// What becomes of a shot that is due while all are under way
-    #[arg(long, value_name = "queue|drop|stretch")]
-    pub when_full: Option<String>,
-    /// How due times spread
-    #[arg(long, value_name = "uniform|poisson")]
-    pub arrivals: Option<String>,
     /// Seed of Poisson arrivals
     #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    pub seed: Option<String>,
     /// Method
     #[arg(long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,
@@ -188,10 +188,10 @@ pub struct UpArgs {
     pub port: Option<u16>,
     /// PHP workers
     #[arg(long, value_name = "N")]
-    pub workers: Option<u32>,
+    pub workers: Option<String>,
     /// CPUs of the whole stack
     #[arg(long, value_name = "N")]
-    pub cpus: Option<u32>,
+    pub cpus: Option<String>,
     /// Memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,

@@ -8,31 +8,32 @@ use super::args::CompareArgs;
 use super::plan_flags::overrides;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::plan::model::Plan;
-use crate::report::{self, format};
-use crate::runtime::Catalogue;
+use crate::plan::model::{Expectation, Plan};
+use crate::progress::words;
+use crate::report;
+use crate::runtime::{Catalogue, Places};
 use crate::store::{RunFolder, StoredRun};
-use crate::summary::{self, Summary};
+use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::{interrupt, keeper, machine, plan, progress, store};
 
 /// Runs a comparison, prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let plan = read(&args)?;
-    let out = plan.out.clone();
-    let catalogue = Catalogue::load().map_err(|error| Failure::new(&error))?;
+    let (out, expect) = (plan.out.clone(), Expected::of(&plan));
+    let catalogue = Catalogue::load(Places::from_env());
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
         .map_err(|error| Failure::from_runtime(&error))?;
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
-    keeper::sweep();
+    keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let folder = RunFolder::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(folder.path(), args.json)
+    finish(folder.path(), &expect, args.json)
 }
 
 fn read(args: &CompareArgs) -> Result<Plan, Failure> {
@@ -45,10 +46,14 @@ fn read(args: &CompareArgs) -> Result<Plan, Failure> {
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
-fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
-    let stored = store::read(path).map_err(|error| Failure::from_store(&error))?;
-    let summary = summary::summarize(&stored).map_err(|error| Failure::from_store(&error))?;
-    store::write_summary(path, &summary).map_err(|error| Failure::from_store(&error))?;
+fn finish(path: &Path, expect: &Expected, json: bool) -> Result<Outcome, Failure> {
+    let (stored, mut summary) = super::report::read(&path.display().to_string())?;
+    summary.expect(None, &expect.all);
+    for (load, expectations) in &expect.by_load {
+        summary.expect(Some(load), expectations);
+    }
+    store::write_summary(path, &report::json(&summary))
+        .map_err(|error| Failure::from_store(&error))?;
     if json {
         print(report::json(&summary).as_bytes())?;
     } else {
@@ -56,6 +61,19 @@ fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
         print(next(path, &stored).as_bytes())?;
     }
     Ok(outcome(&stored, &summary))
+}
+
+/// What must hold: for every load, and for single ones.
+struct Expected {
+    all: Vec<Expectation>,
+    by_load: Vec<(String, Vec<Expectation>)>,
+}
+
+impl Expected {
+    fn of(plan: &Plan) -> Expected {
+        let by_load = plan.loads.iter().map(|load| (load.name.clone(), load.expect.clone()));
+        Expected { all: plan.expect.clone(), by_load: by_load.collect() }
+    }
 }
 
 /// What to try next, under the table.
@@ -70,9 +88,9 @@ fn next(path: &Path, stored: &StoredRun) -> String {
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    if summary.is_incomplete() || stored.trials.len() < planned(stored) {
+    if !summary.is_whole() || stored.trials.len() < planned(stored) {
         Outcome::Incomplete
-    } else if summary.has_unmet() {
+    } else if summary.breaks_an_expectation() {
         Outcome::NotMet
     } else {
         Outcome::Fine
@@ -97,7 +115,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
     let mut text = format!(
         "{} trials, about {}; nothing was started\n\n",
         comparison.trials(),
-        format::length(comparison.expected())
+        words::length(comparison.expected())
     );
     for notice in &record.notices {
         text.push_str(&format!("note: {notice}\n"));
@@ -113,7 +131,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
                 cell.app,
                 cell.load,
                 cell.load_text,
-                format::length(length)
+                words::length(length)
             ));
         }
     }

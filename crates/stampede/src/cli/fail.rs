@@ -1,9 +1,12 @@
 //! How a command ends: exit codes, and errors in words.
 
 use std::error::Error;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use crate::report::format;
+use crate::plan::{Look, PlanError};
+use crate::runtime::RuntimeError;
+use crate::store::{StoreError, mask_secrets};
 
 /// A command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,22 @@ impl Failure {
         Failure { text, hint: None }
     }
 
+    /// A plan's error, with the line that it points into.
+    pub fn from_plan(error: &PlanError) -> Failure {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Failure::rendered(error.render(if colour { Look::Colour } else { Look::Plain }))
+    }
+
+    /// A runtime's or an app's error, with its hint.
+    pub fn from_runtime(error: &RuntimeError) -> Failure {
+        Failure { hint: error.hint(), ..Failure::new(error) }
+    }
+
+    /// An error of the results, with its hint.
+    pub fn from_store(error: &StoreError) -> Failure {
+        Failure { hint: error.hint(), ..Failure::new(error) }
+    }
+
     /// Says what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
@@ -67,7 +86,7 @@ impl Failure {
         if let Some(hint) = &self.hint {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
-        format::mask(&text)
+        mask_secrets(&text)
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use stampede_load::ammo::Request;
-use stampede_load::spec::{Address, Arrivals, Check, Habits, Load, Model, WhenFull};
+use stampede_load::spec::{Address, Check, Habits, Load};
 use ureq::http::Uri;
 
 use super::args::FireArgs;
@@ -43,44 +43,22 @@ fn load_choice(args: &FireArgs) -> Result<LoadChoice, Failure> {
     // A plan needs an app and a runtime by name; only its load is used here.
     let overrides = Overrides {
         app: Some("fire".to_owned()),
-        runtimes: Some(vec!["fire".to_owned()]),
-        seed: args.seed,
+        runtimes: Some("fire".to_owned()),
+        seed: args.seed.clone(),
         ..flags
     };
     let plan = plan::from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
     let Some(mut choice) = plan.loads.into_iter().next() else {
         return Err(Failure::rendered("no load: give --rate and --for, or --users and --for".into()));
     };
-    if let Some(http) = &args.http {
-        choice.client.http = one_of("--http", http, &["1.0", "1.1"])?;
-    }
-    if let Model::Open { arrivals, max_in_flight, when_full, .. } = &mut choice.model {
-        if let Some(bound) = args.max_in_flight {
-            *max_in_flight = bound.max(1);
-        }
-        if let Some(word) = &args.when_full {
-            *when_full = match one_of("--when-full", word, &["queue", "drop", "stretch"])?.as_str() {
-                "drop" => WhenFull::Drop,
-                "stretch" => WhenFull::Stretch,
-                _ => WhenFull::Queue,
-            };
-        }
-        if let Some(word) = &args.arrivals {
-            *arrivals = match one_of("--arrivals", word, &["uniform", "poisson"])?.as_str() {
-                "poisson" => Arrivals::Poisson { seed: plan.seed },
-                _ => Arrivals::Uniform,
-            };
+    match args.http.as_deref() {
+        None => {}
+        Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
+        Some(other) => {
+            return Err(Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{other}`")));
         }
     }
     Ok(choice)
-}
-
-fn one_of(flag: &str, word: &str, words: &[&str]) -> Result<String, Failure> {
-    if words.contains(&word) {
-        return Ok(word.to_owned());
-    }
-    let text = format!("`{flag}` is one of {}, not `{word}`", words.join(", "));
-    Err(Failure::rendered(text))
 }
 
 /// Where the URL points.
@@ -97,7 +75,7 @@ impl Target {
             let address = Address::Unix(PathBuf::from(socket));
             return Ok(Target { address, host: "localhost".to_owned(), path: path.to_owned() });
         }
-        let shown = crate::report::format::mask(url);
+        let shown = mask_secrets(url);
         let uri: Uri = url.parse().map_err(|error| {
             Failure::rendered(format!("`{shown}` is not a URL: {error}")).hint(URL_HINT)
         })?;
@@ -171,7 +149,7 @@ struct Shown(Box<dyn Listen>);
 
 impl Shown {
     fn begin(&mut self, url: &str, choice: &LoadChoice) {
-        let text = format!("{} at {}", cells::load_text(&choice.model), crate::report::format::mask(url));
+        let text = format!("{} at {}", cells::load_text(&choice.model), mask_secrets(url));
         self.0.event(&Event::Notice(&text));
         let expected = cells::length(&choice.model);
         self.0.event(&Event::Phase { phase: Phase::Measure, expected });

@@ -6,7 +6,7 @@ use stampede_load::spec::Model;
 use stampede_stats::percentile::{Percentile, Ranked};
 
 use crate::plan::model::LoadChoice;
-use crate::report::format;
+use crate::progress::words;
 use crate::store::record::LoadRecord;
 use crate::trial::cells;
 
@@ -19,28 +19,28 @@ pub fn text(url: &str, choice: &LoadChoice, fired: &Fired, record: &LoadRecord) 
     let mut text = format!(
         "{} at {}, client {} ({kept})\n\n",
         cells::load_text(&choice.model),
-        format::mask(url),
+        mask_secrets(url),
         choice.client.name
     );
     let mut row = |name: &str, value: String| text.push_str(&format!("  {name:<16} {value}\n"));
     row("shots", format!("{} planned, {} ok, {} failed, {} dropped",
-        format::count(counts.planned), format::count(counts.ok),
-        format::count(counts.failed_total()), format::count(counts.dropped)));
+        words::count(counts.planned), words::count(counts.ok),
+        words::count(counts.failed_total()), words::count(counts.dropped)));
     if open {
-        row("offered rate", format!("{}/s", format::rate(counts.planned as f64 / seconds)));
+        row("offered rate", format!("{}/s", words::rate(counts.planned as f64 / seconds)));
     }
-    row("throughput", format!("{}/s correct answers", format::rate(fired.ok_inside as f64 / seconds)));
-    row("received", format!("{}/s", format::bytes(counts.bytes_received as f64 / seconds)));
-    row("in flight", format!("{} at most", format::count(u64::from(fired.in_flight_max))));
+    row("throughput", format!("{}/s correct answers", words::rate(fired.ok_inside as f64 / seconds)));
+    row("received", format!("{}/s", words::bytes(counts.bytes_received as f64 / seconds)));
+    row("in flight", format!("{} at most", words::count(u64::from(fired.in_flight_max))));
     for (kind, count) in &counts.failed {
-        row(kind, format::count(*count));
+        row(kind, words::count(*count));
     }
     if fired.stretched > 1.001 {
         row("stretched", format!("{:.2} × the planned length", fired.stretched));
     }
     text.push_str(&times(open, fired));
     if open {
-        let late = format::time_ns(record.lateness_ns_p99);
+        let late = words::time_ns(record.lateness_ns_p99);
         text.push_str(&format!("  {:<16} {late} at p99 (the generator's own)\n", "lateness"));
     } else if fired.busy_share_max > 0.95 {
         text.push_str("\n  at least this much: the generator was the limit\n");
@@ -53,14 +53,14 @@ fn times(open: bool, fired: &Fired) -> String {
     let mut text = String::new();
     let mut block = |name: &str, ranked: Ranked<'_>| {
         text.push_str(&format!("\n  {name}\n"));
-        text.push_str(&format!("    {:<6} {}\n", "mean", format::time_ns(ranked.answered.mean() as u64)));
+        text.push_str(&format!("    {:<6} {}\n", "mean", words::time_ns(ranked.answered.mean() as u64)));
         for p in PERCENTILES {
             let value = ranked.percentile(p);
             if value != Percentile::TooFew {
-                text.push_str(&format!("    {:<6} {}\n", format!("p{p}"), format::percentile(value)));
+                text.push_str(&format!("    {:<6} {}\n", format!("p{p}"), words::percentile(value)));
             }
         }
-        text.push_str(&format!("    {:<6} {}\n", "max", format::time_ns(ranked.answered.max())));
+        text.push_str(&format!("    {:<6} {}\n", "max", words::time_ns(ranked.answered.max())));
     };
     if open {
         let answered = &fired.times.response_time;

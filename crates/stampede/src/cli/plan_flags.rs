@@ -8,17 +8,17 @@ use super::args::{CompareArgs, LoadFlags};
 pub fn overrides(args: &CompareArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
-        runtimes: given(&args.runtimes),
+        runtimes: args.runtimes.clone(),
+        only: args.only.clone(),
         rounds: args.rounds.clone(),
-        seed: args.seed,
-        workers: args.workers,
-        cpus: args.cpus,
+        seed: args.seed.clone(),
+        workers: args.workers.clone(),
+        cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         out: args.out.clone(),
         warm_up: args.warm_up.clone(),
-        expect: given(&args.expect),
-        only: given(&args.only),
-        time_scale: args.time_scale,
+        expect: args.expect.clone(),
+        time_scale: args.time_scale.clone(),
         ..load(&args.load)
     }
 }
@@ -26,18 +26,17 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
 /// What the load's flags say.
 pub fn load(flags: &LoadFlags) -> Overrides {
     Overrides {
-        rate: flags.rate,
+        rate: flags.rate.clone(),
         schedule: flags.schedule.clone(),
-        users: flags.users,
+        users: flags.users.clone(),
         for_: flags.length.clone(),
-        requests: flags.requests,
+        requests: flags.requests.clone(),
         client: flags.client.clone(),
         keep_alive: flags.keep_alive.clone(),
         timeout: flags.timeout.clone(),
+        max_in_flight: flags.max_in_flight.clone(),
+        when_full: flags.when_full.clone(),
+        arrivals: flags.arrivals.clone(),
         ..Overrides::default()
     }
-}
-
-fn given(values: &[String]) -> Option<Vec<String>> {
-    (!values.is_empty()).then(|| values.to_vec())
 }

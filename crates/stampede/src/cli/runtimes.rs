@@ -3,30 +3,33 @@
 use super::args::ListArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::runtime::{self, Catalogue, Found};
+use crate::runtime::{self, Catalogue, Listed, Places, State};
 
 /// Lists them.
 pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
-    let catalogue = Catalogue::load().map_err(|error| Failure::new(&error))?;
+    let catalogue = Catalogue::load(Places::from_env());
     let listed = runtime::list(&catalogue);
     if args.json {
         let text = serde_json::to_string_pretty(&listed).map_err(|error| Failure::new(&error))?;
         return print(format!("{text}\n").as_bytes());
     }
-    let mut text = String::new();
-    for one in &listed {
-        text.push_str(&format!("{:<16} {:<12} {}\n", one.name, one.mode, one.title));
-        match &one.found {
-            Found::Here { versions } => {
-                for (program, version) in versions {
-                    text.push_str(&format!("{:<16} {:<12} ✔ {program}: {version}\n", "", ""));
-                }
-            }
-            Found::Missing { what, command } => {
-                text.push_str(&format!("{:<16} {:<12} ✘ missing: {}\n", "", "", what.join(", ")));
-                text.push_str(&format!("{:<16} {:<12}   get it: {command}\n", "", ""));
+    print(listed.iter().map(lines).collect::<String>().as_bytes())
+}
+
+fn lines(one: &Listed) -> String {
+    let mut text = format!("{:<16} {:<12} {}\n", one.name, one.mode, one.title);
+    let mut add = |line: String| text.push_str(&format!("{:<16} {:<12} {line}\n", "", ""));
+    match &one.state {
+        State::Found { versions } => {
+            versions.iter().for_each(|(need, version)| add(format!("✔ {need}: {version}")));
+        }
+        State::Missing { missing, install } => {
+            add(format!("✘ missing: {}", missing.join(", ")));
+            if let Some(command) = install {
+                add(format!("  get it: {command}"));
             }
         }
+        State::Wrong { problem } => add(format!("✘ {problem}")),
     }
-    print(text.as_bytes())
+    text
 }

@@ -8,20 +8,20 @@ use super::args::UpArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::{self, Overrides};
-use crate::runtime::{self, Catalogue, Running};
+use crate::runtime::{self, Catalogue, Places, Running};
 use crate::trial::comparison;
 use crate::{interrupt, keeper};
 
 /// Starts it, says what was started, waits, stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let plan = plan::from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
-    let catalogue = Catalogue::load().map_err(|error| Failure::new(&error))?;
+    let catalogue = Catalogue::load(Places::from_env());
     let choice = &plan.runtimes[0];
     let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
     catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
     let (_, mut placement) = comparison::place(&plan.budget);
     placement.port = args.port;
-    keeper::sweep();
+    keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let prepared = runtime::prepare(&catalogue, choice, &app, &placement)
         .map_err(|error| Failure::from_runtime(&error))?;
@@ -39,13 +39,13 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
 fn overrides(args: &UpArgs) -> Overrides {
     Overrides {
         app: Some(args.app.clone()),
-        runtimes: Some(vec![args.runtime.clone()]),
-        workers: args.workers,
-        cpus: args.cpus,
+        runtimes: Some(args.runtime.clone()),
+        workers: args.workers.clone(),
+        cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         // A plan needs a load; none is fired here.
-        users: Some(1),
-        requests: Some(1),
+        users: Some("1".to_owned()),
+        requests: Some("1".to_owned()),
         ..Overrides::default()
     }
 }
@@ -71,7 +71,7 @@ fn as_text(running: &Running) -> String {
     let mut text = format!("{} is up: {}\n", record.title, running.url());
     text.push_str(&format!(
         "first correct answer after {}\n\nprocesses\n",
-        crate::report::format::time_ns(Nanos(record.first_answer_ns).0)
+        words::time_ns(Nanos(record.first_answer_ns).0)
     ));
     for process in running.processes() {
         text.push_str(&format!("  {:<6} {:<5} {}\n", process.pid, process.role, process.command));

@@ -5,7 +5,7 @@ use console::{Term, style};
 use super::plain;
 use super::tally::{Tally, phase_word};
 use crate::event::{Event, Listen, Phase};
-use crate::report::format;
+use crate::progress::words;
 use crate::store::record::Judged;
 
 /// Draws on a terminal.
@@ -47,7 +47,7 @@ impl Listen for Live {
         self.tally.take(event);
         match event {
             Event::RunStarted { trials, expected, .. } => {
-                self.above(&format!("{trials} trials, about {}", format::length(*expected)));
+                self.above(&format!("{trials} trials, about {}", words::length(*expected)));
             }
             Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
             Event::TrialEnded { record, cell } => {
@@ -77,7 +77,7 @@ pub fn picture(tally: &Tally) -> Vec<String> {
         style(format!("[{}/{}]", tally.number, tally.trials)).bold(),
         style(&tally.title).bold()
     );
-    let left = format::length(tally.left());
+    let left = words::length(tally.left());
     let bar = format!("{phase:<8} {}  {left} left", bar(tally));
     let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
     let mut lines = vec![head, bar];
@@ -100,16 +100,16 @@ fn figures(tally: &Tally) -> String {
     let last = &tally.last;
     let errors = match last.not_ok {
         0 => "errors 0".to_owned(),
-        count => style(format!("errors {}/s", format::rate(last.rate(count)))).red().to_string(),
+        count => style(format!("errors {}/s", words::rate(last.rate(count)))).red().to_string(),
     };
     let cpu = tally.cpu_share.map_or("—".to_owned(), |share| {
-        format::percent(share / f64::from(tally.budget_cpus.max(1)))
+        words::share(share / f64::from(tally.budget_cpus.max(1)))
     });
     format!(
         "         offered {}/s  answered {}/s  {errors}  CPU {cpu}  p95 {}",
-        format::rate(last.rate(last.planned)),
-        format::rate(last.rate(last.ok)),
-        format::time_ns(last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64)),
+        words::rate(last.rate(last.planned)),
+        words::rate(last.rate(last.ok)),
+        words::time_ns(last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64)),
     )
 }
 

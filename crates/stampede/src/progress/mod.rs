@@ -4,6 +4,7 @@
 pub mod live;
 pub mod plain;
 pub mod tally;
+pub mod words;
 
 use std::io::IsTerminal as _;
 

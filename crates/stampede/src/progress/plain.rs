@@ -6,7 +6,7 @@ use stampede_stats::percentile::Ranked;
 
 use super::tally::Tally;
 use crate::event::{Event, Listen};
-use crate::report::format;
+use crate::progress::words;
 use crate::store::record::{CellRecord, Judged, TrialRecord};
 
 /// Writes lines to `out`.
@@ -27,7 +27,7 @@ impl<W: Write> Listen for Plain<W> {
         self.tally.take(event);
         let line = match event {
             Event::RunStarted { trials, expected, .. } => {
-                format!("{trials} trials, about {}", format::length(*expected))
+                format!("{trials} trials, about {}", words::length(*expected))
             }
             Event::Notice(text) => format!("note: {text}"),
             Event::TrialEnded { record, cell } => line(&self.tally, record, cell),
@@ -50,9 +50,9 @@ pub fn line(tally: &Tally, record: &TrialRecord, cell: &CellRecord) -> String {
             let ok = load.counts.ok as f64 / load.counts.planned.max(1) as f64;
             format!(
                 ": p95 {}, {} answers/s, ok {}",
-                format::percentile(p95),
-                format::rate(load.ok_inside as f64 / length),
-                format::percent(ok),
+                words::percentile(p95),
+                words::rate(load.ok_inside as f64 / length),
+                words::share(ok),
             )
         }
         None => String::new(),

@@ -30,6 +30,14 @@ use record::FORMAT;
 /// Where runs go when nothing else is said, in the current folder.
 pub const RESULTS: &str = "stampede-results";
 
+/// Writes `summary.json` beside `run.json`.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
+    write::whole(&run.join("summary.json"), text.as_bytes())
+}
+
 /// Why results cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

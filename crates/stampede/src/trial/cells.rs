@@ -3,6 +3,7 @@
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
+use crate::runtime::HeldBy;
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 
 /// One runtime × app × load, as indices into the plan.
@@ -25,15 +26,6 @@ pub struct Traits {
     pub held_by: HeldBy,
     /// Workers it will have.
     pub workers: u32,
-}
-
-/// What keeps a PHP worker from serving others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldBy {
-    /// The request under way.
-    Request,
-    /// The connection, for as long as it is open: others starve while it idles.
-    Connection,
 }
 
 /// Every cell of the plan: apps, then loads, then runtimes, as a reader compares them.

@@ -44,7 +44,7 @@ impl Comparison {
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
         let (split, placement) = place(&plan.budget);
-        notices.extend(split.shared.clone());
+        notices.extend(split.shared.words().map(str::to_owned));
         let record = run_record(&plan, &cells, &traits, facts, notices);
         Ok(Comparison {
             plan,

@@ -18,7 +18,8 @@ use crate::monitor::sample::ResourceSample;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::runtime::{self, App, Catalogue, Placement, Running};
 use crate::store::record::{LoadRecord, Observed, PhaseRecord, TrialRecord};
-use crate::store::{self, TrialFolder};
+use crate::store::TrialFolder;
+use crate::store::record::Verdict;
 
 use verdict::{Evidence, ModelKind};
 
@@ -81,18 +82,12 @@ fn measure(
     phases.enter(Phase::Start, None);
     let prepared = runtime::prepare(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
         .map_err(|error| crate::cli::chain(&error))?;
-    let mut running = match runtime::start(prepared) {
-        Ok(running) => running,
-        Err(error) => {
-            folder.keep_logs(error.logs());
-            return Err(crate::cli::chain(&error));
-        }
-    };
+    let mut running = runtime::start(prepared).map_err(|error| crate::cli::chain(&error))?;
     record.runtime = running.record();
     record.isolation = running.isolation().clone();
     let result = fire(ctx, subject, record, folder, &mut running, phases);
     phases.enter(Phase::Stop, None);
-    folder.keep_logs(&running.logs());
+    running.logs().iter().for_each(|log| folder.keep_log(log));
     match running.stop() {
         Ok(exits) => record.exits = exits,
         Err(error) => return Err(crate::cli::chain(&error)),
@@ -160,7 +155,7 @@ fn judge(
     resources: &[ResourceSample],
     observed: Option<(&Observed, &Observed)>,
     died: &[String],
-) -> store::record::Verdict {
+) -> Verdict {
     let model = match measured.model {
         stampede_load::spec::Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight },
         stampede_load::spec::Model::Closed { .. } => ModelKind::Closed,

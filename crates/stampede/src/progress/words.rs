@@ -1,0 +1,46 @@
+//! Figures in words: the report's, and what only progress needs.
+
+use stampede_load::time::Nanos;
+use stampede_stats::percentile::Percentile;
+
+pub use crate::summary::words::{bytes, count, rate, share};
+
+/// A time in ns with its unit.
+pub fn time_ns(ns: u64) -> String {
+    crate::summary::words::time(ns as f64)
+}
+
+/// A percentile, or why there is none.
+pub fn percentile(percentile: Percentile) -> String {
+    match percentile {
+        Percentile::At(ns) => time_ns(ns),
+        Percentile::Failed => "failed".to_owned(),
+        Percentile::TooFew => "—".to_owned(),
+    }
+}
+
+/// A length as people say it: `8 s`, `2 min 5 s`, `1 h 4 min`.
+pub fn length(length: Nanos) -> String {
+    let seconds = (length.0 + 500_000_000) / 1_000_000_000;
+    match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_two_units_at_most() {
+        let say = |seconds| length(Nanos::from_secs(seconds));
+        assert_eq!(say(8), "8 s");
+        assert_eq!(say(125), "2 min 5 s");
+        assert_eq!(say(120), "2 min");
+        assert_eq!(say(3_899), "1 h 4 min");
+        assert_eq!(length(Nanos::from_millis(1_499)), "1 s");
+    }
+}
