@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`.
 
 mod ci;
+mod picture;
 mod tidy;
 mod tree;
 
@@ -10,14 +11,18 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <chore>
 
-  tidy   check the house rules that no other tool checks (see STYLE.md)
-  ci     everything: format, lints, tidy, tests";
+  tidy      check the house rules that no other tool checks (see STYLE.md)
+  ci        everything: format, lints, tidy, tests
+  picture   standard input, a terminal's text, as SVG on standard output";
 
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     let result = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
         ["ci"] => ci::run(&root(), tidy),
+        ["picture"] => std::io::read_to_string(std::io::stdin())
+            .map(|text| print!("{}", picture::svg(&text)))
+            .map_err(|why| why.to_string()),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
