@@ -10,6 +10,8 @@ mod chain;
 mod collector;
 mod driver;
 pub mod engine;
+mod fire;
+pub mod open_files;
 mod outcome;
 pub mod protocol;
 mod recorder;
@@ -21,6 +23,7 @@ pub mod time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use fire::{LoadError, fire};
 pub use report::{Fired, Listener};
 pub use spec::Load;
 

@@ -287,7 +287,8 @@ impl Closed {
         if self.finished(now) {
             return Turn::Wait;
         }
-        while let Some(rested) = self.resting.pop_front_if(|rested| *rested <= now) {
+        while let Some(rested) = self.resting.front().copied().filter(|rested| *rested <= now) {
+            self.resting.pop_front();
             self.ready.push_back(rested);
         }
         let Some(since) = self.ready.pop_front() else { return Turn::Wait };
@@ -331,3 +332,28 @@ impl Closed {
 /// How long a user rests whose connection could not be opened: without it, a server that
 /// is gone would be told of by hundreds of thousands of refusals a second and nothing else.
 const REST: Nanos = Nanos::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Listed(std::ops::Range<u64>);
+
+    impl Schedule for Listed {
+        fn next_due(&mut self) -> Option<Nanos> {
+            self.0.next().map(Nanos)
+        }
+    }
+
+    #[test]
+    fn shots_are_dealt_in_turn() {
+        let shares = [0, 1, 2].map(|index| {
+            let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, 3);
+            let taken: Vec<u64> = std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
+            (taken, dealt.last)
+        });
+        // All know when the last shot of all is due.
+        let last = Nanos(7);
+        assert_eq!(shares, [(vec![0, 3, 6], last), (vec![1, 4, 7], last), (vec![2, 5], last)]);
+    }
+}

@@ -41,6 +41,8 @@ pub struct Freeze {
 pub enum ConnectFate {
     /// A connection after `connect_time`.
     Accept,
+    /// A connection after `connect_time`, of which the server reads nothing, ever.
+    Starve,
     /// `ECONNREFUSED` after `connect_time`.
     Refuse,
     /// Nothing, ever.
@@ -92,6 +94,7 @@ struct Place {
     /// Counts connections, so that what an earlier one caused is not taken for this one's.
     connection: u64,
     state: PlaceState,
+    starves: bool,
     send: Vec<u8>,
     send_held: bool,
 }
@@ -164,9 +167,10 @@ impl Simulated {
         place.connection += 1;
         place.state = PlaceState::Connecting;
         place.send_held = false;
+        place.starves = fate == ConnectFate::Starve;
         let there = self.now.plus(self.script.connect_time);
         match fate {
-            ConnectFate::Accept => self.cause(there, slot, What::Connected),
+            ConnectFate::Accept | ConnectFate::Starve => self.cause(there, slot, What::Connected),
             ConnectFate::Refuse => self.cause(there, slot, What::Failed(libc::ECONNREFUSED)),
             ConnectFate::NoPort => self.cause(self.now, slot, What::Failed(libc::EADDRNOTAVAIL)),
             ConnectFate::Hang => {}
@@ -181,8 +185,11 @@ impl Simulated {
             PlaceState::Open => {
                 let bytes = place.send.len() as u64;
                 place.send.clear();
+                let starves = place.starves;
                 self.ready.push_back(Ready::Sent(slot, bytes));
-                self.serve(slot);
+                if !starves {
+                    self.serve(slot);
+                }
             }
         }
     }
@@ -239,16 +246,15 @@ impl Simulated {
         if place.connection != happening.connection || place.state == PlaceState::Closed {
             return true;
         }
-        self.ready.push_back(Ready::Other(happening));
+        let held = std::mem::take(&mut place.send_held);
         match happening.what {
-            What::Connected => {
-                place.state = PlaceState::Open;
-                if std::mem::take(&mut place.send_held) {
-                    self.send(happening.slot);
-                }
-            }
+            What::Connected => place.state = PlaceState::Open,
             What::Closed | What::Failed(_) => place.state = PlaceState::Closed,
             What::Bytes(..) => {}
+        }
+        self.ready.push_back(Ready::Other(happening));
+        if held && happening.what == What::Connected {
+            self.send(happening.slot);
         }
         true
     }
