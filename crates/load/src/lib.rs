@@ -6,7 +6,15 @@
 //! is a list of due times.
 
 pub mod ammo;
+mod chain;
+mod collector;
+mod driver;
+pub mod engine;
+mod fire;
+pub mod open_files;
+mod outcome;
 pub mod protocol;
+mod recorder;
 pub mod report;
 pub mod schedule;
 pub mod spec;
@@ -15,6 +23,7 @@ pub mod time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use fire::{LoadError, fire};
 pub use report::{Fired, Listener};
 pub use spec::Load;
 

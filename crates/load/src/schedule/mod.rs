@@ -1,6 +1,21 @@
 //! When shots are due: Yandex Tank's grammar, one cumulative count over all segments,
 //! inverted per shot.
 
+mod due;
+mod error;
+mod length;
+mod parse;
+mod rate;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use due::DueTimes;
+pub use error::{Problem, ScheduleError};
+pub use length::{LONGEST, LengthError, Written, parse_length};
+pub use rate::{MicroRate, RateError, parse_rate};
+
+use crate::spec::Arrivals;
 use crate::time::Nanos;
 
 /// Says when each shot is due. Reads no clock, so a schedule is tested as a list.
@@ -10,5 +25,184 @@ pub trait Schedule: Send {
 }
 
 /// Segments of offered rate: `line(1,100,60s) const(100,540s)`.
+///
+/// At least one segment; from [`Segments::parse`] also at least one shot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Segments {}
+pub struct Segments {
+    segments: Vec<Segment>,
+}
+
+/// One segment as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment {
+    /// `const(rate,length)`.
+    Const {
+        /// Offered rate.
+        rate: MicroRate,
+        /// How long.
+        length: Nanos,
+    },
+    /// `line(from,to,length)`: the rate changes evenly, up or down.
+    Line {
+        /// Rate at its start.
+        from: MicroRate,
+        /// Rate at its end.
+        to: MicroRate,
+        /// How long.
+        length: Nanos,
+    },
+    /// `step(from,to,by,length)`: levels `by` apart, `length` each. As in Yandex Tank, `to`
+    /// is a level of its own where the levels do not meet it, and the way may lead down.
+    Step {
+        /// First level.
+        from: MicroRate,
+        /// Last level.
+        to: MicroRate,
+        /// Distance between levels, more than 0.
+        by: MicroRate,
+        /// Length of each level.
+        length: Nanos,
+    },
+}
+
+impl Segments {
+    /// Levels and segments of one schedule; a plan with more is a mistake, and they are held
+    /// in memory.
+    pub const PIECES_MAX: usize = 10_000;
+
+    /// Reads Yandex Tank's grammar; whitespace and commas between segments are free.
+    ///
+    /// # Errors
+    /// Says where, what was expected and the nearest known name; see [`ScheduleError`].
+    pub fn parse(text: &str) -> Result<Segments, ScheduleError> {
+        parse::segments(text).map(|segments| Segments { segments })
+    }
+
+    /// `const(rate,length)`.
+    pub fn constant(rate: MicroRate, length: Nanos) -> Segments {
+        Segments { segments: vec![Segment::Const { rate, length }] }
+    }
+
+    /// The segments as written.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Length of the whole schedule.
+    pub fn length(&self) -> Nanos {
+        self.segments.iter().fold(Nanos(0), |sum, segment| sum.plus(segment.length()))
+    }
+
+    /// Shots in all, rounded down once over the whole schedule. Poisson arrivals have this
+    /// many on average.
+    pub fn planned(&self) -> u64 {
+        due::planned(&self.segments)
+    }
+
+    /// Offered rate at `at`, per second; where two segments meet, the later one's. Zero
+    /// after the end.
+    pub fn rate_at(&self, at: Nanos) -> f64 {
+        due::rate_at(&self.segments, at)
+    }
+
+    /// Highest offered rate, per second.
+    pub fn max_rate(&self) -> f64 {
+        let highest = self.segments.iter().map(|segment| match *segment {
+            Segment::Const { rate, .. } => rate,
+            Segment::Line { from, to, .. } | Segment::Step { from, to, .. } => from.max(to),
+        });
+        highest.max().unwrap_or_default().per_second()
+    }
+
+    /// The same rates, each segment `factor` times as long (1 ns to 7 days each). For trying
+    /// a long plan quickly; `factor` is above 0.
+    pub fn scaled(&self, factor: f64) -> Segments {
+        let scale = |length: Nanos| {
+            // `as` saturates, and makes 0 of what is no number.
+            Nanos(((length.0 as f64 * factor).round() as u64).clamp(1, LONGEST.0))
+        };
+        let segments = self.segments.iter().map(|&segment| match segment {
+            Segment::Const { rate, length } => Segment::Const { rate, length: scale(length) },
+            Segment::Line { from, to, length } => Segment::Line { from, to, length: scale(length) },
+            Segment::Step { from, to, by, length } => {
+                Segment::Step { from, to, by, length: scale(length) }
+            }
+        });
+        Segments { segments: segments.collect() }
+    }
+
+    /// Due times, ready to be taken one by one.
+    pub fn due_times(&self, arrivals: Arrivals) -> DueTimes {
+        DueTimes::new(&self.segments, arrivals)
+    }
+}
+
+impl Segment {
+    /// Length, all levels together.
+    pub fn length(&self) -> Nanos {
+        match *self {
+            Segment::Const { length, .. } | Segment::Line { length, .. } => length,
+            Segment::Step { length, .. } => {
+                Nanos(length.0.saturating_mul(self.pieces().count() as u64))
+            }
+        }
+    }
+
+    /// The levels of a step, else the segment itself: rate at the start, at the end, length.
+    fn pieces(self) -> impl Iterator<Item = (MicroRate, MicroRate, Nanos)> {
+        let (from, to, by, length) = match self {
+            Segment::Const { rate, length } => (rate, rate, MicroRate(0), length),
+            Segment::Line { from, to, length } => (from, to, MicroRate(0), length),
+            Segment::Step { from, to, by, length } => (from, to, by, length),
+        };
+        let whole = (by == MicroRate(0)).then_some((from, to, length));
+        let levels = (by != MicroRate(0)).then(|| levels(from, to, by));
+        whole.into_iter().chain(levels.into_iter().flatten().map(move |rate| (rate, rate, length)))
+    }
+}
+
+/// Levels of a step: `from`, every `by` towards `to`, then `to` itself.
+fn levels(from: MicroRate, to: MicroRate, by: MicroRate) -> impl Iterator<Item = MicroRate> {
+    let distance = from.0.abs_diff(to.0);
+    let level = move |i: u64| match from <= to {
+        true => MicroRate(from.0 + i * by.0),
+        false => MicroRate(from.0 - i * by.0),
+    };
+    let last = (!distance.is_multiple_of(by.0)).then_some(to);
+    (0..=distance / by.0).map(level).chain(last)
+}
+
+impl fmt::Display for Segments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, segment) in self.segments.iter().enumerate() {
+            let space = if i == 0 { "" } else { " " };
+            write!(f, "{space}{segment}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Segment::Const { rate, length } => write!(f, "const({rate},{})", Written(length)),
+            Segment::Line { from, to, length } => {
+                write!(f, "line({from},{to},{})", Written(length))
+            }
+            Segment::Step { from, to, by, length } => {
+                write!(f, "step({from},{to},{by},{})", Written(length))
+            }
+        }
+    }
+}
+
+impl FromStr for Segments {
+    type Err = ScheduleError;
+
+    fn from_str(text: &str) -> Result<Segments, ScheduleError> {
+        Segments::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Puts the seconds of all load threads together, on the thread that called `fire`.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender};
+
+use stampede_stats::histogram::Times;
+
+use crate::recorder::{Message, Tally, empty_times};
+use crate::report::{Counts, Listener, Second, TimeSet};
+use crate::time::Nanos;
+
+/// Everything that the seconds held, merged.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub(crate) counts: Counts,
+    pub(crate) times: TimeSet,
+    pub(crate) service_time_all: Times,
+    pub(crate) ok_inside: u64,
+}
+
+/// Takes messages until every load thread has finished (or is gone), tells the listener of
+/// each second once all threads are past it, and sends emptied tallies back.
+pub(crate) fn collect(
+    messages: &Receiver<Message>,
+    back: &[Sender<Box<Tally>>],
+    listener: &mut dyn Listener,
+) -> Collected {
+    let mut collector = Collector::new(back.len());
+    for message in messages {
+        match message {
+            Message::Second { thread, mut tally } => {
+                collector.add(thread, &tally);
+                tally.clear();
+                // A thread that has finished wants nothing back.
+                let _ = back[thread].send(tally);
+            }
+            Message::Finished { thread } => collector.next_of[thread] = u32::MAX,
+        }
+        collector.tell(listener);
+        if collector.next_of.iter().all(|next| *next == u32::MAX) {
+            break;
+        }
+    }
+    // A load thread that panicked never finishes: what came from it is told all the same.
+    collector.next_of.fill(u32::MAX);
+    collector.tell(listener);
+    collector.all
+}
+
+struct Collector {
+    /// Seconds not yet told, from `first` on.
+    waiting: VecDeque<Second>,
+    first: u32,
+    /// The second that each thread hands on next.
+    next_of: Vec<u32>,
+    all: Collected,
+}
+
+impl Collector {
+    fn new(threads: usize) -> Collector {
+        Collector {
+            waiting: VecDeque::new(),
+            first: 0,
+            next_of: vec![0; threads],
+            all: Collected {
+                counts: Counts::default(),
+                times: empty_times(),
+                service_time_all: Times::new(),
+                ok_inside: 0,
+            },
+        }
+    }
+
+    fn add(&mut self, thread: usize, tally: &Tally) {
+        self.next_of[thread] = tally.index + 1;
+        let place = (tally.index - self.first) as usize;
+        while self.waiting.len() <= place {
+            let index = self.first + self.waiting.len() as u32;
+            self.waiting.push_back(empty_second(index));
+        }
+        add_counts(&mut self.waiting[place].counts, tally);
+        add_times(&mut self.waiting[place].times, &tally.times);
+        // The maxima of several threads need not fall on one moment: an upper bound then.
+        self.waiting[place].in_flight_max += tally.in_flight_max;
+        self.waiting[place].busy = self.waiting[place].busy.plus(tally.busy);
+        add_counts(&mut self.all.counts, tally);
+        add_times(&mut self.all.times, &tally.times);
+        self.all.service_time_all.merge(&tally.service_time_all);
+        self.all.ok_inside += tally.ok_inside;
+    }
+
+    fn tell(&mut self, listener: &mut dyn Listener) {
+        let complete = self.next_of.iter().copied().min().unwrap_or(u32::MAX);
+        while self.first < complete {
+            let Some(second) = self.waiting.pop_front() else { return };
+            listener.second(&second);
+            self.first += 1;
+        }
+    }
+}
+
+fn empty_second(index: u32) -> Second {
+    let (counts, times) = (Counts::default(), empty_times());
+    Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) }
+}
+
+fn add_counts(counts: &mut Counts, tally: &Tally) {
+    counts.planned += tally.planned;
+    counts.started += tally.started;
+    counts.ok += tally.ok;
+    counts.dropped += tally.dropped;
+    counts.bytes_sent += tally.bytes_sent;
+    counts.bytes_received += tally.bytes_received;
+    tally.failures.add_to(&mut counts.failed);
+}
+
+fn add_times(times: &mut TimeSet, more: &TimeSet) {
+    times.response_time.merge(&more.response_time);
+    times.service_time.merge(&more.service_time);
+    times.connection_wait.merge(&more.connection_wait);
+    times.lateness.merge(&more.lateness);
+}

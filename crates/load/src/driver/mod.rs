@@ -1,0 +1,329 @@
+//! One load thread: pace × protocol × engine → recorder.
+
+mod pace;
+mod pool;
+mod shots;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::Stop;
+use crate::ammo::Request;
+use crate::engine::{Completion, Engine, Op, Slot};
+use crate::outcome::{Net, Outcome};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::recorder::{Place, Recorder, Shot};
+use crate::report::{Connections, End};
+use crate::spec::{Check, ConnectionHabit};
+use crate::time::Nanos;
+
+pub(crate) use pace::{Closed, Dealt, Open, OpenParts, Pace};
+use pace::{Reached, Turn};
+use pool::{Pool, State};
+use shots::Shots;
+
+/// What a load thread is given.
+pub(crate) struct Parts<E, F> {
+    pub(crate) engine: E,
+    /// Makes the protocol's state of a new connection.
+    pub(crate) protocol: F,
+    pub(crate) pace: Pace,
+    pub(crate) recorder: Recorder,
+    pub(crate) ammo: Arc<[Request]>,
+    /// This thread fires the `first`-th request, then each `stride`-th after it.
+    pub(crate) first: usize,
+    pub(crate) stride: usize,
+    pub(crate) timeout: Nanos,
+    pub(crate) check: Check,
+    pub(crate) habit: ConnectionHabit,
+}
+
+/// What a load thread leaves behind, beside what its recorder handed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadReport {
+    pub(crate) scheduled: Nanos,
+    pub(crate) lasted: Nanos,
+    pub(crate) in_flight_integral: u128,
+    pub(crate) in_flight_max: u32,
+    pub(crate) connections: Connections,
+    pub(crate) busy_share: f64,
+    pub(crate) stretched: f64,
+    pub(crate) end: End,
+}
+
+/// A load thread at work.
+pub(crate) struct Driver<P, E, F> {
+    parts: Parts<E, F>,
+    pool: Pool<P>,
+    shots: Shots,
+    answers: Vec<Answer>,
+    opened: u64,
+    end: End,
+}
+
+impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
+    pub(crate) fn new(parts: Parts<E, F>) -> Driver<P, E, F> {
+        Driver {
+            parts,
+            pool: Pool::new(),
+            shots: Shots::default(),
+            answers: Vec::with_capacity(1),
+            opened: 0,
+            end: End::Complete,
+        }
+    }
+
+    /// Fires until nothing further starts and nothing is under way. Takes no longer than
+    /// the schedule, one timeout for shots that wait, and one for shots under way.
+    pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
+        loop {
+            let now = self.parts.engine.refresh();
+            self.cross(now);
+            self.time_out(now);
+            if stop.is_asked() && !self.parts.pace.finished(now) {
+                self.stop(now);
+            }
+            self.start_due();
+            let now = self.parts.engine.now();
+            if self.shots.count() == 0 && self.parts.pace.finished(now) {
+                return self.report();
+            }
+            self.parts.engine.wait(self.wake(now));
+            self.cross(self.parts.engine.now());
+            self.take_completions();
+        }
+    }
+
+    /// The next moment at which something is to be done of our own accord.
+    fn wake(&self, now: Nanos) -> Nanos {
+        let due = self.parts.pace.wake(self.shots.count());
+        let timeout = self.shots.first().map(|first| first.shot.started.plus(self.parts.timeout));
+        let look = now.plus(LOOK).min(self.parts.recorder.boundary());
+        look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
+    }
+
+    /// Time went on to `now`: planned shots are counted, seconds that are over handed on.
+    fn cross(&mut self, now: Nanos) {
+        while self.parts.recorder.boundary() <= now {
+            let last = self.parts.recorder.boundary().since(Nanos(1));
+            let planned = self.parts.pace.take_planned(last);
+            self.parts.recorder.planned(planned);
+            self.parts.recorder.next_second(self.parts.engine.busy());
+        }
+        let planned = self.parts.pace.take_planned(now);
+        self.parts.recorder.planned(planned);
+    }
+
+    fn stop(&mut self, now: Nanos) {
+        let dropped = self.parts.pace.stop(now);
+        self.parts.recorder.dropped(dropped);
+        let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
+        self.parts.recorder.planned(planned);
+        self.end = End::Stopped;
+    }
+
+    /// Starts what is due, a burst at most: answers are not to wait for a thousand starts.
+    fn start_due(&mut self) {
+        for _ in 0..BURST {
+            let now = self.parts.engine.refresh();
+            self.cross(now);
+            match self.parts.pace.turn(now, self.shots.count()) {
+                Turn::Start { due, free } => self.start(Shot { due, free, started: now }),
+                Turn::Drop => self.parts.recorder.dropped(1),
+                Turn::Wait => return,
+            }
+        }
+    }
+
+    fn start(&mut self, shot: Shot) {
+        let slot = self.pool.take(&self.parts.protocol);
+        let id = self.shots.add(shot, slot);
+        let request = &self.parts.ammo[self.parts.first % self.parts.ammo.len()];
+        self.parts.first = (self.parts.first + self.parts.stride) % self.parts.ammo.len();
+        let connection = self.pool.at(slot);
+        connection.shots.push(id);
+        let engine = &mut self.parts.engine;
+        let fresh = connection.state == State::Closed;
+        if fresh {
+            connection.state = State::Opening;
+            connection.protocol.reset();
+            engine.send_buffer(slot).clear();
+            engine.submit(slot, Op::Connect);
+        }
+        connection.protocol.start(id, request, engine.send_buffer(slot));
+        engine.submit(slot, Op::Send);
+        if fresh {
+            engine.submit(slot, Op::Receive);
+        }
+        if connection.protocol.room() {
+            self.pool.offer(slot);
+        }
+        self.parts.recorder.started(&shot);
+    }
+
+    fn take_completions(&mut self) {
+        let now = self.parts.engine.now();
+        while let Some(completion) = self.parts.engine.next() {
+            match completion {
+                Completion::Connected(slot) => {
+                    self.opened += 1;
+                    self.pool.at(slot).state = State::Open;
+                }
+                Completion::Sent(_, bytes) => self.parts.recorder.sent(bytes),
+                Completion::Received(slot, bytes) => {
+                    self.parts.recorder.received(bytes.len() as u64);
+                    let answers = &mut self.answers;
+                    let protocol = &mut self.pool.at(slot).protocol;
+                    protocol.received(bytes, now, &mut |answer| answers.push(answer));
+                    self.settle(slot, now);
+                }
+                Completion::PeerClosed(slot) => {
+                    let answers = &mut self.answers;
+                    let protocol = &mut self.pool.at(slot).protocol;
+                    protocol.peer_closed(now, &mut |answer| answers.push(answer));
+                    self.take_answers(slot, now);
+                    self.give_up(slot, Net::CutShort, now);
+                }
+                Completion::Failed(slot, failure) => self.give_up(slot, failure.into(), now),
+            }
+        }
+    }
+
+    /// Bytes were taken: ends the shots that they answer, and decides what becomes of the
+    /// connection.
+    fn settle(&mut self, slot: Slot, now: Nanos) {
+        if self.take_answers(slot, now) == Usable::No {
+            return self.give_up(slot, Net::Malformed, now);
+        }
+        let connection = self.pool.at(slot);
+        if !connection.protocol.room() && !connection.shots.is_empty() {
+            return;
+        }
+        match connection.protocol.after_answer() {
+            Next::KeepOpen if connection.protocol.room() => self.pool.offer(slot),
+            Next::KeepOpen | Next::Close if connection.shots.is_empty() => self.close(slot),
+            Next::KeepOpen | Next::Close => {}
+        }
+    }
+
+    /// Ends the shots that were answered, and says whether the connection can carry more.
+    fn take_answers(&mut self, slot: Slot, now: Nanos) -> Usable {
+        // Bytes for which no shot waits: whatever they are, the next answer is not ours.
+        let mut usable =
+            if self.pool.at(slot).shots.is_empty() { Usable::No } else { Usable::Yes };
+        let mut answers = std::mem::take(&mut self.answers);
+        for answer in answers.drain(..) {
+            if !matches!(answer.end, AnswerEnd::Whole { .. }) {
+                usable = Usable::No;
+            }
+            self.pool.at(slot).answered |= answer.bytes > 0;
+            let outcome = judged(&self.parts.check, answer.end);
+            self.end_shot(answer.shot, outcome, now);
+        }
+        self.answers = answers;
+        usable
+    }
+
+    /// The connection is lost, and every shot on it for the same reason.
+    fn give_up(&mut self, slot: Slot, reason: Net, now: Nanos) {
+        while let Some(shot) = self.pool.at(slot).shots.first().copied() {
+            self.end_shot(shot, Outcome::Net(reason), now);
+        }
+        self.close(slot);
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.parts.engine.submit(slot, Op::Close);
+        self.pool.closed(slot);
+    }
+
+    fn time_out(&mut self, now: Nanos) {
+        while let Some(first) = self.shots.first() {
+            if first.shot.started.plus(self.parts.timeout) > now {
+                return;
+            }
+            self.give_up(first.slot, Net::Timeout, now);
+        }
+    }
+
+    fn end_shot(&mut self, id: ShotId, outcome: Outcome, done: Nanos) {
+        let under_way = self.shots.count();
+        let known_end = self.parts.pace.end();
+        let slot = self.shots.at(id).slot;
+        let since = self.pool.at(slot).waiting_since(&self.shots);
+        let shot = self.shots.remove(id).shot;
+        let connection = self.pool.at(slot);
+        connection.shots.retain(|other| *other != id);
+        let reached = match connection.state {
+            State::Open => Reached::Connected,
+            State::Opening | State::Closed => Reached::Not,
+        };
+        if !connection.answered && reached == Reached::Connected {
+            let until = known_end.map_or(done, |end| end.min(done));
+            connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
+        }
+        // As long as the schedule has not ended, whatever is done is done inside it.
+        let inside = known_end.is_none_or(|end| done <= end);
+        let place = if inside { Place::Inside } else { Place::After };
+        self.parts.recorder.ended(&shot, outcome, done, place);
+        self.parts.pace.ended(done, under_way, reached);
+    }
+
+    fn report(mut self) -> ThreadReport {
+        let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
+        self.parts.recorder.planned(planned);
+        let (now, busy) = (self.parts.engine.refresh(), self.parts.engine.busy());
+        let ended = self.parts.recorder.finish(busy);
+        let scheduled = self.parts.pace.end().unwrap_or(ended.last_end);
+        let never_answered = match self.parts.habit {
+            ConnectionHabit::KeepAlive => self.pool.never_answered(scheduled),
+            // A connection that carries one shot cannot pin a worker for the trial.
+            ConnectionHabit::PerShot => 0,
+        };
+        ThreadReport {
+            scheduled,
+            lasted: ended.last_end,
+            in_flight_integral: ended.in_flight_integral,
+            in_flight_max: ended.in_flight_max,
+            connections: Connections { opened: self.opened, never_answered },
+            busy_share: busy.0 as f64 / now.0.max(1) as f64,
+            stretched: self.parts.pace.stretched(),
+            end: self.end,
+        }
+    }
+}
+
+/// Whether a connection can carry more after what it received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usable {
+    Yes,
+    No,
+}
+
+fn judged(check: &Check, end: AnswerEnd) -> Outcome {
+    match end {
+        AnswerEnd::Whole { status, check: body } => match (right_status(check, status), body) {
+            (false, _) => Outcome::Http(status),
+            (true, Checked::Wrong) => Outcome::Check,
+            (true, Checked::Right) => Outcome::Ok,
+        },
+        AnswerEnd::CutShort => Outcome::Net(Net::CutShort),
+        AnswerEnd::Malformed => Outcome::Net(Net::Malformed),
+        AnswerEnd::HeadTooLarge => Outcome::Net(Net::HeadTooLarge),
+    }
+}
+
+fn right_status(check: &Check, status: u16) -> bool {
+    match check.statuses.as_slice() {
+        [] => (200..300).contains(&status),
+        right => right.contains(&status),
+    }
+}
+
+/// How long a stop may go unseen. Also bounds how late an end is noticed that nothing
+/// announces.
+const LOOK: Nanos = Nanos::from_millis(50);
+/// Starts between two looks at answers. A start with a connect call takes some 20 µs:
+/// a burst holds answers up for under 1 ms.
+const BURST: u32 = 32;

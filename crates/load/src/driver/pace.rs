@@ -1,0 +1,359 @@
+//! Which shot may start next: from a schedule (open model) or as users are ready (closed).
+
+use std::collections::VecDeque;
+
+use crate::schedule::Schedule;
+use crate::spec::{Until, WhenFull};
+use crate::time::Nanos;
+
+/// One load thread's part of a schedule: every `of`-th shot, from the `index`-th on.
+pub(crate) struct Dealt {
+    schedule: Box<dyn Schedule>,
+    skip: usize,
+    of: usize,
+    /// The latest due time seen, of all threads' shots; the last of the schedule once it
+    /// has ended.
+    last: Nanos,
+}
+
+impl Dealt {
+    pub(crate) fn new(schedule: Box<dyn Schedule>, index: usize, of: usize) -> Dealt {
+        Dealt { schedule, skip: index, of, last: Nanos(0) }
+    }
+
+    fn next_due(&mut self) -> Option<Nanos> {
+        for _ in 0..self.skip {
+            self.last = self.schedule.next_due()?;
+        }
+        self.skip = self.of - 1;
+        self.last = self.schedule.next_due()?;
+        Some(self.last)
+    }
+}
+
+/// What may be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Start a shot that was due, and had a connection, then.
+    Start { due: Nanos, free: Nanos },
+    /// Drop one.
+    Drop,
+    /// Nothing, before the time that `wake` says.
+    Wait,
+}
+
+/// Either model.
+pub(crate) enum Pace {
+    Open(Open),
+    Closed(Closed),
+}
+
+impl Pace {
+    /// The next thing to do at `now` with `under_way` shots under way. What it says is
+    /// taken as done.
+    pub(crate) fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
+        match self {
+            Pace::Open(open) => open.turn(now, under_way),
+            Pace::Closed(closed) => closed.turn(now),
+        }
+    }
+
+    /// When `turn` is to be asked again, if nothing happens before.
+    pub(crate) fn wake(&self, under_way: u32) -> Option<Nanos> {
+        match self {
+            Pace::Open(open) => open.wake(under_way),
+            Pace::Closed(closed) => closed.wake(),
+        }
+    }
+
+    /// How many shots became planned since the last time asked, up to and including `until`.
+    pub(crate) fn take_planned(&mut self, until: Nanos) -> u64 {
+        match self {
+            Pace::Open(open) => open.take_planned(until),
+            Pace::Closed(closed) => std::mem::take(&mut closed.planned),
+        }
+    }
+
+    /// A shot ended at `now`; `under_way` counts it still.
+    pub(crate) fn ended(&mut self, now: Nanos, under_way: u32, connection: Reached) {
+        match self {
+            Pace::Open(open) if under_way >= open.limit => open.full_until = now,
+            Pace::Open(_) => {}
+            Pace::Closed(closed) => closed.ended(now, connection),
+        }
+    }
+
+    /// Whether no further shot will start.
+    pub(crate) fn finished(&self, now: Nanos) -> bool {
+        match self {
+            Pace::Open(open) => open.starts_next.is_none(),
+            Pace::Closed(closed) => closed.finished(now),
+        }
+    }
+
+    /// Told to stop: nothing further starts. Says how many shots are dropped by that.
+    pub(crate) fn stop(&mut self, now: Nanos) -> u64 {
+        match self {
+            Pace::Open(open) => open.stop(now),
+            Pace::Closed(closed) => {
+                closed.stopped = Some(now);
+                0
+            }
+        }
+    }
+
+    /// When the schedule ends, once that is known.
+    pub(crate) fn end(&self) -> Option<Nanos> {
+        match self {
+            Pace::Open(open) => open.end(),
+            Pace::Closed(closed) => closed.end(),
+        }
+    }
+
+    /// Real length ÷ planned length; 1 where nothing stretched.
+    pub(crate) fn stretched(&self) -> f64 {
+        match self {
+            Pace::Open(open) if open.starts.last.0 > 0 => {
+                1.0 + open.stretch.as_secs_f64() / open.starts.last.as_secs_f64()
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// Whether a shot that ended had got a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    Connected,
+    Not,
+}
+
+/// Shots from a schedule.
+pub(crate) struct Open {
+    /// Runs ahead of `starts`, to say what is planned while shots wait for a connection:
+    /// cheaper than a queue of waiting shots, and it has no bound to run into.
+    plan: Dealt,
+    plan_next: Option<Nanos>,
+    starts: Dealt,
+    starts_next: Option<Nanos>,
+    when_full: WhenFull,
+    /// Shots under way at once.
+    limit: u32,
+    /// For how long after the last due time shots may start.
+    grace: Nanos,
+    /// How much later than in the schedule shots are due by now.
+    stretch: Nanos,
+    /// When the limit was last left. A shot due before that had no connection until then.
+    full_until: Nanos,
+    /// Planned and not yet told.
+    planned: u64,
+    stopped: Option<Nanos>,
+}
+
+/// What an open load is made of.
+pub(crate) struct OpenParts {
+    /// The same schedule twice.
+    pub(crate) plan: Dealt,
+    pub(crate) starts: Dealt,
+    pub(crate) limit: u32,
+    pub(crate) when_full: WhenFull,
+    pub(crate) timeout: Nanos,
+}
+
+impl Open {
+    pub(crate) fn new(mut parts: OpenParts) -> Open {
+        let (plan_next, starts_next) = (parts.plan.next_due(), parts.starts.next_due());
+        Open {
+            plan: parts.plan,
+            plan_next,
+            starts: parts.starts,
+            starts_next,
+            when_full: parts.when_full,
+            limit: parts.limit,
+            grace: parts.timeout,
+            stretch: Nanos(0),
+            full_until: Nanos(0),
+            planned: 0,
+            stopped: None,
+        }
+    }
+
+    fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
+        let Some(mut due) = self.starts_next.map(|due| due.plus(self.stretch)) else {
+            return Turn::Wait;
+        };
+        if due > now {
+            return Turn::Wait;
+        }
+        if self.give_up().is_some_and(|last| now > last) {
+            return self.take(Turn::Drop);
+        }
+        if under_way >= self.limit {
+            return match self.when_full {
+                WhenFull::Drop => self.take(Turn::Drop),
+                WhenFull::Queue | WhenFull::Stretch => Turn::Wait,
+            };
+        }
+        if self.when_full == WhenFull::Stretch && self.full_until > due {
+            self.stretch = self.stretch.plus(self.full_until.since(due));
+            due = self.full_until;
+        }
+        self.take(Turn::Start { due, free: due.max(self.full_until) })
+    }
+
+    fn take(&mut self, turn: Turn) -> Turn {
+        self.starts_next = self.starts.next_due();
+        // Stretched, a shot is due no sooner than it can start: it is planned then.
+        self.planned += u64::from(self.when_full == WhenFull::Stretch);
+        turn
+    }
+
+    /// Until when a waiting shot may start; `None` while the schedule has not ended, and
+    /// where it stretches instead.
+    fn give_up(&self) -> Option<Nanos> {
+        let ended = self.when_full != WhenFull::Stretch && self.plan_next.is_none();
+        ended.then(|| self.plan.last.plus(self.grace))
+    }
+
+    fn wake(&self, under_way: u32) -> Option<Nanos> {
+        let due = self.starts_next?.plus(self.stretch);
+        if under_way < self.limit || self.when_full == WhenFull::Drop {
+            return Some(due);
+        }
+        self.give_up().map(|last| last.plus(Nanos(1)))
+    }
+
+    fn take_planned(&mut self, until: Nanos) -> u64 {
+        if self.when_full != WhenFull::Stretch {
+            while self.plan_next.is_some_and(|due| due <= until) {
+                self.planned += 1;
+                self.plan_next = self.plan.next_due();
+            }
+        }
+        std::mem::take(&mut self.planned)
+    }
+
+    fn stop(&mut self, now: Nanos) -> u64 {
+        self.stopped = Some(now);
+        let mut dropped = 0;
+        while self.starts_next.is_some() {
+            self.take(Turn::Drop);
+            dropped += 1;
+        }
+        dropped
+    }
+
+    fn end(&self) -> Option<Nanos> {
+        let known = match self.when_full {
+            WhenFull::Stretch => self.starts_next.is_none(),
+            WhenFull::Queue | WhenFull::Drop => self.plan_next.is_none(),
+        };
+        let last = match self.when_full {
+            WhenFull::Stretch => self.starts.last.plus(self.stretch),
+            WhenFull::Queue | WhenFull::Drop => self.plan.last,
+        };
+        self.stopped.map(|at| at.min(last)).or(known.then_some(last))
+    }
+}
+
+/// Users, each of which fires again after its answer.
+pub(crate) struct Closed {
+    /// Since when each ready user has been ready.
+    ready: VecDeque<Nanos>,
+    /// Until when each resting user rests.
+    resting: VecDeque<Nanos>,
+    until: Until,
+    /// Shots that may still start.
+    left: u64,
+    /// Planned and not yet told.
+    planned: u64,
+    last_end: Nanos,
+    stopped: Option<Nanos>,
+}
+
+impl Closed {
+    pub(crate) fn new(users: u32, until: Until) -> Closed {
+        let mut ready = VecDeque::with_capacity(users as usize);
+        ready.resize(users as usize, Nanos(0));
+        let left = match until {
+            Until::For(_) => u64::MAX,
+            Until::Requests(requests) => requests,
+        };
+        let resting = VecDeque::with_capacity(users as usize);
+        Closed { ready, resting, until, left, planned: 0, last_end: Nanos(0), stopped: None }
+    }
+
+    fn turn(&mut self, now: Nanos) -> Turn {
+        if self.finished(now) {
+            return Turn::Wait;
+        }
+        while let Some(rested) = self.resting.front().copied().filter(|rested| *rested <= now) {
+            self.resting.pop_front();
+            self.ready.push_back(rested);
+        }
+        let Some(since) = self.ready.pop_front() else { return Turn::Wait };
+        self.left -= 1;
+        self.planned += 1;
+        Turn::Start { due: since, free: since }
+    }
+
+    fn wake(&self) -> Option<Nanos> {
+        let next = self.ready.front().or(self.resting.front()).copied();
+        match self.until {
+            Until::For(length) => Some(next.map_or(length, |next| next.min(length))),
+            Until::Requests(_) => next.filter(|_| self.left > 0),
+        }
+    }
+
+    fn ended(&mut self, now: Nanos, connection: Reached) {
+        self.last_end = now;
+        match connection {
+            Reached::Connected => self.ready.push_back(now),
+            Reached::Not => self.resting.push_back(now.plus(REST)),
+        }
+    }
+
+    fn finished(&self, now: Nanos) -> bool {
+        let over = match self.until {
+            Until::For(length) => now >= length,
+            Until::Requests(_) => self.left == 0,
+        };
+        over || self.stopped.is_some()
+    }
+
+    fn end(&self) -> Option<Nanos> {
+        match self.until {
+            Until::For(length) => Some(self.stopped.map_or(length, |at| at.min(length))),
+            Until::Requests(_) => None,
+        }
+    }
+}
+
+/// How long a user rests whose connection could not be opened: without it, a server that
+/// is gone would be told of by hundreds of thousands of refusals a second and nothing else.
+const REST: Nanos = Nanos::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Listed(std::ops::Range<u64>);
+
+    impl Schedule for Listed {
+        fn next_due(&mut self) -> Option<Nanos> {
+            self.0.next().map(Nanos)
+        }
+    }
+
+    #[test]
+    fn shots_are_dealt_in_turn() {
+        let shares = [0, 1, 2].map(|index| {
+            let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, 3);
+            let taken: Vec<u64> = std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
+            (taken, dealt.last)
+        });
+        // All know when the last shot of all is due.
+        let last = Nanos(7);
+        assert_eq!(shares, [(vec![0, 3, 6], last), (vec![1, 4, 7], last), (vec![2, 5], last)]);
+    }
+}

@@ -1,0 +1,342 @@
+//! The driver against simulated servers: every expected number follows from arithmetic.
+
+use std::sync::mpsc;
+
+use super::*;
+use crate::ammo::{AnswerShape, Request};
+use crate::collector::collect;
+use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
+use crate::fire::sum;
+use crate::protocol::http1::Http1;
+use crate::recorder::Headline;
+use crate::report::{Fired, Listener, Second};
+use crate::schedule::Schedule;
+use crate::spec::{Habits, HttpVersion, Until, WhenFull};
+
+mod random;
+
+/// Due times as a list.
+struct Listed(std::vec::IntoIter<Nanos>);
+
+impl Schedule for Listed {
+    fn next_due(&mut self) -> Option<Nanos> {
+        self.0.next()
+    }
+}
+
+/// What is fired in a test, with defaults that fit most.
+#[derive(Clone, Debug)]
+struct Case {
+    due: Vec<Nanos>,
+    /// Set: a closed load, and `due` does not matter.
+    closed: Option<Until>,
+    /// Shots under way at once, or users.
+    limit: u32,
+    when_full: WhenFull,
+    timeout: Nanos,
+    habit: ConnectionHabit,
+    script: Script,
+    /// Asked before it begins, where at all.
+    stop: Stop,
+}
+
+fn ms(milliseconds: u64) -> Nanos {
+    Nanos::from_millis(milliseconds)
+}
+
+/// `count` shots, `gap` apart.
+fn every(gap: Nanos, count: u64) -> Vec<Nanos> {
+    (0..count).map(|shot| Nanos(shot * gap.0)).collect()
+}
+
+fn open(due: Vec<Nanos>, limit: u32) -> Case {
+    Case {
+        due,
+        closed: None,
+        limit,
+        when_full: WhenFull::Queue,
+        timeout: Nanos::from_secs(11),
+        habit: ConnectionHabit::KeepAlive,
+        script: Script {
+            connect_time: Nanos(0),
+            service_time: ms(1),
+            workers: 1_000,
+            freezes: vec![],
+            answer: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(),
+            connects: vec![],
+            requests: vec![],
+        },
+        stop: Stop::default(),
+    }
+}
+
+fn closed(users: u32, until: Until) -> Case {
+    Case { closed: Some(until), ..open(vec![], users) }
+}
+
+struct Seconds(Vec<Second>);
+
+impl Listener for Seconds {
+    fn second(&mut self, second: &Second) {
+        self.0.push(second.clone());
+    }
+}
+
+/// Fires, and checks what holds for every load.
+fn fired(case: &Case) -> (Fired, Vec<Second>) {
+    let engine = Simulated::new(case.script.clone());
+    let (to_us, messages) = mpsc::channel();
+    let (back, empty) = mpsc::channel();
+    let headline = match case.closed {
+        None => Headline::ResponseTime,
+        Some(_) => Headline::ServiceTime,
+    };
+    let dealt = || Dealt::new(Box::new(Listed(case.due.clone().into_iter())), 0, 1);
+    let pace = match case.closed {
+        Some(until) => Pace::Closed(Closed::new(case.limit, until)),
+        None => Pace::Open(Open::new(OpenParts {
+            plan: dealt(),
+            starts: dealt(),
+            limit: case.limit,
+            when_full: case.when_full,
+            timeout: case.timeout,
+        })),
+    };
+    let bytes = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec();
+    let request = Request { bytes, answer: AnswerShape::ByHeaders, tag: "/".into() };
+    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
+    let driver = Driver::new(Parts {
+        engine: random::Bounded::new(engine),
+        protocol: || Http1::new(&Check::default(), habits),
+        pace,
+        recorder: Recorder::new(0, headline, to_us, empty),
+        ammo: [request].into(),
+        first: 0,
+        stride: 1,
+        timeout: case.timeout,
+        check: Check::default(),
+        habit: case.habit,
+    });
+    let report = driver.run(&case.stop);
+    let mut seconds = Seconds(vec![]);
+    let fired = sum(collect(&messages, &[back], &mut seconds), &[report]);
+    always(&fired, &seconds.0);
+    (fired, seconds.0)
+}
+
+/// What holds whatever happens.
+fn always(fired: &Fired, seconds: &[Second]) {
+    let counts = &fired.counts;
+    assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
+    assert_eq!(counts.started, counts.ok + counts.failed_total(), "{counts:?}");
+    assert_eq!(fired.times.service_time.len(), counts.ok);
+    assert_eq!(fired.times.lateness.len(), counts.started);
+    assert_eq!(fired.service_time_all.len(), counts.started);
+    assert!(fired.ok_inside <= counts.ok);
+    let of = |count: fn(&Second) -> u64| seconds.iter().map(count).sum::<u64>();
+    assert_eq!(of(|second| second.counts.planned), counts.planned);
+    assert_eq!(of(|second| second.counts.started), counts.started);
+    assert_eq!(of(|second| second.counts.ok), counts.ok);
+    assert_eq!(of(|second| second.counts.dropped), counts.dropped);
+    assert_eq!(of(|second| second.counts.failed_total()), counts.failed_total());
+    let indices: Vec<u32> = seconds.iter().map(|second| second.index).collect();
+    assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
+    // Little's law on our own books: the gauge and the shots were counted apart. The
+    // histogram rounds to 0.1 %, and anything below 1 µs up to it.
+    let integral = fired.in_flight_integral as f64;
+    let from_shots = fired.service_time_all.mean() * counts.started as f64;
+    let rounding = from_shots * 0.002 + counts.started as f64 * 1_000.0;
+    assert!((integral - from_shots).abs() <= rounding, "{integral} {from_shots}");
+}
+
+fn failed(fired: &Fired) -> Vec<(&str, u64)> {
+    fired.counts.failed.iter().map(|(key, count)| (key.as_str(), *count)).collect()
+}
+
+/// Frozen for 1 s at t = 2 s; 100 shots/s, one connection, 1 ms each. Shot i of the
+/// stall waits 1001 − 9·i ms, so i = 0..=55 take longer than 500 ms. Service time sees one.
+#[test]
+fn a_stall_is_charged_to_every_shot_that_was_due() {
+    let mut case = open(every(ms(10), 400), 1);
+    case.script.workers = 1;
+    case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
+    let (fired, seconds) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.connections.opened), (400, 1));
+    let times = &fired.times;
+    // The stall is over once 1001 − 9·i falls to the 1 ms that each takes anyway: i = 112.
+    for i in 0..=111 {
+        let expected = (1001 - 9 * i) as f64 * 1e6;
+        let response_time = times.response_time.at_rank(400 - i) as f64;
+        assert!((response_time / expected - 1.0).abs() <= 0.001, "{i}: {response_time}");
+    }
+    let above_500_ms = |times: &stampede_stats::histogram::Times| {
+        times.histogram().count_between(500_500_000, u64::MAX >> 1)
+    };
+    assert_eq!(above_500_ms(&times.response_time), 56);
+    assert_eq!(above_500_ms(&times.service_time), 1);
+    // All of it was the server's doing: connections were busy, the generator was not late.
+    assert_eq!(above_500_ms(&times.connection_wait), 55);
+    assert_eq!(times.lateness.max(), times.lateness.min());
+    // Planned in the second in which they were due, ended in the one in which they ended.
+    let planned: Vec<u64> = seconds.iter().map(|second| second.counts.planned).collect();
+    let ok: Vec<u64> = seconds.iter().map(|second| second.counts.ok).collect();
+    assert_eq!((planned, ok), (vec![100; 4], vec![100, 100, 0, 200]));
+}
+
+#[test]
+fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
+    let mut case = open(every(ms(10), 400), 1_000);
+    case.script.freezes = vec![Freeze { from: ms(2_000), until: ms(3_000) }];
+    let (fired, _) = fired(&case);
+    assert_eq!(fired.counts.ok, 400);
+    // Due at 2.00 to 2.99 s: all under way at once. The one of 3.00 s finds the first back.
+    assert_eq!((fired.connections.opened, fired.in_flight_max), (101, 101));
+    assert_eq!(fired.times.connection_wait.max(), fired.times.connection_wait.min());
+    assert_eq!(fired.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 50);
+}
+
+#[test]
+fn idle_connections_are_taken_last_in_first_out() {
+    // Two at once at first, then one at a time: the second connection is not needed again.
+    let mut due = vec![ms(0), ms(0)];
+    due.extend((1..10).map(|shot| ms(10 * shot)));
+    let (fired, _) = fired(&open(due, 10));
+    assert_eq!((fired.counts.ok, fired.connections.opened), (11, 2));
+}
+
+#[test]
+fn a_connection_per_shot_opens_one_for_each() {
+    let case = Case { habit: ConnectionHabit::PerShot, ..open(every(ms(10), 20), 5) };
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.connections.opened), (20, 20));
+}
+
+#[test]
+fn a_full_queue_drops_where_told_to() {
+    // Each takes 25 ms, due each 10 ms, one at a time: of three due, one is started.
+    let mut case = Case { when_full: WhenFull::Drop, ..open(every(ms(10), 30), 1) };
+    case.script.service_time = ms(25);
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.counts.dropped), (10, 20));
+}
+
+#[test]
+fn tank_stretches_its_schedule() {
+    // Ten shots of 25 ms, due each 10 ms, one at a time: each after the first is due when
+    // the one before is done. The last is due at 225 ms instead of 90.
+    let mut case = Case { when_full: WhenFull::Stretch, ..open(every(ms(10), 10), 1) };
+    case.script.service_time = ms(25);
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.counts.dropped), (10, 0));
+    assert!((fired.stretched - 2.5).abs() < 1e-9, "{}", fired.stretched);
+    assert_eq!((fired.scheduled, fired.lasted), (ms(225), ms(250)));
+    assert_eq!(fired.times.connection_wait.max(), fired.times.connection_wait.min());
+}
+
+#[test]
+fn shots_that_wait_are_dropped_one_timeout_after_the_last_was_due() {
+    // One connection, no answer ever, 1 s timeout, shots due at 0.0 … 1.9 s: they start at
+    // 0, 1 and 2 s; the next would at 3 s, later than 1.9 + 1.
+    let mut case = Case { timeout: ms(1_000), ..open(every(ms(100), 20), 1) };
+    case.script.requests = vec![RequestFate::Never];
+    let (fired, _) = fired(&case);
+    assert_eq!(failed(&fired), [("net:timeout", 3)]);
+    assert_eq!((fired.counts.dropped, fired.lasted), (17, ms(3_000)));
+    assert_eq!((fired.scheduled, fired.connections.opened), (ms(1_900), 3));
+    assert_eq!(fired.connections.never_answered, 1);
+}
+
+#[test]
+fn a_connect_that_hangs_times_out() {
+    let mut case = Case { timeout: ms(500), ..open(every(ms(10), 3), 10) };
+    case.script.connects = vec![ConnectFate::Accept, ConnectFate::Hang];
+    case.script.service_time = ms(50);
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, failed(&fired)), (2, vec![("net:timeout", 1)]));
+    // A connection that never was cannot starve.
+    assert_eq!(fired.connections.never_answered, 0);
+}
+
+#[test]
+fn a_machine_without_ports_is_an_outcome() {
+    let mut case = open(every(ms(10), 4), 10);
+    case.script.connects = vec![ConnectFate::NoPort, ConnectFate::Refuse];
+    let (fired, _) = fired(&case);
+    assert_eq!(failed(&fired), [("net:no-port", 2), ("net:refused", 2)]);
+}
+
+#[test]
+fn an_idle_connection_that_was_closed_is_replaced() {
+    let mut case = open(every(ms(10), 6), 1);
+    case.script.requests = vec![RequestFate::AnswerThenClose, RequestFate::AnswerThenReset];
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.connections.opened), (6, 6));
+}
+
+#[test]
+fn what_is_lost_is_counted_as_what_it_was() {
+    use RequestFate::*;
+    let mut case = open(every(ms(10), 12), 1);
+    case.script.requests = vec![Answer, Torn, CutShort, ResetHalfway, CloseUnanswered, Answer];
+    let (fired, _) = fired(&case);
+    assert_eq!(failed(&fired), [("net:cut-short", 4), ("net:reset", 2)]);
+    assert_eq!(fired.counts.ok, 6);
+}
+
+#[test]
+fn users_fire_again_after_their_answer() {
+    // 4 users, 10 ms each, for 95 ms: started at 0, 10 … 90 ms.
+    let mut case = closed(4, Until::For(ms(95)));
+    case.script.service_time = ms(10);
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.connections.opened), (40, 4));
+    assert_eq!((fired.scheduled, fired.lasted, fired.ok_inside), (ms(95), ms(100), 36));
+    assert!(fired.times.response_time.is_empty() && fired.times.connection_wait.is_empty());
+    assert_eq!(fired.in_flight_integral, u128::from(ms(400).0));
+}
+
+#[test]
+fn requests_are_as_many_as_asked_for() {
+    let mut case = closed(10, Until::Requests(25));
+    case.script.service_time = ms(10);
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.planned, fired.counts.ok), (25, 25));
+    assert_eq!((fired.scheduled, fired.lasted, fired.ok_inside), (ms(30), ms(30), 25));
+}
+
+#[test]
+fn users_rest_after_a_refusal() {
+    let mut case = closed(2, Until::For(ms(100)));
+    case.script.connects = vec![ConnectFate::Refuse];
+    let (fired, _) = fired(&case);
+    assert_eq!(failed(&fired), [("net:refused", 20)]);
+}
+
+#[test]
+fn connections_that_starve_behind_pinned_workers_are_counted() {
+    // Keep-alive where a connection holds its worker: 4 of 16 are served, 12 never are,
+    // however often they connect again: at 0, 3, 6 and 9 s.
+    let mut case = closed(16, Until::For(ms(10_000)));
+    case.timeout = ms(3_000);
+    case.script.service_time = ms(100);
+    let served = std::iter::repeat_n(ConnectFate::Accept, 4);
+    case.script.connects = served.chain([ConnectFate::Starve; 48]).collect();
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, failed(&fired)), (400, vec![("net:timeout", 48)]));
+    assert_eq!(fired.connections.never_answered, 12);
+}
+
+#[test]
+fn a_stopped_load_accounts_for_every_shot() {
+    let case = open(every(ms(10), 100), 4);
+    case.stop.ask();
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.planned, fired.counts.dropped, fired.end), (100, 100, End::Stopped));
+}
+
+#[test]
+fn an_empty_schedule_is_over_at_once() {
+    let (fired, seconds) = fired(&open(vec![], 4));
+    assert_eq!((fired.counts.planned, fired.lasted, fired.end), (0, Nanos(0), End::Complete));
+    assert_eq!(seconds.len(), 1);
+}

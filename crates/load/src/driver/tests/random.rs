@@ -1,0 +1,162 @@
+//! Random servers × random models: nothing is lost, nothing panics, everything ends.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+/// An engine that fails the test when the driver turns without end.
+pub(super) struct Bounded<E> {
+    engine: E,
+    waits: u32,
+}
+
+impl<E> Bounded<E> {
+    pub(super) fn new(engine: E) -> Bounded<E> {
+        Bounded { engine, waits: 0 }
+    }
+}
+
+impl<E: Engine> Engine for Bounded<E> {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn refresh(&mut self) -> Nanos {
+        self.engine.refresh()
+    }
+
+    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.engine.send_buffer(slot)
+    }
+
+    fn submit(&mut self, slot: Slot, op: Op) {
+        self.engine.submit(slot, op);
+    }
+
+    fn wait(&mut self, until: Nanos) {
+        self.waits += 1;
+        assert!(self.waits < 200_000, "turns without end at {:?}", self.engine.now());
+        self.engine.wait(until);
+    }
+
+    fn next(&mut self) -> Option<Completion<'_>> {
+        self.engine.next()
+    }
+
+    fn busy(&self) -> Nanos {
+        self.engine.busy()
+    }
+}
+
+fn connect_fate() -> impl Strategy<Value = ConnectFate> {
+    prop_oneof![
+        6 => Just(ConnectFate::Accept),
+        1 => Just(ConnectFate::Starve),
+        1 => Just(ConnectFate::Refuse),
+        1 => Just(ConnectFate::Hang),
+        1 => Just(ConnectFate::NoPort),
+    ]
+}
+
+fn request_fate() -> impl Strategy<Value = RequestFate> {
+    use RequestFate::*;
+    prop_oneof![
+        6 => Just(Answer),
+        1 => Just(Torn),
+        1 => Just(AnswerThenClose),
+        1 => Just(AnswerThenReset),
+        1 => Just(CutShort),
+        1 => Just(ResetHalfway),
+        1 => Just(CloseUnanswered),
+        1 => Just(Never),
+    ]
+}
+
+fn answer() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => Just(&b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"[..]),
+        1 => Just(&b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"[..]),
+        1 => Just(&b"HTTP/1.0 200 OK\r\n\r\nuntil the close"[..]),
+        1 => Just(&b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"[..]),
+        1 => Just(&b"no HTTP at all\r\n\r\n"[..]),
+        // More than the length announced.
+        1 => Just(&b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger"[..]),
+    ]
+    .prop_map(<[u8]>::to_vec)
+}
+
+prop_compose! {
+    fn script()(
+        connect_us in 0_u64..3_000,
+        service_us in 0_u64..60_000,
+        workers in 1_usize..5,
+        freeze_ms in 0_u64..2_000,
+        frozen_ms in 0_u64..1_500,
+        answer in answer(),
+        connects in vec(connect_fate(), 0..6),
+        requests in vec(request_fate(), 0..12),
+    ) -> Script {
+        Script {
+            connect_time: Nanos(connect_us * 1_000),
+            service_time: Nanos(service_us * 1_000),
+            workers,
+            freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
+            answer,
+            connects,
+            requests,
+        }
+    }
+}
+
+fn until() -> impl Strategy<Value = Option<Until>> {
+    prop_oneof![
+        3 => Just(None),
+        1 => (0_u64..1_500).prop_map(|length| Some(Until::For(ms(length)))),
+        1 => (0_u64..60).prop_map(|requests| Some(Until::Requests(requests))),
+    ]
+}
+
+prop_compose! {
+    fn case()(
+        script in script(),
+        closed in until(),
+        gaps_us in vec(0_u64..30_000, 0..120),
+        limit in 1_u32..6,
+        when_full in prop_oneof![
+            Just(WhenFull::Queue), Just(WhenFull::Drop), Just(WhenFull::Stretch)
+        ],
+        timeout_ms in 1_u64..400,
+        habit in prop_oneof![Just(ConnectionHabit::KeepAlive), Just(ConnectionHabit::PerShot)],
+    ) -> Case {
+        let mut at = 0;
+        let due = gaps_us.into_iter().map(|gap| { at += gap * 1_000; Nanos(at) }).collect();
+        let (timeout, stop) = (ms(timeout_ms), Stop::default());
+        Case { due, closed, limit, when_full, timeout, habit, script, stop }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_and_everything_ends(case in case()) {
+        let (fired, _) = fired(&case);
+        let timeouts = 2 * case.timeout.0;
+        match case.closed {
+            None => {
+                prop_assert_eq!(fired.counts.planned, case.due.len() as u64);
+                let last = case.due.last().copied().unwrap_or_default();
+                if case.when_full != WhenFull::Stretch {
+                    prop_assert!(fired.lasted.0 <= last.0 + timeouts, "{:?}", fired.lasted);
+                    prop_assert_eq!(fired.scheduled, last);
+                }
+            }
+            Some(Until::For(length)) => {
+                prop_assert!(fired.lasted.0 <= length.0 + timeouts, "{:?}", fired.lasted);
+            }
+            Some(Until::Requests(requests)) => prop_assert_eq!(fired.counts.planned, requests),
+        }
+        prop_assert!(fired.in_flight_max <= case.limit);
+    }
+}

@@ -1,0 +1,504 @@
+//! Linux epoll with non-blocking sockets: what is submitted is tried at once, what would
+//! block waits for readiness, edge-triggered.
+//!
+//! A connection per shot leaves the side that closes first in TIME_WAIT. We close as any
+//! client does, without SO_LINGER tricks: on loopback Linux uses such ports again after a
+//! second (`net.ipv4.tcp_tw_reuse` = 2, the default since 4.19), which is good for some
+//! 28 000 shots/s; beyond that shots fail with `net:no-port`, and are counted.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with, sockopt,
+};
+use rustix::thread::ClockId;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+
+use super::{Completion, Engine, Failure, Op, Slot};
+use crate::spec::Address;
+use crate::time::Nanos;
+
+/// The engine of one load thread.
+pub struct Epoll {
+    poll: OwnedFd,
+    /// Ends a wait to the nanosecond: epoll's own timeout counts milliseconds before Linux
+    /// 5.11, and is subject to the timer slack.
+    timer: OwnedFd,
+    /// What the timer is set to, on the load's clock; `None` once it fired.
+    timer_at: Option<Nanos>,
+    target: Target,
+    epoch: Instant,
+    now: Nanos,
+    slots: Vec<Place>,
+    ready: VecDeque<Ready>,
+    events: Vec<epoll::Event>,
+    /// The first event that was not looked at yet.
+    cursor: usize,
+    reading: Option<Reading>,
+    buffer: Box<[u8]>,
+    spin: Nanos,
+    spun: Nanos,
+}
+
+/// How punctually a wait ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Sleeps until the kernel wakes it: some 5 to 50 µs late.
+    Sleep,
+    /// Wakes early and spins the rest: for threads with a CPU of their own.
+    Spin,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    Tcp(std::net::SocketAddr),
+    Unix(SocketAddrUnix),
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    socket: Option<OwnedFd>,
+    /// Counts connections: an event of an earlier one is not taken for this one's.
+    connection: u32,
+    state: State,
+    send: Vec<u8>,
+    sent: usize,
+    polled: Polled,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+    /// Reported as failed, or as closed by the peer; only `Close` follows.
+    Over,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Polled {
+    #[default]
+    No,
+    Readable,
+    ReadableAndWritable,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    slot: Slot,
+    connection: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Connected,
+    Sent(u64),
+    Failed(Errno),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    slot: Slot,
+    connection: u32,
+    /// Whether the end of the stream is behind the bytes that are there.
+    ends: bool,
+}
+
+impl Epoll {
+    /// An engine for `target`; its clock begins at `epoch`.
+    ///
+    /// # Errors
+    /// No file descriptor left, or the path of a unix socket is longer than 107 bytes.
+    pub fn new(target: &Address, waiting: Waiting, epoch: Instant) -> io::Result<Epoll> {
+        let target = match target {
+            Address::Tcp(address) => Target::Tcp(*address),
+            Address::Unix(path) => Target::Unix(SocketAddrUnix::new(path)?),
+        };
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let edge = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&poll, &timer, epoll::EventData::new_u64(TIMER), edge)?;
+        Ok(Epoll {
+            poll,
+            timer,
+            timer_at: None,
+            target,
+            epoch,
+            now: Nanos(0),
+            slots: Vec::new(),
+            ready: VecDeque::with_capacity(EVENTS),
+            events: Vec::with_capacity(EVENTS),
+            cursor: 0,
+            reading: None,
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            spin: match waiting {
+                Waiting::Sleep => Nanos(0),
+                Waiting::Spin => SPIN,
+            },
+            spun: Nanos(0),
+        })
+    }
+
+    /// Sets the clock's zero; before the first shot.
+    pub fn begin(&mut self, epoch: Instant) {
+        self.epoch = epoch;
+    }
+
+    fn place(&mut self, slot: Slot) -> &mut Place {
+        if slot.index() >= self.slots.len() {
+            self.slots.resize_with(slot.index() + 1, Place::default);
+        }
+        &mut self.slots[slot.index()]
+    }
+
+    fn tell(&mut self, slot: Slot, what: What) {
+        let place = self.place(slot);
+        match what {
+            What::Connected => place.state = State::Open,
+            What::Failed(_) => place.state = State::Over,
+            What::Sent(_) => {}
+        }
+        let connection = place.connection;
+        self.ready.push_back(Ready { slot, connection, what });
+    }
+
+    fn connect(&mut self, slot: Slot) {
+        let target = self.target.clone();
+        let place = self.place(slot);
+        place.connection = place.connection.wrapping_add(1);
+        (place.sent, place.polled, place.state) = (0, Polled::No, State::Connecting);
+        let opened = open(&target);
+        match opened {
+            Ok((socket, there)) => {
+                place.socket = Some(socket);
+                if there == There::Yes {
+                    self.tell(slot, What::Connected);
+                }
+            }
+            Err(errno) => self.tell(slot, What::Failed(errno)),
+        }
+    }
+
+    /// Writes what the kernel takes. While connecting that is tried too: on loopback the
+    /// handshake is over when `connect` returns, and asking epoll first would cost a turn.
+    fn flush(&mut self, slot: Slot) {
+        let place = self.place(slot);
+        let Some(socket) = &place.socket else { return };
+        if place.send.is_empty() || !matches!(place.state, State::Connecting | State::Open) {
+            return;
+        }
+        let written = send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL);
+        let connecting = place.state == State::Connecting;
+        match written {
+            Ok(bytes) => {
+                place.sent += bytes;
+                if place.sent == place.send.len() {
+                    place.send.clear();
+                    place.sent = 0;
+                }
+                if connecting {
+                    self.tell(slot, What::Connected);
+                }
+                self.tell(slot, What::Sent(bytes as u64));
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::NOTCONN) if connecting => {}
+            Err(errno) => self.tell(slot, What::Failed(errno)),
+        }
+    }
+
+    /// Tells epoll what this connection waits for. One call a connection, as a rule.
+    fn watch(&mut self, slot: Slot) {
+        let place = self.place(slot);
+        let needed = match place.state {
+            State::Connecting => Polled::ReadableAndWritable,
+            State::Open if !place.send.is_empty() => Polled::ReadableAndWritable,
+            State::Open => Polled::Readable,
+            State::Closed | State::Over => return,
+        };
+        if needed == place.polled || place.polled == Polled::ReadableAndWritable {
+            return;
+        }
+        let mut flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        if needed == Polled::ReadableAndWritable {
+            flags |= epoll::EventFlags::OUT;
+        }
+        let data = epoll::EventData::new_u64(u64::from(place.connection) << 32 | u64::from(slot.0));
+        let before = std::mem::replace(&mut place.polled, needed);
+        let Some(socket) = &self.slots[slot.index()].socket else { return };
+        let watched = match before {
+            Polled::No => epoll::add(&self.poll, socket, data, flags),
+            Polled::Readable | Polled::ReadableAndWritable => {
+                epoll::modify(&self.poll, socket, data, flags)
+            }
+        };
+        if let Err(errno) = watched {
+            self.tell(slot, What::Failed(errno));
+        }
+    }
+
+    fn take_event(&mut self, event: epoll::Event) {
+        let data = event.data.u64();
+        let slot = Slot(data as u32);
+        let connection = (data >> 32) as u32;
+        if data == TIMER || self.place(slot).connection != connection {
+            return;
+        }
+        let flags = event.flags;
+        let broken = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+        if flags.intersects(epoll::EventFlags::OUT | broken) {
+            if self.place(slot).state == State::Connecting {
+                self.connected(slot);
+            }
+            self.flush(slot);
+        }
+        let ends = flags.intersects(epoll::EventFlags::RDHUP | broken);
+        if self.place(slot).state == State::Open && (ends || flags.contains(epoll::EventFlags::IN)) {
+            self.reading = Some(Reading { slot, connection, ends });
+        }
+    }
+
+    fn connected(&mut self, slot: Slot) {
+        let Some(socket) = &self.place(slot).socket else { return };
+        match sockopt::socket_error(socket) {
+            Ok(Ok(())) => self.tell(slot, What::Connected),
+            Ok(Err(errno)) | Err(errno) => self.tell(slot, What::Failed(errno)),
+        }
+    }
+
+    /// Reads once. Edge-triggered: goes on at the next call until a read is short, or, where
+    /// the end is known to follow, until the end.
+    fn read(&mut self, reading: Reading) -> Option<Received> {
+        let place = &self.slots[reading.slot.index()];
+        if place.connection != reading.connection || place.state != State::Open {
+            self.reading = None;
+            return None;
+        }
+        let socket = place.socket.as_ref()?;
+        let received = match recv(socket, &mut *self.buffer, RecvFlags::empty()) {
+            Ok((0, _)) => Received::End,
+            Ok((bytes, _)) => Received::Bytes(bytes),
+            Err(Errno::INTR) => return None,
+            Err(Errno::AGAIN) => {
+                self.reading = None;
+                return None;
+            }
+            Err(errno) => Received::Failed(errno),
+        };
+        let more = match received {
+            Received::Bytes(bytes) => bytes == self.buffer.len() || reading.ends,
+            Received::End | Received::Failed(_) => {
+                self.slots[reading.slot.index()].state = State::Over;
+                false
+            }
+        };
+        self.reading = more.then_some(reading);
+        Some(received)
+    }
+
+    fn clock(&self) -> Nanos {
+        Nanos::from(Instant::now().saturating_duration_since(self.epoch))
+    }
+
+    fn has_more(&self) -> bool {
+        !self.ready.is_empty() || self.reading.is_some() || self.cursor < self.events.len()
+    }
+
+    /// Asks epoll; `None` blocks. Afterwards `events` has no timer event in it.
+    fn poll(&mut self, timeout: Option<&Timespec>) {
+        self.events.clear();
+        self.cursor = 0;
+        let space = rustix::buffer::spare_capacity(&mut self.events);
+        // Interrupted: nothing happened, and the caller looks at the clock again. Any other
+        // error would be a wrong argument: ours.
+        if let Err(errno) = epoll::wait(&self.poll, space, timeout) {
+            assert_eq!(errno, Errno::INTR, "epoll refuses our own arguments");
+        }
+        let before = self.events.len();
+        self.events.retain(|event| event.data.u64() != TIMER);
+        if self.events.len() < before {
+            self.timer_at = None;
+        }
+    }
+
+    fn sleep_until(&mut self, until: Nanos) {
+        if self.timer_at != Some(until) {
+            let length = until.since(self.now).0.max(1);
+            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let value = Timespec {
+                tv_sec: (length / Nanos::SECOND.0) as i64,
+                tv_nsec: (length % Nanos::SECOND.0) as _,
+            };
+            let once = Itimerspec { it_interval: zero, it_value: value };
+            let set = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
+            set.expect("a positive time below an hour is accepted");
+            self.timer_at = Some(until);
+        }
+        self.poll(None);
+        self.now = self.clock();
+    }
+
+    fn spin_until(&mut self, until: Nanos) {
+        let from = self.now;
+        while self.events.is_empty() && self.now < until {
+            std::hint::spin_loop();
+            self.poll(Some(&AT_ONCE));
+            self.now = self.clock();
+        }
+        self.spun = self.spun.plus(self.now.since(from));
+    }
+}
+
+impl Engine for Epoll {
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn refresh(&mut self) -> Nanos {
+        self.now = self.clock();
+        self.now
+    }
+
+    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
+        &mut self.place(slot).send
+    }
+
+    fn submit(&mut self, slot: Slot, op: Op) {
+        match op {
+            Op::Connect => self.connect(slot),
+            Op::Send => {
+                self.flush(slot);
+                // A connection that is watched already may have to wait for writability.
+                if self.place(slot).polled != Polled::No {
+                    self.watch(slot);
+                }
+            }
+            Op::Receive => self.watch(slot),
+            Op::Close => {
+                let place = self.place(slot);
+                place.connection = place.connection.wrapping_add(1);
+                place.state = State::Closed;
+                // Closing the only descriptor takes it out of epoll, too.
+                place.socket = None;
+                place.send.clear();
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Nanos) {
+        self.refresh();
+        if self.has_more() {
+            return;
+        }
+        self.events.clear();
+        if until <= self.now {
+            self.poll(Some(&AT_ONCE));
+            self.refresh();
+            return;
+        }
+        while self.events.is_empty() && self.now < until {
+            if until.since(self.now) <= self.spin {
+                self.spin_until(until);
+            } else {
+                self.sleep_until(until.since(self.spin));
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Completion<'_>> {
+        loop {
+            if let Some(Ready { slot, connection, what }) = self.ready.pop_front() {
+                if self.place(slot).connection != connection {
+                    continue;
+                }
+                return Some(match what {
+                    What::Connected => Completion::Connected(slot),
+                    What::Sent(bytes) => Completion::Sent(slot, bytes),
+                    What::Failed(errno) => {
+                        Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
+                    }
+                });
+            }
+            if let Some(reading) = self.reading {
+                let slot = reading.slot;
+                match self.read(reading) {
+                    None => continue,
+                    Some(Received::Bytes(bytes)) => {
+                        return Some(Completion::Received(slot, &self.buffer[..bytes]));
+                    }
+                    Some(Received::End) => return Some(Completion::PeerClosed(slot)),
+                    Some(Received::Failed(errno)) => {
+                        let errno = errno.raw_os_error();
+                        return Some(Completion::Failed(slot, Failure { errno }));
+                    }
+                }
+            }
+            let event = *self.events.get(self.cursor)?;
+            self.cursor += 1;
+            self.take_event(event);
+        }
+    }
+
+    fn busy(&self) -> Nanos {
+        let cpu = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+        let cpu = Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64);
+        cpu.since(self.spun)
+    }
+}
+
+enum Received {
+    Bytes(usize),
+    End,
+    Failed(Errno),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Yes,
+    NotYet,
+}
+
+fn open(target: &Target) -> Result<(OwnedFd, There), Errno> {
+    let family = match target {
+        Target::Tcp(address) if address.is_ipv4() => AddressFamily::INET,
+        Target::Tcp(_) => AddressFamily::INET6,
+        Target::Unix(_) => AddressFamily::UNIX,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    let connected = match target {
+        Target::Tcp(address) => {
+            // A request goes out when it is written, whatever was acknowledged before it.
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            connect(&socket, address)
+        }
+        Target::Unix(address) => connect(&socket, address),
+    };
+    match connected {
+        Ok(()) => Ok((socket, There::Yes)),
+        Err(Errno::INPROGRESS) => Ok((socket, There::NotYet)),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Events taken at once: the batch shares one reading of the clock, so it must be short
+/// work: 64 × some 5 µs.
+const EVENTS: usize = 64;
+/// One read; shared by all connections.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// What a wake-up from sleep costs on a virtual machine, as a rule.
+const SPIN: Nanos = Nanos(20_000);
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// The timer's mark among the events; no slot has this number.
+const TIMER: u64 = u64::MAX;

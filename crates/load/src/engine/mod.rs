@@ -1,0 +1,82 @@
+//! An engine moves bytes. Completion-shaped: what is wanted is submitted, what became of
+//! it is collected, so that a ring of the kernel's fits as well as readiness does.
+
+pub mod epoll;
+pub mod simulated;
+
+use crate::time::Nanos;
+
+/// One connection's place in an engine: an index from zero, used again after its
+/// connection was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What can be asked of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Opens a connection; ends in `Connected` or `Failed`.
+    Connect,
+    /// Sends all of the slot's `send_buffer`; ends in `Sent` or `Failed`. May follow
+    /// `Connect` at once: it is then held until the connection is there.
+    Send,
+    /// Receives for as long as the connection lasts: any number of `Received`, then
+    /// `PeerClosed` or `Failed`. Once a connection, after its first `Connect`.
+    Receive,
+    /// Closes at once. Nothing of this connection is reported afterwards.
+    Close,
+}
+
+/// What became of it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Completion<'a> {
+    /// The connection is there.
+    Connected(Slot),
+    /// Bytes that were handed to the kernel; the send buffer is empty again.
+    Sent(Slot, u64),
+    /// Bytes that came.
+    Received(Slot, &'a [u8]),
+    /// The peer closed its side in order; nothing more will come.
+    PeerClosed(Slot),
+    /// The connection is of no more use; only `Close` may follow.
+    Failed(Slot, Failure),
+}
+
+/// Why a connection is of no more use: the kernel's error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// `ECONNREFUSED` (111) and so on.
+    pub errno: i32,
+}
+
+/// Moves bytes and tells the time. One engine a load thread.
+pub trait Engine {
+    /// The time of the current batch of completions. Reads no clock.
+    fn now(&self) -> Nanos;
+
+    /// Reads the clock; `now` says the same until the next reading.
+    fn refresh(&mut self) -> Nanos;
+
+    /// The slot's send buffer: what `Op::Send` sends. Only to be changed while no send is
+    /// under way.
+    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8>;
+
+    /// Asks for something; never blocks, reports failures as completions.
+    fn submit(&mut self, slot: Slot, op: Op);
+
+    /// Blocks until something completed or the clock says `until`, whichever is first,
+    /// and reads the clock. Returns at once when completions are waiting.
+    fn wait(&mut self, until: Nanos);
+
+    /// The next completion of this batch; `None` when all are taken.
+    fn next(&mut self) -> Option<Completion<'_>>;
+
+    /// CPU time that this thread spent on work so far, spinning not counted.
+    fn busy(&self) -> Nanos;
+}

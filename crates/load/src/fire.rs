@@ -1,0 +1,268 @@
+//! A load as a whole: threads, their CPUs, their common clock, and one sum of it all.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::collector::{Collected, collect};
+use crate::driver::{Closed, Dealt, Driver, Open, OpenParts, Pace, Parts, ThreadReport};
+use crate::engine::epoll::{Epoll, Waiting};
+use crate::protocol::http1::Http1;
+use crate::recorder::{Headline, Message, Recorder, Tally};
+use crate::report::{Connections, End, Fired, Listener};
+use crate::schedule::Segments;
+use crate::spec::{Load, Model, Until};
+use crate::time::Nanos;
+use crate::{Stop, open_files};
+
+/// Why nothing was fired. Once shots are fired, whatever goes wrong is an outcome.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// `Load::ammo` is empty.
+    #[error("no request to fire")]
+    NoAmmo,
+    /// `max_in_flight` or `users` is zero.
+    #[error("`{0}` is 0, at least 1 is needed")]
+    Zero(&'static str),
+    /// A CPU that does not exist, or that this process may not use.
+    #[error("load thread cannot be pinned to CPU `{cpu}`")]
+    Pin {
+        /// Which.
+        cpu: usize,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// No engine: no file descriptor left, or a path too long for a unix socket.
+    #[error("load engine cannot be set up")]
+    Engine(#[source] io::Error),
+    /// No thread.
+    #[error("load thread cannot be started")]
+    Thread(#[source] io::Error),
+}
+
+/// Fires a load and says what came back. Blocks until its last shot ended: as long as the
+/// schedule, one timeout for shots that wait for a connection and one for those under way;
+/// `listener` is called from here, once a second.
+///
+/// One load thread a CPU of `load.cpus`, pinned; shots are dealt to them in turn, and so are
+/// `max_in_flight`, users and requests. Fewer threads run where there is less to deal.
+///
+/// Raises the soft limit of open files when it is too low for the connections wanted
+/// ([`open_files`]); processes started later inherit that.
+///
+/// # Errors
+/// Nothing was fired: [`LoadError`] says why.
+///
+/// # Panics
+/// When a load thread panics: our own bug.
+pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fired, LoadError> {
+    let connections = check(load)?;
+    // More than the hard limit allows is no error: what lacks is counted as `net:no-file`.
+    let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
+    let threads = load.cpus.len().clamp(1, connections as usize);
+    let (to_us, messages) = mpsc::channel();
+    let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
+    for thread in 0..threads {
+        crew.hire(load, stop, Share { thread, threads }, to_us.clone())?;
+    }
+    drop(to_us);
+    let epoch = Instant::now();
+    // A thread that is gone by now has panicked; joining it says so.
+    crew.begin.iter().for_each(|begin| {
+        let _ = begin.send(epoch);
+    });
+    let collected = collect(&messages, &crew.back, listener);
+    let reports = crew.threads.into_iter().map(|thread| match thread.join() {
+        Ok(report) => report,
+        Err(panic) => std::panic::resume_unwind(panic),
+    });
+    let reports: Vec<ThreadReport> = reports.flatten().collect();
+    Ok(sum(collected, &reports))
+}
+
+/// How many connections there may be at once.
+fn check(load: &Load) -> Result<u32, LoadError> {
+    if load.ammo.is_empty() {
+        return Err(LoadError::NoAmmo);
+    }
+    match load.model {
+        Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
+        Model::Closed { users: 0, .. } => Err(LoadError::Zero("users")),
+        Model::Open { max_in_flight, .. } => Ok(max_in_flight),
+        Model::Closed { users, .. } => Ok(users),
+    }
+}
+
+/// Load threads, set up and waiting for the start.
+struct Crew {
+    back: Vec<Sender<Box<Tally>>>,
+    begin: Vec<Sender<Instant>>,
+    /// `None`: told to end before the start.
+    threads: Vec<JoinHandle<Option<ThreadReport>>>,
+}
+
+impl Crew {
+    /// Returns once the thread is pinned and has all it needs. On an error the threads
+    /// hired before end, for nobody will send them a start.
+    fn hire(
+        &mut self,
+        load: &Load,
+        stop: &Stop,
+        share: Share,
+        to_us: Sender<Message>,
+    ) -> Result<(), LoadError> {
+        let (back, empty) = mpsc::channel();
+        // With two in turn a load thread never makes one itself.
+        let _ = back.send(Box::new(Tally::new()));
+        let (begin, starts) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let load = load.clone();
+        let stop = stop.clone();
+        let work = move || {
+            let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
+            let engine = pinned.and_then(|()| engine(&load));
+            let set_up = engine.map(|engine| (engine, pace(&load, share)));
+            match set_up {
+                Ok((engine, pace)) => {
+                    let recorder = Recorder::new(share.thread, headline(&load), to_us, empty);
+                    let _ = ready.send(Ok(()));
+                    Some(work(&load, share, engine, pace, recorder, &stop, &starts)?)
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                    None
+                }
+            }
+        };
+        let name = format!("load {}", share.thread);
+        let thread = thread::Builder::new().name(name).spawn(work).map_err(LoadError::Thread)?;
+        is_ready.recv().unwrap_or(Ok(()))?;
+        self.back.push(back);
+        self.begin.push(begin);
+        self.threads.push(thread);
+        Ok(())
+    }
+}
+
+/// Which part of a load a thread fires.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    thread: usize,
+    threads: usize,
+}
+
+impl Share {
+    /// This thread's part of `whole`: parts differ by one at most.
+    fn of(self, whole: u64) -> u64 {
+        let (thread, threads) = (self.thread as u64, self.threads as u64);
+        whole / threads + u64::from(thread < whole % threads)
+    }
+
+    fn of_u32(self, whole: u32) -> u32 {
+        u32::try_from(self.of(u64::from(whole))).expect("a part is no larger than the whole")
+    }
+}
+
+fn pin(cpu: usize) -> Result<(), LoadError> {
+    let mut only = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        let source = io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(LoadError::Pin { cpu, source });
+    }
+    only.set(cpu);
+    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })
+}
+
+fn engine(load: &Load) -> Result<Epoll, LoadError> {
+    // Without a CPU of its own a spinning thread would take the runtime's.
+    let waiting = if load.cpus.is_empty() { Waiting::Sleep } else { Waiting::Spin };
+    Epoll::new(&load.target, waiting, Instant::now()).map_err(LoadError::Engine)
+}
+
+fn headline(load: &Load) -> Headline {
+    match load.model {
+        Model::Open { .. } => Headline::ResponseTime,
+        Model::Closed { .. } => Headline::ServiceTime,
+    }
+}
+
+fn pace(load: &Load, share: Share) -> Pace {
+    match &load.model {
+        Model::Open { schedule, arrivals, max_in_flight, when_full } => {
+            let dealt = |schedule: &Segments| {
+                Dealt::new(Box::new(schedule.due_times(*arrivals)), share.thread, share.threads)
+            };
+            Pace::Open(Open::new(OpenParts {
+                plan: dealt(schedule),
+                starts: dealt(schedule),
+                limit: share.of_u32(*max_in_flight),
+                when_full: *when_full,
+                timeout: load.timeout,
+            }))
+        }
+        Model::Closed { users, until } => {
+            let until = match *until {
+                Until::For(length) => Until::For(length),
+                Until::Requests(requests) => Until::Requests(share.of(requests)),
+            };
+            Pace::Closed(Closed::new(share.of_u32(*users), until))
+        }
+    }
+}
+
+fn work(
+    load: &Load,
+    share: Share,
+    mut engine: Epoll,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
+    engine.begin(starts.recv().ok()?);
+    let driver = Driver::new(Parts {
+        engine,
+        protocol: || Http1::new(&load.check, load.habits),
+        pace,
+        recorder,
+        ammo: load.ammo.clone(),
+        first: share.thread,
+        stride: share.threads,
+        timeout: load.timeout,
+        check: load.check.clone(),
+        habit: load.habits.connection,
+    });
+    Some(driver.run(stop))
+}
+
+/// Puts the threads' reports beside what was collected.
+pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> Fired {
+    let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
+    let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
+    let stopped = reports.iter().any(|report| report.end == End::Stopped);
+    Fired {
+        counts: collected.counts,
+        times: collected.times,
+        service_time_all: collected.service_time_all,
+        scheduled: longest(|report| report.scheduled),
+        lasted: longest(|report| report.lasted),
+        ok_inside: collected.ok_inside,
+        in_flight_integral: reports.iter().map(|report| report.in_flight_integral).sum(),
+        in_flight_max: reports.iter().map(|report| report.in_flight_max).sum(),
+        connections: Connections {
+            opened: reports.iter().map(|report| report.connections.opened).sum(),
+            never_answered: reports.iter().map(|report| report.connections.never_answered).sum(),
+        },
+        busy_share_max: largest(|report| report.busy_share),
+        stretched: largest(|report| report.stretched).max(1.0),
+        end: if stopped { End::Stopped } else { End::Complete },
+    }
+}
+
+/// Descriptors beside the connections: the standard ones, epoll and timer of each thread,
+/// result files, and what the rest of the program has open.
+const SPARE_FILES: u64 = 128;

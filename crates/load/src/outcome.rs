@@ -1,0 +1,169 @@
+//! How a shot ended, and counting that without allocating.
+
+use std::collections::BTreeMap;
+
+use crate::engine::Failure;
+
+/// How a started shot ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A correct answer.
+    Ok,
+    /// No whole answer.
+    Net(Net),
+    /// A whole answer with a status that is not the right one.
+    Http(u16),
+    /// A whole answer with the right status and another body than expected.
+    Check,
+}
+
+/// Why there was no whole answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Net {
+    /// Nobody listens.
+    Refused,
+    /// Reset by the peer, before or in the middle of the answer.
+    Reset,
+    /// Took longer than the timeout.
+    Timeout,
+    /// Closed before the announced end.
+    CutShort,
+    /// Not the protocol.
+    Malformed,
+    /// Head above the limit.
+    HeadTooLarge,
+    /// The machine has no local port left for this target (EADDRNOTAVAIL).
+    NoPort,
+    /// The process, or the machine, has no file descriptor left (EMFILE, ENFILE).
+    NoFile,
+    /// A unix socket's accept queue is full (EAGAIN): there connect does not wait.
+    QueueFull,
+    /// Any other error number.
+    Errno(i32),
+}
+
+impl From<Failure> for Net {
+    fn from(failure: Failure) -> Net {
+        match failure.errno {
+            libc::ECONNREFUSED => Net::Refused,
+            // EPIPE: the reset was seen by an earlier call.
+            libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => Net::Reset,
+            libc::ETIMEDOUT => Net::Timeout,
+            libc::EADDRNOTAVAIL => Net::NoPort,
+            libc::EMFILE | libc::ENFILE => Net::NoFile,
+            libc::EAGAIN => Net::QueueFull,
+            errno => Net::Errno(errno),
+        }
+    }
+}
+
+/// Counts of failed shots by kind; of fixed size, so that counting never allocates.
+#[derive(Clone, Debug)]
+pub(crate) struct Failures {
+    named: [u64; NAMED.len()],
+    check: u64,
+    by_status: Box<[u64; STATUSES]>,
+    by_errno: Box<[u64; ERRNOS]>,
+}
+
+impl Failures {
+    pub(crate) fn new() -> Failures {
+        Failures {
+            named: [0; NAMED.len()],
+            check: 0,
+            by_status: Box::new([0; STATUSES]),
+            by_errno: Box::new([0; ERRNOS]),
+        }
+    }
+
+    /// Counts one; an `Ok` is no failure and is not counted.
+    pub(crate) fn count(&mut self, outcome: Outcome) {
+        let place = match outcome {
+            Outcome::Ok => return,
+            Outcome::Check => &mut self.check,
+            Outcome::Http(status) => &mut self.by_status[usize::from(status).min(STATUSES - 1)],
+            Outcome::Net(Net::Errno(errno)) => {
+                &mut self.by_errno[usize::try_from(errno).unwrap_or(0).min(ERRNOS - 1)]
+            }
+            Outcome::Net(net) => {
+                let named = NAMED.iter().position(|(kind, _)| *kind == net);
+                &mut self.named[named.expect("every kind but Errno is in the table")]
+            }
+        };
+        *place += 1;
+    }
+
+    /// Adds all of them to `failed`, under the keys of `Counts::failed`.
+    pub(crate) fn add_to(&self, failed: &mut BTreeMap<String, u64>) {
+        let named = NAMED.iter().zip(&self.named).map(|((_, key), count)| ((*key).into(), count));
+        let check = [("check".to_string(), &self.check)];
+        let statuses = self.by_status.iter().enumerate();
+        let statuses = statuses.filter(|(_, count)| **count > 0);
+        let statuses = statuses.map(|(status, count)| (format!("http:{status}"), count));
+        let errnos = self.by_errno.iter().enumerate().filter(|(_, count)| **count > 0);
+        let errnos = errnos.map(|(errno, count)| (format!("net:errno-{errno}"), count));
+        for (key, count) in named.chain(check).chain(statuses).chain(errnos) {
+            if *count > 0 {
+                *failed.entry(key).or_default() += count;
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.named.fill(0);
+        self.check = 0;
+        self.by_status.fill(0);
+        self.by_errno.fill(0);
+    }
+}
+
+const NAMED: [(Net, &str); 9] = [
+    (Net::Refused, "net:refused"),
+    (Net::Reset, "net:reset"),
+    (Net::Timeout, "net:timeout"),
+    (Net::CutShort, "net:cut-short"),
+    (Net::Malformed, "net:malformed"),
+    (Net::HeadTooLarge, "net:head-too-large"),
+    (Net::NoPort, "net:no-port"),
+    (Net::NoFile, "net:no-file"),
+    (Net::QueueFull, "net:queue-full"),
+];
+/// Three digits (RFC 9110 section 15).
+const STATUSES: usize = 1000;
+/// Linux numbers its errors up to 133 (EHWPOISON).
+const ERRNOS: usize = 134;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_has_its_key() {
+        let mut failures = Failures::new();
+        failures.count(Outcome::Ok);
+        for (net, _) in NAMED {
+            failures.count(Outcome::Net(net));
+        }
+        let others = [
+            Outcome::Net(Failure { errno: libc::EHOSTUNREACH }.into()),
+            Outcome::Net(Failure { errno: libc::EADDRNOTAVAIL }.into()),
+            Outcome::Http(502),
+            Outcome::Http(502),
+            Outcome::Check,
+        ];
+        others.into_iter().for_each(|outcome| failures.count(outcome));
+        let mut failed = BTreeMap::new();
+        failures.add_to(&mut failed);
+        let listed: Vec<_> = failed.iter().map(|(key, count)| format!("{key} {count}")).collect();
+        assert_eq!(
+            listed.join("\n"),
+            "check 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
+             net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
+             net:reset 1\nnet:timeout 1"
+        );
+        failures.clear();
+        failed.clear();
+        failures.add_to(&mut failed);
+        assert!(failed.is_empty());
+    }
+}

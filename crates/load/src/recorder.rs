@@ -1,0 +1,261 @@
+//! Counts what a load thread does: into memory of fixed size, handed on once a second.
+//! No lock, no log and no allocation per shot.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use stampede_stats::histogram::Times;
+
+use crate::outcome::{Failures, Outcome};
+use crate::report::TimeSet;
+use crate::time::Nanos;
+
+/// One request under way. Times are ns since the load began, monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shot {
+    /// When the schedule wanted it sent (closed model: when its user was ready).
+    pub(crate) due: Nanos,
+    /// When a connection was there for it; `free - due` is the runtime's doing.
+    pub(crate) free: Nanos,
+    /// First connect or write call; `started - max(due, free)` is our own lateness.
+    pub(crate) started: Nanos,
+}
+
+/// Which times exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Headline {
+    /// Open model: all.
+    ResponseTime,
+    /// Closed model: nobody said when a shot was due, so there is no response time.
+    ServiceTime,
+}
+
+/// One second of one load thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    pub(crate) index: u32,
+    pub(crate) planned: u64,
+    pub(crate) started: u64,
+    pub(crate) ok: u64,
+    pub(crate) ok_inside: u64,
+    pub(crate) dropped: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) failures: Failures,
+    pub(crate) times: TimeSet,
+    pub(crate) service_time_all: Times,
+    pub(crate) in_flight_max: u32,
+    pub(crate) busy: Nanos,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally {
+            index: 0,
+            planned: 0,
+            started: 0,
+            ok: 0,
+            ok_inside: 0,
+            dropped: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            failures: Failures::new(),
+            times: empty_times(),
+            service_time_all: Times::new(),
+            in_flight_max: 0,
+            busy: Nanos(0),
+        }
+    }
+
+    /// Empties it; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
+        (self.dropped, self.bytes_sent, self.bytes_received) = (0, 0, 0);
+        self.failures.clear();
+        self.times.response_time.clear();
+        self.times.service_time.clear();
+        self.times.connection_wait.clear();
+        self.times.lateness.clear();
+        self.service_time_all.clear();
+        (self.in_flight_max, self.busy) = (0, Nanos(0));
+    }
+}
+
+pub(crate) fn empty_times() -> TimeSet {
+    TimeSet {
+        response_time: Times::new(),
+        service_time: Times::new(),
+        connection_wait: Times::new(),
+        lateness: Times::new(),
+    }
+}
+
+/// From a load thread to the thread that called `fire`.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A second is over.
+    Second {
+        /// Which load thread.
+        thread: usize,
+        /// Its counts; comes back emptied.
+        tally: Box<Tally>,
+    },
+    /// Nothing more comes from this load thread.
+    Finished {
+        /// Which.
+        thread: usize,
+    },
+}
+
+/// The load thread's side.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    thread: usize,
+    headline: Headline,
+    tally: Box<Tally>,
+    /// End of the current second.
+    boundary: Nanos,
+    /// Unbounded, so that a slow listener never holds a load thread up; a second at a time
+    /// it costs no more than a few hundred bytes of queue.
+    full: Sender<Message>,
+    /// Emptied tallies. None there (a slow listener): a new one, once a second at most.
+    empty: Receiver<Box<Tally>>,
+    gauge: Gauge,
+    /// Busy time up to the current second.
+    busy_before: Nanos,
+    /// When the last shot ended.
+    last_end: Nanos,
+}
+
+/// Shots under way over time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gauge {
+    now: u32,
+    max: u32,
+    integral: u128,
+    changed: Nanos,
+}
+
+impl Gauge {
+    fn set(&mut self, in_flight: u32, at: Nanos) {
+        self.integral += u128::from(self.now) * u128::from(at.since(self.changed).0);
+        (self.now, self.changed) = (in_flight, self.changed.max(at));
+        self.max = self.max.max(in_flight);
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        thread: usize,
+        headline: Headline,
+        full: Sender<Message>,
+        empty: Receiver<Box<Tally>>,
+    ) -> Recorder {
+        Recorder {
+            thread,
+            headline,
+            tally: Box::new(Tally::new()),
+            boundary: Nanos::SECOND,
+            full,
+            empty,
+            gauge: Gauge::default(),
+            busy_before: Nanos(0),
+            last_end: Nanos(0),
+        }
+    }
+
+    /// When the current second ends.
+    pub(crate) fn boundary(&self) -> Nanos {
+        self.boundary
+    }
+
+    /// The current second is over: hands it on and begins the next.
+    pub(crate) fn next_second(&mut self, busy: Nanos) {
+        let fresh = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new()));
+        let mut done = std::mem::replace(&mut self.tally, fresh);
+        done.busy = busy.since(self.busy_before);
+        self.busy_before = busy;
+        self.tally.index = done.index + 1;
+        self.tally.in_flight_max = self.gauge.now;
+        self.boundary = self.boundary.plus(Nanos::SECOND);
+        self.hand_on(Message::Second { thread: self.thread, tally: done });
+    }
+
+    /// The load is over for this thread: hands on what is left of the last second.
+    pub(crate) fn finish(mut self, busy: Nanos) -> Ended {
+        self.tally.busy = busy.since(self.busy_before);
+        let tally = std::mem::replace(&mut self.tally, Box::new(Tally::new()));
+        self.hand_on(Message::Second { thread: self.thread, tally });
+        self.hand_on(Message::Finished { thread: self.thread });
+        Ended {
+            in_flight_integral: self.gauge.integral,
+            in_flight_max: self.gauge.max,
+            last_end: self.last_end,
+        }
+    }
+
+    fn hand_on(&self, message: Message) {
+        // The other side is gone only when its thread panics; the load then ends unheard.
+        let _ = self.full.send(message);
+    }
+
+    pub(crate) fn planned(&mut self, shots: u64) {
+        self.tally.planned += shots;
+    }
+
+    pub(crate) fn dropped(&mut self, shots: u64) {
+        self.tally.dropped += shots;
+    }
+
+    pub(crate) fn sent(&mut self, bytes: u64) {
+        self.tally.bytes_sent += bytes;
+    }
+
+    pub(crate) fn received(&mut self, bytes: u64) {
+        self.tally.bytes_received += bytes;
+    }
+
+    /// A shot's first connect or write call is about to be made.
+    pub(crate) fn started(&mut self, shot: &Shot) {
+        self.tally.started += 1;
+        let lateness = shot.started.since(shot.due.max(shot.free));
+        self.tally.times.lateness.record(lateness.0);
+        self.gauge.set(self.gauge.now + 1, shot.started);
+        self.tally.in_flight_max = self.tally.in_flight_max.max(self.gauge.now);
+    }
+
+    /// A started shot ended at `done`.
+    pub(crate) fn ended(&mut self, shot: &Shot, outcome: Outcome, done: Nanos, place: Place) {
+        self.gauge.set(self.gauge.now - 1, done);
+        self.last_end = done;
+        let service_time = done.since(shot.started).0;
+        self.tally.service_time_all.record(service_time);
+        if outcome != Outcome::Ok {
+            self.tally.failures.count(outcome);
+            return;
+        }
+        self.tally.ok += 1;
+        self.tally.ok_inside += u64::from(place == Place::Inside);
+        self.tally.times.service_time.record(service_time);
+        if self.headline == Headline::ResponseTime {
+            self.tally.times.response_time.record(done.since(shot.due).0);
+            self.tally.times.connection_wait.record(shot.free.since(shot.due).0);
+        }
+    }
+}
+
+/// Whether a shot was done inside the schedule: only then throughput counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Not after its end.
+    Inside,
+    /// After its end.
+    After,
+}
+
+/// What remains of a recorder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) in_flight_integral: u128,
+    pub(crate) in_flight_max: u32,
+    pub(crate) last_end: Nanos,
+}

@@ -1,0 +1,190 @@
+//! Due times: the cumulative count N(t) of a whole schedule, inverted per shot.
+//!
+//! N is kept exact, in integers: a rate is in millionths per second and a time in ns, so
+//! twice the area below a segment, `(from + to) · length`, counts units of which
+//! [`UNITS_PER_SHOT`] make a shot. Nothing is rounded where segments meet and nothing is
+//! summed step by step: shot n's due time comes from n alone.
+
+use super::{MicroRate, Schedule, Segment};
+use crate::spec::Arrivals;
+use crate::time::Nanos;
+
+/// 2 (twice the area) · 1e6 (millionths) · 1e9 (ns).
+const UNITS_PER_SHOT: u128 = 2_000_000_000_000_000;
+
+/// The due times of one load, in order. Cloning is cheap enough to count with.
+#[derive(Clone, Debug)]
+pub struct DueTimes {
+    pieces: Vec<Piece>,
+    /// The piece of the latest due time; earlier ones are over.
+    current: usize,
+    /// N at the end, in units.
+    total: u128,
+    length: Nanos,
+    arrivals: Progress,
+    last: Nanos,
+}
+
+/// A stretch of constant or evenly changing rate.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    begin: Nanos,
+    length: Nanos,
+    from: MicroRate,
+    to: MicroRate,
+    /// N at its begin, in units.
+    before: u128,
+}
+
+/// How far the arrivals have come.
+#[derive(Clone, Debug)]
+enum Progress {
+    /// Shot n is due where N(t) = n.
+    Uniform { next: u64, planned: u64 },
+    /// Shots are due where N(t) is a sum of unit exponential gaps: the time change that turns
+    /// a Poisson process of rate 1 into one of rate N'(t) (Çinlar, *Introduction to
+    /// Stochastic Processes*, chapter 4).
+    Poisson { random: fastrand::Rng, sum: u128 },
+}
+
+impl DueTimes {
+    pub(super) fn new(segments: &[Segment], arrivals: Arrivals) -> DueTimes {
+        let pieces = pieces(segments);
+        let total = total(&pieces);
+        let arrivals = match arrivals {
+            Arrivals::Uniform => Progress::Uniform { next: 0, planned: whole_shots(total) },
+            Arrivals::Poisson { seed } => {
+                Progress::Poisson { random: fastrand::Rng::with_seed(seed), sum: 0 }
+            }
+        };
+        let length = pieces.last().map_or(Nanos(0), Piece::end);
+        DueTimes { pieces, current: 0, total, length, arrivals, last: Nanos(0) }
+    }
+
+    /// Shots still to come. Immediate for uniform arrivals; Poisson ones are counted through
+    /// on a copy.
+    pub fn remaining(&self) -> u64 {
+        match self.arrivals {
+            Progress::Uniform { next, planned } => planned - next,
+            Progress::Poisson { .. } => self.clone().count() as u64,
+        }
+    }
+
+    /// N of the next shot in units; `None` after the last.
+    fn next_units(&mut self) -> Option<u128> {
+        match &mut self.arrivals {
+            Progress::Uniform { next, planned } => {
+                let shot = *next;
+                if shot == *planned {
+                    return None;
+                }
+                *next += 1;
+                Some(u128::from(shot) * UNITS_PER_SHOT)
+            }
+            Progress::Poisson { random, sum } => {
+                // 1 − u is in (0, 1]: the logarithm is finite, at most 37.
+                let gap = -(1.0 - random.f64()).ln();
+                *sum = sum.saturating_add((gap * UNITS_PER_SHOT as f64) as u128);
+                (*sum < self.total).then_some(*sum)
+            }
+        }
+    }
+}
+
+impl Schedule for DueTimes {
+    fn next_due(&mut self) -> Option<Nanos> {
+        let units = self.next_units()?;
+        // The piece whose end lies beyond: a pause (rate 0) is never it, so the first shot
+        // after a pause is due when the pause is over.
+        while self.pieces.get(self.current).is_some_and(|piece| piece.after() <= units) {
+            self.current += 1;
+        }
+        let due = self.pieces.get(self.current)?.due(units);
+        // Poisson gaps can be below the rounding of a nanosecond.
+        self.last = due.max(self.last).min(self.length);
+        Some(self.last)
+    }
+}
+
+impl Iterator for DueTimes {
+    type Item = Nanos;
+
+    fn next(&mut self) -> Option<Nanos> {
+        self.next_due()
+    }
+}
+
+impl Piece {
+    fn end(&self) -> Nanos {
+        self.begin.plus(self.length)
+    }
+
+    /// N at its end, in units.
+    fn after(&self) -> u128 {
+        self.before + u128::from(self.from.0 + self.to.0) * u128::from(self.length.0)
+    }
+
+    /// The time at which N is `units`, to the nearest ns; `before <= units < after`.
+    fn due(&self, units: u128) -> Nanos {
+        let inside = if self.from == self.to {
+            let twice_rate = u128::from(self.from.0) * 2;
+            ((units - self.before + twice_rate / 2) / twice_rate) as u64
+        } else if self.from < self.to {
+            self.rising(self.from, (units - self.before) as f64)
+        } else {
+            // Seen from its end a falling line rises. From its start the root of a
+            // difference of nearly equal numbers would lose half the digits at the end.
+            self.length.0 - self.rising(self.to, (self.after() - units) as f64).min(self.length.0)
+        };
+        self.begin.plus(Nanos(inside))
+    }
+
+    /// Time on a line that begins at `lower` until `units` are below it:
+    /// 2n / (r + √(r² + 2an)), the form of the quadratic's root without cancellation.
+    fn rising(&self, lower: MicroRate, units: f64) -> u64 {
+        let shots = units / UNITS_PER_SHOT as f64;
+        let rate = lower.per_second();
+        let slope =
+            MicroRate(self.from.0.abs_diff(self.to.0)).per_second() / self.length.as_secs_f64();
+        let root = (rate * rate + 2.0 * slope * shots).sqrt();
+        if shots == 0.0 {
+            return 0; // Also where the line begins at 0, and both terms below are 0.
+        }
+        (2.0 * shots / (rate + root) * 1e9).round() as u64
+    }
+}
+
+/// Shots in all.
+pub(super) fn planned(segments: &[Segment]) -> u64 {
+    whole_shots(total(&pieces(segments)))
+}
+
+/// Offered rate at `at`, per second.
+pub(super) fn rate_at(segments: &[Segment], at: Nanos) -> f64 {
+    let pieces = pieces(segments);
+    let Some(piece) = pieces.iter().find(|piece| at < piece.end()) else { return 0.0 };
+    let share = at.since(piece.begin).0 as f64 / piece.length.0 as f64;
+    let (from, to) = (piece.from.per_second(), piece.to.per_second());
+    from + (to - from) * share
+}
+
+fn pieces(segments: &[Segment]) -> Vec<Piece> {
+    let (mut begin, mut before) = (Nanos(0), 0);
+    segments
+        .iter()
+        .flat_map(|segment| segment.pieces())
+        .map(|(from, to, length)| {
+            let piece = Piece { begin, length, from, to, before };
+            (begin, before) = (piece.end(), piece.after());
+            piece
+        })
+        .collect()
+}
+
+fn total(pieces: &[Piece]) -> u128 {
+    pieces.last().map_or(0, Piece::after)
+}
+
+fn whole_shots(units: u128) -> u64 {
+    u64::try_from(units / UNITS_PER_SHOT).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,129 @@
+//! What is wrong with a schedule, and where.
+
+/// A schedule that does not parse. `offset` and `length` are bytes of the text given, on
+/// character boundaries; a length of 0 means "here something is missing".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct ScheduleError {
+    /// First byte of the offending part.
+    pub offset: usize,
+    /// Its length in bytes.
+    pub length: usize,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a part of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Nothing but blanks.
+    #[error("the schedule is empty")]
+    Empty,
+    /// No segment begins here.
+    #[error("`{found}` does not begin a segment")]
+    NoSegment {
+        /// The character.
+        found: char,
+    },
+    /// A name that is no segment's.
+    #[error("unknown segment `{found}`")]
+    UnknownSegment {
+        /// As written.
+        found: String,
+        /// The nearest known name, where one is near.
+        nearest: Option<&'static str>,
+    },
+    /// No `(` after a segment's name.
+    #[error("`{segment}` without its values")]
+    NotOpened {
+        /// The segment's form: `const(rate,length)`.
+        segment: &'static str,
+    },
+    /// No `)` before the end.
+    #[error("`)` is missing")]
+    NotClosed {
+        /// The segment's form.
+        segment: &'static str,
+    },
+    /// Too few or too many values.
+    #[error("{found} values for `{segment}`")]
+    WrongCount {
+        /// The segment's form.
+        segment: &'static str,
+        /// How many there are.
+        found: usize,
+    },
+    /// A value that is no rate.
+    #[error("`{found}` is not a rate")]
+    NotARate {
+        /// As written.
+        found: String,
+    },
+    /// A rate above 10 000 000.
+    #[error("rate `{found}` is out of range")]
+    RateOutOfRange {
+        /// As written.
+        found: String,
+    },
+    /// A value that is no length of time.
+    #[error("`{found}` is not a length of time")]
+    NotALength {
+        /// As written.
+        found: String,
+    },
+    /// A length of 0 or above 7 days.
+    #[error("length `{found}` is out of range")]
+    LengthOutOfRange {
+        /// As written.
+        found: String,
+    },
+    /// `step` by 0.
+    #[error("a step by 0 never arrives")]
+    StepByZero,
+    /// More levels and segments than a schedule holds.
+    #[error("more than 10 000 segments and levels")]
+    TooManyPieces,
+    /// Over 7 days in all.
+    #[error("the whole schedule is longer than 7 days")]
+    TooLong,
+    /// Less than one shot in all.
+    #[error("the schedule fires no shot")]
+    NoShot,
+}
+
+/// The segments' forms.
+const FORMS: &str = "`line(from,to,length)`, `const(rate,length)` or `step(from,to,by,length)`";
+
+impl ScheduleError {
+    /// What was expected there, in words.
+    pub fn expected(&self) -> String {
+        match &self.problem {
+            Problem::Empty | Problem::NoSegment { .. } | Problem::UnknownSegment { .. } => {
+                FORMS.to_owned()
+            }
+            Problem::NotOpened { segment }
+            | Problem::NotClosed { segment }
+            | Problem::WrongCount { segment, .. } => format!("`{segment}`"),
+            Problem::NotARate { .. } => {
+                "shots per second with at most six decimals, such as `100` or `0.5`".to_owned()
+            }
+            Problem::RateOutOfRange { .. } => "0 to 10 000 000 shots per second".to_owned(),
+            Problem::NotALength { .. } => {
+                "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`".to_owned()
+            }
+            Problem::LengthOutOfRange { .. } => "more than 0 and at most 7 days".to_owned(),
+            Problem::StepByZero => "a distance between levels above 0".to_owned(),
+            Problem::TooManyPieces => "fewer levels, or a `line`".to_owned(),
+            Problem::TooLong => "at most 7 days in all".to_owned(),
+            Problem::NoShot => "a rate and a length that make one shot or more".to_owned(),
+        }
+    }
+
+    /// The nearest known name, where a name was wrong and one is near.
+    pub fn nearest(&self) -> Option<&'static str> {
+        match self.problem {
+            Problem::UnknownSegment { nearest, .. } => nearest,
+            _ => None,
+        }
+    }
+}

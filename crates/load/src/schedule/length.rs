@@ -1,0 +1,165 @@
+//! A length of time as people write it: `540s`, `2m30s`, `500ms`, `1h`, `90`.
+
+use std::fmt;
+
+use crate::time::Nanos;
+
+/// Longest length that is understood: a load of a week is a mistake, and one bound keeps
+/// every sum below far from the ends of its integers.
+pub const LONGEST: Nanos = Nanos::from_secs(7 * 86_400);
+
+/// Units, longest name first where one begins another (`ms` before `m`), in ns.
+const UNITS: [(&str, u64); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+/// Decimals that a number may have; nine are whole nanoseconds of a second.
+const DECIMALS_MAX: usize = 9;
+
+/// Why a text is no length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LengthError {
+    /// Not the grammar.
+    #[error("not a length of time")]
+    Malformed,
+    /// Longer than [`LONGEST`].
+    #[error("longer than 7 days")]
+    TooLong,
+}
+
+/// Reads a length: numbers with units (`d`, `h`, `m`, `s`, `ms`, `us`, `ns`), added up; a
+/// number alone is seconds, as in Yandex Tank. Zero is a length.
+///
+/// # Errors
+/// Not the grammar, or longer than [`LONGEST`].
+pub fn parse_length(text: &str) -> Result<Nanos, LengthError> {
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err(LengthError::Malformed);
+    }
+    let mut total: u128 = 0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, after) = rest.split_at(end);
+        let (unit_ns, after) = match unit(after) {
+            Some(found) => found,
+            None if after.is_empty() && number.len() == text.trim().len() => (1_000_000_000, ""),
+            None => return Err(LengthError::Malformed),
+        };
+        total += in_units(number, unit_ns).ok_or(LengthError::Malformed)?;
+        rest = after;
+    }
+    match u64::try_from(total) {
+        Ok(ns) if ns <= LONGEST.0 => Ok(Nanos(ns)),
+        _ => Err(LengthError::TooLong),
+    }
+}
+
+/// Writes a length so that [`parse_length`] reads it back exactly: in seconds, as the
+/// published plans do (`540s`), with what is left of a second in smaller units.
+pub struct Written(pub Nanos);
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.0;
+        if rest == 0 {
+            return f.write_str("0s");
+        }
+        for (name, ns) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)] {
+            if rest >= ns {
+                write!(f, "{}{name}", rest / ns)?;
+                rest %= ns;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The unit that `text` begins with, in ns, and what follows it.
+fn unit(text: &str) -> Option<(u64, &str)> {
+    UNITS.iter().find_map(|&(name, ns)| text.strip_prefix(name).map(|rest| (ns, rest)))
+}
+
+/// `number` (digits, at most one point) times `unit_ns`, below a nanosecond cut off.
+fn in_units(number: &str, unit_ns: u64) -> Option<u128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() && fraction.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    if fraction.len() > DECIMALS_MAX {
+        return None;
+    }
+    // Saturates far above LONGEST, which is refused anyway.
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(1 << 64) };
+    let whole = whole.min(1 << 64) * u128::from(unit_ns);
+    if fraction.is_empty() {
+        return Some(whole);
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let fraction: u128 = fraction.parse().ok()?;
+    Some(whole + fraction * u128::from(unit_ns) / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lengths_as_people_write_them() {
+        for (text, ns) in [
+            ("540s", 540_000_000_000),
+            ("2m30s", 150_000_000_000),
+            ("500ms", 500_000_000),
+            ("1h", 3_600_000_000_000),
+            ("3h2m3s", 10_923_000_000_000),
+            ("90", 90_000_000_000),
+            ("0.1s", 100_000_000),
+            (".5", 500_000_000),
+            ("1.5m", 90_000_000_000),
+            ("20us", 20_000),
+            ("20µs", 20_000),
+            ("7d", LONGEST.0),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_length(text), Ok(Nanos(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_length() {
+        for text in
+            ["", " ", "s", "5x", "5 s", "-1s", "1.2.3s", ".", "2m30", "1e3", "0.0123456789s"]
+        {
+            assert_eq!(parse_length(text), Err(LengthError::Malformed), "{text}");
+        }
+        for text in ["8d", "604800001ms", "99999999999999999999999999999999999999999999s"] {
+            assert_eq!(parse_length(text), Err(LengthError::TooLong), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn written_lengths_read_back(ns in 0..=LONGEST.0) {
+            prop_assert_eq!(parse_length(&Written(Nanos(ns)).to_string()), Ok(Nanos(ns)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = parse_length(&text);
+        }
+
+        #[test]
+        fn no_near_miss_panics(text in "[0-9.smhdnuµ ]{0,60}") {
+            let _ = parse_length(&text);
+        }
+    }
+}

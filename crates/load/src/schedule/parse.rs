@@ -1,0 +1,175 @@
+//! From text to segments, with the place of every mistake.
+
+use super::error::{Problem, ScheduleError};
+use super::length::{LONGEST, LengthError, parse_length};
+use super::rate::{MicroRate, RateError, parse_rate};
+use super::{Segment, Segments, due};
+use crate::time::Nanos;
+
+/// Known segments: name, form, number of values.
+const KNOWN: [(&str, &str, usize); 3] = [
+    ("line", "line(from,to,length)", 3),
+    ("const", "const(rate,length)", 2),
+    ("step", "step(from,to,by,length)", 4),
+];
+
+/// How alike two names must be to be suggested (Jaro-Winkler, 0 to 1).
+const ALIKE: f64 = 0.7;
+
+/// A part of the text: byte range.
+#[derive(Clone, Copy)]
+struct Part {
+    begin: usize,
+    end: usize,
+}
+
+impl Part {
+    fn wrong(self, problem: Problem) -> ScheduleError {
+        ScheduleError { offset: self.begin, length: self.end - self.begin, problem }
+    }
+}
+
+/// Reads all segments.
+pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
+    let mut found = Vec::new();
+    let mut pieces = 0;
+    let mut length = Nanos(0);
+    let mut at = skip(text, 0, is_between);
+    while at < text.len() {
+        let (segment, whole) = one_segment(text, at)?;
+        pieces += piece_count(segment, pieces).ok_or(whole.wrong(Problem::TooManyPieces))?;
+        length = length.plus(segment.length());
+        if length > LONGEST {
+            return Err(whole.wrong(Problem::TooLong));
+        }
+        found.push(segment);
+        at = skip(text, whole.end, is_between);
+    }
+    let all = Part { begin: text.len() - text.trim_start().len(), end: text.trim_end().len() };
+    if found.is_empty() {
+        return Err(Part { begin: 0, end: 0 }.wrong(Problem::Empty));
+    }
+    if due::planned(&found) == 0 {
+        return Err(all.wrong(Problem::NoShot));
+    }
+    Ok(found)
+}
+
+/// Pieces of `segment`, unless they and `before` are too many; counted without listing them.
+fn piece_count(segment: Segment, before: usize) -> Option<usize> {
+    let count = match segment {
+        Segment::Step { from, to, by, .. } => from.0.abs_diff(to.0).div_ceil(by.0) + 1,
+        Segment::Const { .. } | Segment::Line { .. } => 1,
+    };
+    let count = usize::try_from(count).ok()?;
+    (before + count <= Segments::PIECES_MAX).then_some(count)
+}
+
+/// The segment that begins at `at`, and where it stands.
+fn one_segment(text: &str, at: usize) -> Result<(Segment, Part), ScheduleError> {
+    let name = Part { begin: at, end: skip(text, at, |c| c.is_alphanumeric() || c == '_') };
+    if name.begin == name.end {
+        let found = text[at..].chars().next().unwrap_or(' ');
+        return Err(
+            Part { begin: at, end: at + found.len_utf8() }.wrong(Problem::NoSegment { found })
+        );
+    }
+    let written = &text[name.begin..name.end];
+    let Some((kind, form, count)) = KNOWN.into_iter().find(|(known, ..)| *known == written) else {
+        let problem =
+            Problem::UnknownSegment { found: written.to_owned(), nearest: nearest(written) };
+        return Err(name.wrong(problem));
+    };
+    let open = skip(text, name.end, char::is_whitespace);
+    if !text[open..].starts_with('(') {
+        return Err(name.wrong(Problem::NotOpened { segment: form }));
+    }
+    let Some(close) = text[open..].find(')').map(|i| open + i) else {
+        let end = Part { begin: text.trim_end().len(), end: text.trim_end().len() };
+        return Err(end.wrong(Problem::NotClosed { segment: form }));
+    };
+    let values = values(text, open + 1, close);
+    let inside = Part { begin: open + 1, end: close };
+    if values.len() != count {
+        let found = if text[open + 1..close].trim().is_empty() { 0 } else { values.len() };
+        return Err(inside.wrong(Problem::WrongCount { segment: form, found }));
+    }
+    Ok((build(text, kind, &values)?, Part { begin: at, end: close + 1 }))
+}
+
+/// Makes the segment of its values; as many as its form has.
+fn build(text: &str, kind: &str, values: &[Part]) -> Result<Segment, ScheduleError> {
+    let rate = |i: usize| rate(text, values[i]);
+    let length = |i: usize| length(text, values[i]);
+    Ok(match kind {
+        "const" => Segment::Const { rate: rate(0)?, length: length(1)? },
+        "line" => Segment::Line { from: rate(0)?, to: rate(1)?, length: length(2)? },
+        _ => {
+            let by = rate(2)?;
+            if by == MicroRate(0) {
+                return Err(values[2].wrong(Problem::StepByZero));
+            }
+            Segment::Step { from: rate(0)?, to: rate(1)?, by, length: length(3)? }
+        }
+    })
+}
+
+/// Reads a rate.
+fn rate(text: &str, part: Part) -> Result<MicroRate, ScheduleError> {
+    let found = &text[part.begin..part.end];
+    parse_rate(found).map_err(|error| {
+        let found = found.to_owned();
+        part.wrong(match error {
+            RateError::Malformed => Problem::NotARate { found },
+            RateError::TooHigh => Problem::RateOutOfRange { found },
+        })
+    })
+}
+
+/// Reads a length above 0.
+fn length(text: &str, part: Part) -> Result<Nanos, ScheduleError> {
+    let found = &text[part.begin..part.end];
+    match parse_length(found) {
+        Ok(length) if length > Nanos(0) => Ok(length),
+        Err(LengthError::Malformed) => {
+            Err(part.wrong(Problem::NotALength { found: found.to_owned() }))
+        }
+        Ok(_) | Err(LengthError::TooLong) => {
+            Err(part.wrong(Problem::LengthOutOfRange { found: found.to_owned() }))
+        }
+    }
+}
+
+/// The values between `begin` and `end`, split at commas, without the blanks around them.
+fn values(text: &str, begin: usize, end: usize) -> Vec<Part> {
+    let mut at = begin;
+    text[begin..end]
+        .split(',')
+        .map(|value| {
+            let from = at + (value.len() - value.trim_start().len());
+            at += value.len() + 1;
+            Part { begin: from, end: from + value.trim().len() }
+        })
+        .collect()
+}
+
+/// First byte at or after `at` whose character is not wanted.
+fn skip(text: &str, at: usize, wanted: impl Fn(char) -> bool) -> usize {
+    text[at..].find(|c| !wanted(c)).map_or(text.len(), |i| at + i)
+}
+
+/// What may stand between segments.
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || c == ','
+}
+
+/// The nearest known segment, where one is near.
+fn nearest(found: &str) -> Option<&'static str> {
+    let alike = |known: &str| strsim::jaro_winkler(&found.to_lowercase(), known);
+    KNOWN
+        .iter()
+        .map(|&(known, ..)| (alike(known), known))
+        .filter(|&(score, _)| score >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
