@@ -210,8 +210,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// Ends the shots that were answered, and says whether the connection can carry more.
     fn take_answers(&mut self, slot: Slot, now: Nanos) -> Usable {
         // Bytes for which no shot waits: whatever they are, the next answer is not ours.
-        let mut usable =
-            if self.pool.at(slot).shots.is_empty() { Usable::No } else { Usable::Yes };
+        let mut usable = if self.pool.at(slot).shots.is_empty() { Usable::No } else { Usable::Yes };
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
             if !matches!(answer.end, AnswerEnd::Whole { .. }) {
