@@ -7,12 +7,13 @@
 
 pub mod ammo;
 mod chain;
+pub mod client;
 mod collector;
 mod driver;
 pub mod engine;
 mod fire;
 pub mod open_files;
-mod outcome;
+pub mod outcome;
 pub mod protocol;
 mod recorder;
 pub mod report;

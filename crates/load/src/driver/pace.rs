@@ -349,7 +349,8 @@ mod tests {
     fn shots_are_dealt_in_turn() {
         let shares = [0, 1, 2].map(|index| {
             let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, 3);
-            let taken: Vec<u64> = std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
+            let taken: Vec<u64> =
+                std::iter::from_fn(|| dealt.next_due().map(|due| due.0)).collect();
             (taken, dealt.last)
         });
         // All know when the last shot of all is due.

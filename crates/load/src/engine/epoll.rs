@@ -264,7 +264,8 @@ impl Epoll {
             self.flush(slot);
         }
         let ends = flags.intersects(epoll::EventFlags::RDHUP | broken);
-        if self.place(slot).state == State::Open && (ends || flags.contains(epoll::EventFlags::IN)) {
+        if self.place(slot).state == State::Open && (ends || flags.contains(epoll::EventFlags::IN))
+        {
             self.reading = Some(Reading { slot, connection, ends });
         }
     }

@@ -354,7 +354,8 @@ mod tests {
     #[test]
     fn work_stops_in_a_freeze() {
         let ms = Nanos::from_millis;
-        let freezes = [Freeze { from: ms(10), until: ms(20) }, Freeze { from: ms(30), until: ms(31) }];
+        let freezes =
+            [Freeze { from: ms(10), until: ms(20) }, Freeze { from: ms(30), until: ms(31) }];
         assert_eq!(worked(&freezes, ms(0), ms(10)), ms(10));
         assert_eq!(worked(&freezes, ms(8), ms(5)), ms(23));
         assert_eq!(worked(&freezes, ms(12), ms(1)), ms(21));
