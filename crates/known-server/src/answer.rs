@@ -1,0 +1,290 @@
+//! Answers, right and wrong, as data.
+
+use std::time::Duration;
+
+use crate::request::{Asked, Keep, Shape};
+
+/// One answer: its bytes, how they are written, and what becomes of the connection.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    text: Text,
+    /// Only so many bytes of it are sent.
+    cut_at: usize,
+    writing: Writing,
+    then: Then,
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writing {
+    /// In one call.
+    #[default]
+    AtOnce,
+    /// In calls of `bytes` each (0 counts as 1), so long apart.
+    Torn {
+        /// Bytes of one call.
+        bytes: usize,
+        /// From one call to the next.
+        gap: Duration,
+    },
+}
+
+/// What becomes of the connection once the answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Then {
+    /// It is kept, or closed with a `Connection: close`, as the client asked.
+    #[default]
+    AsAsked,
+    /// It is closed, and the answer says so.
+    CloseSaid,
+    /// It is closed without a word.
+    Close,
+    /// It is reset (RST; on a unix socket it is closed, there is no RST).
+    Reset,
+    /// It stays open and nothing more is sent until the client closes it. Its worker is held.
+    Hold,
+}
+
+#[derive(Clone, Debug)]
+enum Text {
+    /// Sent as it is.
+    Raw(Vec<u8>),
+    Http {
+        /// Whole interim answers before the answer.
+        interim: String,
+        status: u16,
+        /// Header lines, with their line ends; without framing and Connection.
+        fields: String,
+        framing: Framing,
+        body: Vec<u8>,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum Framing {
+    /// Content-Length, the body's own.
+    Length,
+    /// Content-Length, another.
+    Announced(u64),
+    /// In chunks of so many bytes, then these trailer lines.
+    Chunked { bytes: usize, trailers: String },
+    /// Nothing: up to the close.
+    Unframed,
+}
+
+impl Default for Answer {
+    fn default() -> Answer {
+        Answer::ok()
+    }
+}
+
+impl Answer {
+    /// 200 with the body `ok`.
+    pub fn ok() -> Answer {
+        Answer::new(200, "ok")
+    }
+
+    /// An answer with a Content-Length, right in every way.
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Answer {
+        Answer::of(Text::Http {
+            interim: String::new(),
+            status,
+            fields: String::new(),
+            framing: Framing::Length,
+            body: body.into(),
+        })
+    }
+
+    /// These bytes and no other: garbage, or an answer that this type cannot say.
+    pub fn raw(bytes: impl Into<Vec<u8>>) -> Answer {
+        Answer::of(Text::Raw(bytes.into()))
+    }
+
+    /// No byte at all; `then` says what happens instead.
+    pub fn none(then: Then) -> Answer {
+        Answer::raw(Vec::new()).then(then)
+    }
+
+    fn of(text: Text) -> Answer {
+        Answer { text, cut_at: usize::MAX, writing: Writing::AtOnce, then: Then::AsAsked }
+    }
+
+    /// One more header line. Does nothing to `raw`, as all that follows down to `chunked`.
+    pub fn field(mut self, name: &str, value: &str) -> Answer {
+        if let Text::Http { fields, .. } = &mut self.text {
+            fields.push_str(&line(name, value));
+        }
+        self
+    }
+
+    /// An interim answer before it; may be called more than once.
+    pub fn after_interim(mut self, status: u16) -> Answer {
+        if let Text::Http { interim, .. } = &mut self.text {
+            interim.push_str(&status_line(status));
+            interim.push_str("X-Interim: yes\r\n\r\n");
+        }
+        self
+    }
+
+    /// Says another length than the body has: more is cut short if the connection closes,
+    /// less is followed by bytes that nobody asked for.
+    pub fn announcing(self, length: u64) -> Answer {
+        self.framed(Framing::Announced(length))
+    }
+
+    /// Without a length: the body ends where the connection does. Closes it.
+    pub fn unframed(self) -> Answer {
+        self.framed(Framing::Unframed).then(Then::Close)
+    }
+
+    /// In chunks of `bytes` each (0 counts as 1), each with an extension, then trailers.
+    pub fn chunked(self, bytes: usize, trailers: &[(&str, &str)]) -> Answer {
+        let trailers = trailers.iter().map(|(name, value)| line(name, value)).collect();
+        self.framed(Framing::Chunked { bytes: bytes.max(1), trailers })
+    }
+
+    fn framed(mut self, new: Framing) -> Answer {
+        if let Text::Http { framing, .. } = &mut self.text {
+            *framing = new;
+        }
+        self
+    }
+
+    /// Sends its first `bytes` only, of head and body together.
+    pub fn cut_at(self, bytes: usize) -> Answer {
+        Answer { cut_at: bytes, ..self }
+    }
+
+    /// Written so.
+    pub fn written(self, writing: Writing) -> Answer {
+        Answer { writing, ..self }
+    }
+
+    /// What becomes of the connection after it.
+    pub fn then(self, then: Then) -> Answer {
+        Answer { then, ..self }
+    }
+
+    pub(crate) fn writing(&self) -> Writing {
+        self.writing
+    }
+
+    /// What really becomes of the connection: never `AsAsked`, `None` where it is kept.
+    pub(crate) fn ending(&self, asked: &Asked) -> Option<Then> {
+        match self.then {
+            Then::AsAsked if asked.keep == Keep::Close => Some(Then::CloseSaid),
+            Then::AsAsked => None,
+            then => Some(then),
+        }
+    }
+
+    /// Its bytes as the answer to `asked`.
+    pub(crate) fn bytes(&self, asked: &Asked) -> Vec<u8> {
+        let mut bytes = match &self.text {
+            Text::Raw(bytes) => bytes.clone(),
+            Text::Http { interim, status, fields, framing, body } => {
+                let mut head = format!("{interim}{}{fields}", status_line(*status));
+                head.push_str(&framing.line(*status, body.len()));
+                head.push_str(match self.ending(asked) {
+                    Some(Then::CloseSaid) => "Connection: close\r\n",
+                    None if asked.keep == Keep::Said => "Connection: keep-alive\r\n",
+                    _ => "",
+                });
+                head.push_str("\r\n");
+                let mut bytes = head.into_bytes();
+                if asked.shape == Shape::HeadAndBody {
+                    framing.write(body, &mut bytes);
+                }
+                bytes
+            }
+        };
+        bytes.truncate(self.cut_at);
+        bytes
+    }
+}
+
+impl Framing {
+    fn line(&self, status: u16, body: usize) -> String {
+        match self {
+            Framing::Length if matches!(status, 204 | 304) => String::new(),
+            Framing::Length => line("Content-Length", &body.to_string()),
+            Framing::Announced(length) => line("Content-Length", &length.to_string()),
+            Framing::Chunked { .. } => line("Transfer-Encoding", "chunked"),
+            Framing::Unframed => String::new(),
+        }
+    }
+
+    fn write(&self, body: &[u8], out: &mut Vec<u8>) {
+        let Framing::Chunked { bytes, trailers } = self else {
+            return out.extend_from_slice(body);
+        };
+        for chunk in body.chunks(*bytes) {
+            out.extend_from_slice(format!("{:x};name=value\r\n", chunk.len()).as_bytes());
+            out.extend_from_slice(chunk);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(format!("0\r\n{trailers}\r\n").as_bytes());
+    }
+}
+
+fn line(name: &str, value: &str) -> String {
+    format!("{name}: {value}\r\n")
+}
+
+fn status_line(status: u16) -> String {
+    format!("HTTP/1.1 {status} Known\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEPT: Asked = Asked { length: 0, shape: Shape::HeadAndBody, keep: Keep::Silently };
+
+    fn text(answer: &Answer, asked: Asked) -> String {
+        String::from_utf8(answer.bytes(&asked)).unwrap()
+    }
+
+    #[test]
+    fn answers_are_written_as_told() {
+        let table = [
+            (Answer::ok(), "HTTP/1.1 200 Known\r\nContent-Length: 2\r\n\r\nok"),
+            (Answer::new(204, ""), "HTTP/1.1 204 Known\r\n\r\n"),
+            (
+                Answer::new(302, "").field("Location", "/b"),
+                "HTTP/1.1 302 Known\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
+            ),
+            (Answer::ok().announcing(9), "HTTP/1.1 200 Known\r\nContent-Length: 9\r\n\r\nok"),
+            (
+                Answer::ok().after_interim(103),
+                "HTTP/1.1 103 Known\r\nX-Interim: yes\r\n\r\n\
+                 HTTP/1.1 200 Known\r\nContent-Length: 2\r\n\r\nok",
+            ),
+            (
+                Answer::new(200, "abc").chunked(2, &[("A", "b")]),
+                "HTTP/1.1 200 Known\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 2;name=value\r\nab\r\n1;name=value\r\nc\r\n0\r\nA: b\r\n\r\n",
+            ),
+            (Answer::ok().unframed(), "HTTP/1.1 200 Known\r\n\r\nok"),
+            (Answer::ok().cut_at(8), "HTTP/1.1"),
+            (Answer::raw("noise"), "noise"),
+            (Answer::none(Then::Reset), ""),
+        ];
+        for (answer, expected) in table {
+            assert_eq!(text(&answer, KEPT), expected);
+        }
+    }
+
+    #[test]
+    fn the_request_decides_on_body_and_connection() {
+        let head = Asked { shape: Shape::HeadOnly, ..KEPT };
+        let empty = "HTTP/1.1 200 Known\r\nContent-Length: 2\r\n\r\n";
+        assert_eq!(text(&Answer::ok(), head), empty);
+        let old = Asked { keep: Keep::Said, ..KEPT };
+        assert!(text(&Answer::ok(), old).contains("\r\nConnection: keep-alive\r\n"));
+        let last = Asked { keep: Keep::Close, ..KEPT };
+        assert!(text(&Answer::ok(), last).contains("\r\nConnection: close\r\n"));
+        assert_eq!(Answer::ok().ending(&last), Some(Then::CloseSaid));
+        assert_eq!(Answer::ok().ending(&old), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! A server that behaves as told: a thread for each connection, so that each reads like
+//! the story of one client.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle, Scope};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+
+use crate::answer::{Answer, Then, Writing};
+use crate::behaviour::{Accept, Behaviour, Workers, Zero};
+use crate::gate::{Gate, Permit};
+use crate::journal::{Journal, SharedJournal, UnderWay};
+use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
+use crate::request::Asked;
+use crate::wire::{Ending, Over, Waited, Wire};
+
+/// A running server; ends with all its threads when dropped.
+#[derive(Debug)]
+pub struct KnownServer {
+    shared: Arc<Shared>,
+    address: Address,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all threads of a server see.
+#[derive(Debug)]
+struct Shared {
+    behaviour: Behaviour,
+    journal: SharedJournal,
+    ending: Ending,
+    zero: OnceLock<Instant>,
+    /// Workers held by requests.
+    workers: Option<Gate>,
+    /// Workers held by connections; else a bound for the number of threads.
+    connections: Gate,
+}
+
+impl KnownServer {
+    /// Starts on 127.0.0.1.
+    pub fn start(behaviour: Behaviour) -> Result<KnownServer, ServerError> {
+        KnownServer::start_on(&Listen::Tcp, behaviour)
+    }
+
+    /// Starts on `listen`. It can be connected to when this returns.
+    pub fn start_on(listen: &Listen, behaviour: Behaviour) -> Result<KnownServer, ServerError> {
+        behaviour.check()?;
+        let backlog = if behaviour.accept == Accept::NeverFull { 0 } else { BACKLOG };
+        let listener = Listener::open(listen, backlog)?;
+        let address = listener.address().clone();
+        let shared = Arc::new(Shared::new(behaviour).map_err(thread_error)?);
+        let accepting = Arc::clone(&shared);
+        let thread = match shared.behaviour.accept {
+            Accept::Always => thread::Builder::new()
+                .name("known-server".to_owned())
+                .spawn(move || accepting.accept_all(&listener)),
+            Accept::Never | Accept::NeverFull => {
+                let filler = fill(&listener, &shared.behaviour).map_err(thread_error)?;
+                thread::Builder::new().name("known-server".to_owned()).spawn(move || {
+                    // Readiness of the eventfd itself: the same as waiting for the end.
+                    let _ = accepting.ending.or_ready(&accepting.ending, PollFlags::IN);
+                    drop((filler, listener));
+                })
+            }
+        };
+        Ok(KnownServer { shared, address, thread: Some(thread.map_err(thread_error)?) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What it saw so far.
+    pub fn journal(&self) -> Journal {
+        self.shared.journal.read()
+    }
+}
+
+impl Drop for KnownServer {
+    fn drop(&mut self) {
+        self.shared.ending.tell();
+        self.shared.connections.close();
+        self.shared.workers.iter().for_each(Gate::close);
+        if let Some(thread) = self.thread.take() {
+            // A panic in there has been printed; the test sees it in what was not answered.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn thread_error(source: std::io::Error) -> ServerError {
+    ServerError::Thread { source }
+}
+
+/// Takes the backlog's places ourselves, so that nobody else's connect ends.
+fn fill(listener: &Listener, behaviour: &Behaviour) -> std::io::Result<Vec<std::os::fd::OwnedFd>> {
+    if behaviour.accept != Accept::NeverFull {
+        return Ok(Vec::new());
+    }
+    // A backlog of 0 holds one; the second stands in front of it for good measure, where a
+    // unix socket refuses it at once.
+    let first = listener.connect()?;
+    Ok([Ok(first), listener.connect()].into_iter().flatten().collect())
+}
+
+impl Shared {
+    fn new(behaviour: Behaviour) -> std::io::Result<Shared> {
+        let (workers, connections) = match behaviour.workers {
+            Workers::Unlimited => (None, CONNECTIONS_MAX),
+            Workers::PerRequest(workers) => (Some(Gate::new(workers)), CONNECTIONS_MAX),
+            Workers::PerConnection(workers) => (None, workers.min(CONNECTIONS_MAX)),
+        };
+        let zero = OnceLock::new();
+        if behaviour.zero == Zero::Start {
+            zero.get_or_init(Instant::now);
+        }
+        Ok(Shared {
+            behaviour,
+            journal: SharedJournal::default(),
+            ending: Ending::new()?,
+            zero,
+            workers,
+            connections: Gate::new(connections),
+        })
+    }
+
+    /// Accepts until the server ends; returns when the last connection's thread has.
+    fn accept_all(&self, listener: &Listener) {
+        thread::scope(|scope| {
+            // A worker first, then a connection for it: the others wait in the backlog.
+            while let Some(place) = self.connections.take()
+                && let Ok(Waited::Ready) = self.ending.or_ready(listener, PollFlags::IN)
+            {
+                match listener.accept() {
+                    Ok(fd) => self.spawn(scope, Wire::new(fd, self.ending.clone()), place),
+                    // It went away again.
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    // Descriptors are short: a connection has to close first.
+                    Err(_) => drop(self.ending.or_time(Instant::now() + DESCRIPTORS_WAIT)),
+                }
+            }
+        });
+    }
+
+    fn spawn<'a>(&'a self, scope: &'a Scope<'a, '_>, mut wire: Wire, place: Permit<'a>) {
+        let open = self.journal.accepted();
+        let story = move || {
+            let end = self.converse(&mut wire);
+            drop(open);
+            if let Ok(Then::Reset) = end {
+                wire.reset();
+            } else {
+                drop(wire);
+            }
+            drop(place);
+        };
+        // Without a thread the connection is dropped with the story: the client sees it closed.
+        let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, story);
+    }
+
+    /// One connection from its first request to the end of its last answer. Every `Err` is
+    /// an end that was told or cannot be helped.
+    fn converse(&self, wire: &mut Wire) -> Result<Then, Over> {
+        let mut bytes = Vec::new();
+        loop {
+            let asked = loop {
+                match Asked::parse(&bytes) {
+                    Ok(Some(asked)) => break asked,
+                    Ok(None) => wire.read(&mut bytes)?,
+                    Err(_) => return Err(Over),
+                }
+            };
+            bytes.drain(..asked.length);
+            let under_way =
+                self.journal.received(|| u64::try_from(self.now().as_nanos()).unwrap_or(u64::MAX));
+            if let Some(ending) = self.reply(wire, &asked, under_way)? {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// Works on one request and answers it; what becomes of the connection then.
+    fn reply(
+        &self,
+        wire: &mut Wire,
+        asked: &Asked,
+        under_way: UnderWay<'_>,
+    ) -> Result<Option<Then>, Over> {
+        let reply = self.behaviour.reply_to(under_way.number);
+        let arrived = Duration::from_nanos(under_way.at_ns);
+        let mut permit = match &self.workers {
+            Some(workers) => Some(workers.take().ok_or(Over)?),
+            None => None,
+        };
+        let begin = permit.as_ref().map_or(arrived, |permit| permit.free_at.max(arrived));
+        let done = self.behaviour.finish(begin, reply.service_time);
+        wire.wait(self.instant(done))?;
+        let written = self.answer(wire, &reply.answer, asked, done, under_way);
+        if let Some(permit) = &mut permit {
+            // The client went, or was held: when that ended is nobody's arithmetic.
+            permit.free_at = written.as_ref().ok().copied().flatten().unwrap_or(self.now());
+        }
+        written.map(|_| reply.answer.ending(asked))
+    }
+
+    /// Writes the answer from `done` on and holds the connection if told so. When the last
+    /// byte was due; `None` after a hold.
+    fn answer(
+        &self,
+        wire: &mut Wire,
+        answer: &Answer,
+        asked: &Asked,
+        mut done: Duration,
+        under_way: UnderWay<'_>,
+    ) -> Result<Option<Duration>, Over> {
+        let bytes = answer.bytes(asked);
+        let (piece, gap) = match answer.writing() {
+            Writing::AtOnce => (bytes.len(), Duration::ZERO),
+            Writing::Torn { bytes, gap } => (bytes, gap),
+        };
+        let hold = answer.ending(asked) == Some(Then::Hold);
+        let mut under_way = Some(under_way);
+        let mut left = bytes.as_slice();
+        while !left.is_empty() {
+            let (now, later) = left.split_at(piece.clamp(1, left.len()));
+            if later.is_empty() && !hold {
+                under_way = None;
+            }
+            wire.write(now)?;
+            left = later;
+            if !left.is_empty() {
+                done += gap;
+                wire.wait(self.instant(done))?;
+            }
+        }
+        if hold {
+            wire.hold();
+        }
+        drop(under_way);
+        Ok((!hold).then_some(done))
+    }
+
+    fn now(&self) -> Duration {
+        self.zero.get_or_init(Instant::now).elapsed()
+    }
+
+    fn instant(&self, at: Duration) -> Instant {
+        *self.zero.get_or_init(Instant::now) + at
+    }
+}
+
+/// Connections at once, each a thread. Twice what the tests of a thousand connections
+/// need; further ones wait in the backlog.
+const CONNECTIONS_MAX: usize = 2048;
+
+/// A connection's thread holds its buffers on the heap; the deepest frame is httparse's
+/// table of 64 fields.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// Between two tries to accept while descriptors are short.
+const DESCRIPTORS_WAIT: Duration = Duration::from_millis(10);

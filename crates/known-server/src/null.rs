@@ -1,0 +1,301 @@
+//! The null server: every request gets the same small answer at once. Beside it a load
+//! generator meets its own ceiling.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::thread::CpuSet;
+
+use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
+use crate::request::{Asked, Keep, REQUEST_BYTES_MAX, Shape};
+use crate::wire::Ending;
+
+/// A running null server: one thread, epoll. Ends when dropped.
+#[derive(Debug)]
+pub struct NullServer {
+    address: Address,
+    ending: Ending,
+    answered: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NullServer {
+    /// Starts on 127.0.0.1, where the scheduler likes.
+    pub fn start() -> Result<NullServer, ServerError> {
+        NullServer::start_on(&Listen::Tcp, None)
+    }
+
+    /// Starts on `listen`, on `cpu` alone if one is given.
+    pub fn start_on(listen: &Listen, cpu: Option<usize>) -> Result<NullServer, ServerError> {
+        let listener = Listener::open(listen, BACKLOG)?;
+        let address = listener.address().clone();
+        let ending = Ending::new().map_err(|source| ServerError::Thread { source })?;
+        let answered = Arc::new(AtomicU64::new(0));
+        let server = Server::new(listener, &ending, Arc::clone(&answered))
+            .map_err(|source| ServerError::Thread { source })?;
+        let (pinned, on_cpu) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("null-server".to_owned())
+            .spawn(move || {
+                let result = pin(cpu);
+                let failed = result.is_err();
+                if pinned.send(result).is_ok() && !failed {
+                    server.serve();
+                }
+            })
+            .map_err(|source| ServerError::Thread { source })?;
+        let server = NullServer { address, ending, answered, thread: Some(thread) };
+        match on_cpu.recv() {
+            Ok(Ok(())) => Ok(server),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(ServerError::Thread { source: io::ErrorKind::BrokenPipe.into() }),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Requests answered so far.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        self.ending.tell();
+        if let Some(thread) = self.thread.take() {
+            // A panic in there has been printed already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Pins the calling thread.
+fn pin(cpu: Option<usize>) -> Result<(), ServerError> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(ServerError::Cpu { cpu, source: io::ErrorKind::InvalidInput.into() });
+    }
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu);
+    rustix::thread::sched_setaffinity(None, &cpus)
+        .map_err(|errno| ServerError::Cpu { cpu, source: errno.into() })
+}
+
+struct Server {
+    epoll: OwnedFd,
+    listener: Listener,
+    /// Slots; a closed connection's is used again.
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    accepting: Accepting,
+    answered: Arc<AtomicU64>,
+    /// One read of whichever connection is served.
+    read: Vec<u8>,
+}
+
+struct Connection {
+    fd: OwnedFd,
+    /// A request of which a part came.
+    pending: Vec<u8>,
+    /// Answers that the client has not made room for.
+    unsent: Vec<u8>,
+    /// No request is answered after the one that said so.
+    keep: Keep,
+}
+
+/// Whether the listener is watched: not while descriptors are short, or it would wake us
+/// for nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accepting {
+    Yes,
+    UntilOneCloses,
+}
+
+/// The connection is to be dropped.
+struct Gone;
+
+impl Server {
+    fn new(listener: Listener, ending: &Ending, answered: Arc<AtomicU64>) -> io::Result<Server> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, ending, EventData::new_u64(ENDING), EventFlags::IN)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        Ok(Server {
+            epoll,
+            listener,
+            connections: Vec::new(),
+            free: Vec::new(),
+            accepting: Accepting::Yes,
+            answered,
+            read: Vec::with_capacity(READ_BYTES),
+        })
+    }
+
+    /// Until told to end.
+    fn serve(mut self) {
+        let mut events = Vec::with_capacity(EVENTS);
+        loop {
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            for event in &events {
+                match event.data.u64() {
+                    ENDING => return,
+                    LISTENER => self.accept(),
+                    slot => self.serve_slot(slot as usize),
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok(fd) => self.add(fd),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    self.accepting = Accepting::UntilOneCloses;
+                    let _ = epoll::delete(&self.epoll, &self.listener);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, fd: OwnedFd) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let data = EventData::new_u64(slot as u64);
+        if epoll::add(&self.epoll, &fd, data, EventFlags::IN).is_err() {
+            self.free.push(slot);
+            return;
+        }
+        self.connections[slot] =
+            Some(Connection { fd, pending: Vec::new(), unsent: Vec::new(), keep: Keep::Silently });
+    }
+
+    fn serve_slot(&mut self, slot: usize) {
+        let Some(connection) = &mut self.connections[slot] else { return };
+        let waited = !connection.unsent.is_empty();
+        let served = connection.turn(&mut self.read, &self.answered);
+        let waits = !connection.unsent.is_empty();
+        if served.is_err() {
+            return self.drop_slot(slot);
+        }
+        if waits != waited {
+            // No reading while answers wait: a client that does not read gets no more.
+            let flags = if waits { EventFlags::OUT } else { EventFlags::IN };
+            let data = EventData::new_u64(slot as u64);
+            if epoll::modify(&self.epoll, &connection.fd, data, flags).is_err() {
+                self.drop_slot(slot);
+            }
+        }
+    }
+
+    fn drop_slot(&mut self, slot: usize) {
+        // Closing takes the descriptor out of the epoll set.
+        self.connections[slot] = None;
+        self.free.push(slot);
+        if self.accepting == Accepting::UntilOneCloses {
+            let data = EventData::new_u64(LISTENER);
+            if epoll::add(&self.epoll, &self.listener, data, EventFlags::IN).is_ok() {
+                self.accepting = Accepting::Yes;
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// What can be done now: write what waits, else read and answer once.
+    fn turn(&mut self, read: &mut Vec<u8>, answered: &AtomicU64) -> Result<(), Gone> {
+        if !self.unsent.is_empty() {
+            let unsent = std::mem::take(&mut self.unsent);
+            return self.send(&unsent);
+        }
+        read.clear();
+        match rustix::io::read(&self.fd, rustix::buffer::spare_capacity(read)) {
+            Ok(0) => return Err(Gone),
+            Ok(_) => {}
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(_) => return Err(Gone),
+        }
+        if self.pending.is_empty() {
+            let used = self.answer_all(read, answered)?;
+            self.pending.extend_from_slice(&read[used..]);
+        } else {
+            let mut pending = std::mem::take(&mut self.pending);
+            pending.extend_from_slice(read);
+            let used = self.answer_all(&pending, answered)?;
+            pending.drain(..used);
+            self.pending = pending;
+        }
+        if self.pending.len() > REQUEST_BYTES_MAX { Err(Gone) } else { Ok(()) }
+    }
+
+    /// Answers the complete requests in `bytes`; how many bytes they were.
+    fn answer_all(&mut self, bytes: &[u8], answered: &AtomicU64) -> Result<usize, Gone> {
+        let mut used = 0;
+        while used < bytes.len() {
+            let Some(asked) = Asked::parse(&bytes[used..]).map_err(|_| Gone)? else { break };
+            used += asked.length;
+            self.keep = asked.keep;
+            // Before the client can see it. The only writer: no locked instruction needed.
+            answered.store(answered.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.send(answer(&asked))?;
+        }
+        Ok(used)
+    }
+
+    /// Sends, or remembers what the client has no room for. `Gone` once the last is sent.
+    fn send(&mut self, mut bytes: &[u8]) -> Result<(), Gone> {
+        while self.unsent.is_empty() && !bytes.is_empty() {
+            match rustix::net::send(&self.fd, bytes, rustix::net::SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(Gone),
+            }
+        }
+        self.unsent.extend_from_slice(bytes);
+        if self.unsent.is_empty() && self.keep == Keep::Close { Err(Gone) } else { Ok(()) }
+    }
+}
+
+/// The fixed answer.
+fn answer(asked: &Asked) -> &'static [u8] {
+    let whole: &[u8] = match asked.keep {
+        Keep::Silently => b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        Keep::Said => b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok",
+        Keep::Close => b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+    };
+    match asked.shape {
+        Shape::HeadAndBody => whole,
+        Shape::HeadOnly => &whole[..whole.len() - BODY_BYTES],
+    }
+}
+
+/// Length of `ok`.
+const BODY_BYTES: usize = 2;
+
+/// Marks of the two descriptors that are no connection; slots never come near.
+const ENDING: u64 = u64::MAX;
+const LISTENER: u64 = u64::MAX - 1;
+
+/// Events of one wait, bytes of one read: large enough that more would not be measured.
+const EVENTS: usize = 256;
+const READ_BYTES: usize = 64 * 1024;

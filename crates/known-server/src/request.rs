@@ -1,0 +1,132 @@
+//! Requests, as far as a server must read them to answer: where one ends, and whether the
+//! connection lives on.
+
+/// One complete request at the start of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Bytes of head and body.
+    pub(crate) length: usize,
+    pub(crate) shape: Shape,
+    pub(crate) keep: Keep,
+}
+
+/// Whether the answer has a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    HeadAndBody,
+    /// It was a HEAD.
+    HeadOnly,
+}
+
+/// What the client says about the connection (RFC 9112 section 9.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// HTTP/1.1 without `close`: kept without a word.
+    Silently,
+    /// HTTP/1.0 with `keep-alive`: kept if the answer says so too.
+    Said,
+    Close,
+}
+
+/// Not a request that we read; the connection has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadRequest;
+
+impl Asked {
+    /// The request at the start of `bytes`; `None` while it is not complete. Chunked
+    /// requests are not read: nothing of ours sends them.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Asked>, BadRequest> {
+        let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+        let mut request = httparse::Request::new(&mut fields);
+        let head = match request.parse(bytes) {
+            Ok(httparse::Status::Complete(head)) => head,
+            Ok(httparse::Status::Partial) if bytes.len() < REQUEST_BYTES_MAX => return Ok(None),
+            Ok(httparse::Status::Partial) | Err(_) => return Err(BadRequest),
+        };
+        let mut body = 0;
+        let mut keep = if request.version == Some(1) { Keep::Silently } else { Keep::Close };
+        for field in request.headers.iter() {
+            if field.name.eq_ignore_ascii_case("content-length") {
+                let text = str::from_utf8(field.value).map_err(|_| BadRequest)?;
+                body = text.trim().parse::<usize>().map_err(|_| BadRequest)?;
+            } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+                return Err(BadRequest);
+            } else if field.name.eq_ignore_ascii_case("connection") {
+                keep = connection(field.value, request.version);
+            }
+        }
+        let length = head.checked_add(body).filter(|length| *length <= REQUEST_BYTES_MAX);
+        let length = length.ok_or(BadRequest)?;
+        let shape =
+            if request.method == Some("HEAD") { Shape::HeadOnly } else { Shape::HeadAndBody };
+        Ok((length <= bytes.len()).then_some(Asked { length, shape, keep }))
+    }
+}
+
+fn connection(value: &[u8], version: Option<u8>) -> Keep {
+    let says = |word: &[u8]| {
+        value
+            .split(|byte| *byte == b',')
+            .any(|element| element.trim_ascii().eq_ignore_ascii_case(word))
+    };
+    match version {
+        _ if says(b"close") => Keep::Close,
+        Some(1) => Keep::Silently,
+        _ if says(b"keep-alive") => Keep::Said,
+        _ => Keep::Close,
+    }
+}
+
+/// Bytes of one request, head and body: room for any ammo that a test fires, and a bound
+/// for a connection's memory.
+pub(crate) const REQUEST_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Header fields of one request.
+const FIELDS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Option<Asked>, BadRequest> {
+        Asked::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn a_request_ends_after_its_body() {
+        let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        let asked = Asked { length: get.len(), shape: Shape::HeadAndBody, keep: Keep::Silently };
+        assert_eq!(parse(get), Ok(Some(asked)));
+        assert_eq!(parse(&format!("{get}GET /")), Ok(Some(asked)));
+        assert_eq!(parse(&get[..get.len() - 1]), Ok(None));
+        let post = "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";
+        assert_eq!(parse(post).unwrap().unwrap().length, post.len());
+        assert_eq!(parse(&post[..post.len() - 1]), Ok(None));
+    }
+
+    #[test]
+    fn a_connection_is_kept_as_its_version_and_words_say() {
+        for (head, keep) in [
+            ("GET / HTTP/1.1\r\n\r\n", Keep::Silently),
+            ("GET / HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", Keep::Silently),
+            ("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n", Keep::Close),
+            ("GET / HTTP/1.0\r\n\r\n", Keep::Close),
+            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Keep::Said),
+        ] {
+            assert_eq!(parse(head).unwrap().unwrap().keep, keep, "{head:?}");
+        }
+        assert_eq!(parse("HEAD / HTTP/1.1\r\n\r\n").unwrap().unwrap().shape, Shape::HeadOnly);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for head in [
+            "nonsense\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ] {
+            assert_eq!(parse(head), Err(BadRequest), "{head:?}");
+        }
+    }
+}

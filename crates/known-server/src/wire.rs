@@ -1,0 +1,163 @@
+//! One connection, blocking for its thread but woken at once when the server ends.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+
+/// Told once, seen by every thread of a server: the server ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending(Arc<OwnedFd>);
+
+/// Whether a wait ended as hoped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The descriptor is ready, or the time has come.
+    Ready,
+    /// The server ends.
+    Ending,
+}
+
+impl Ending {
+    pub(crate) fn new() -> io::Result<Ending> {
+        Ok(Ending(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    /// Never read, so it stays readable for all.
+    pub(crate) fn tell(&self) {
+        // Fails only where the counter is full: then it was told already.
+        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Until `fd` is ready for `what`, or the server ends.
+    pub(crate) fn or_ready(&self, fd: impl AsFd, what: PollFlags) -> io::Result<Waited> {
+        let mut fds = [PollFd::new(&*self.0, PollFlags::IN), PollFd::new(&fd, what)];
+        loop {
+            match poll(&mut fds, None) {
+                Ok(_) if !fds[0].revents().is_empty() => return Ok(Waited::Ending),
+                Ok(_) if !fds[1].revents().is_empty() => return Ok(Waited::Ready),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Until `moment`, to the nanosecond as far as the kernel goes, or until the server ends.
+    pub(crate) fn or_time(&self, moment: Instant) -> io::Result<Waited> {
+        let mut fds = [PollFd::new(&*self.0, PollFlags::IN)];
+        loop {
+            let left = moment.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Waited::Ready);
+            }
+            let left = Timespec::try_from(left.min(LONGEST_WAIT)).map_err(io::Error::other)?;
+            match poll(&mut fds, Some(&left)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(Waited::Ending),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Ending {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A connection's bytes.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    fd: OwnedFd,
+    ending: Ending,
+}
+
+/// Why no more bytes go either way; all reasons end the connection's thread.
+#[derive(Debug)]
+pub(crate) struct Over;
+
+impl From<io::Error> for Over {
+    fn from(_: io::Error) -> Over {
+        Over
+    }
+}
+
+impl From<Errno> for Over {
+    fn from(_: Errno) -> Over {
+        Over
+    }
+}
+
+impl Wire {
+    /// `fd` must not block.
+    pub(crate) fn new(fd: OwnedFd, ending: Ending) -> Wire {
+        Wire { fd, ending }
+    }
+
+    /// Appends what came to `bytes`, at least one.
+    pub(crate) fn read(&mut self, bytes: &mut Vec<u8>) -> Result<(), Over> {
+        loop {
+            self.ready(PollFlags::IN)?;
+            bytes.reserve(READ_BYTES);
+            match rustix::io::read(&self.fd, rustix::buffer::spare_capacity(bytes)) {
+                Ok(0) => return Err(Over),
+                Ok(_) => return Ok(()),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(_) => return Err(Over),
+            }
+        }
+    }
+
+    /// Writes all of `bytes`.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<(), Over> {
+        while !bytes.is_empty() {
+            // MSG_NOSIGNAL: a peer that has gone must not end the whole program.
+            match rustix::net::send(&self.fd, bytes, rustix::net::SendFlags::NOSIGNAL) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(Errno::AGAIN) => self.ready(PollFlags::OUT)?,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(Over),
+            }
+        }
+        Ok(())
+    }
+
+    /// Until `moment`.
+    pub(crate) fn wait(&self, moment: Instant) -> Result<(), Over> {
+        match self.ending.or_time(moment)? {
+            Waited::Ready => Ok(()),
+            Waited::Ending => Err(Over),
+        }
+    }
+
+    /// Reads and forgets until the peer closes or the server ends.
+    pub(crate) fn hold(&mut self) {
+        let mut forgotten = Vec::new();
+        while self.read(&mut forgotten).is_ok() {
+            forgotten.clear();
+        }
+    }
+
+    /// Ends the connection with a RST (TCP; a unix socket has no such thing and just closes).
+    pub(crate) fn reset(self) {
+        // Fails on a unix socket; nothing is left to do then.
+        let _ = rustix::net::sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO));
+    }
+
+    fn ready(&self, what: PollFlags) -> Result<(), Over> {
+        match self.ending.or_ready(&self.fd, what)? {
+            Waited::Ready => Ok(()),
+            Waited::Ending => Err(Over),
+        }
+    }
+}
+
+/// Room for one read; a request of usual size comes in one.
+const READ_BYTES: usize = 16 * 1024;
+
+/// The kernel refuses times that do not fit its clock; nobody waits longer in one go.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);

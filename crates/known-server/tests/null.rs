@@ -1,0 +1,118 @@
+//! The null server answers everything, whatever pieces it comes in.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use stampede_known_server::{Address, Listen, NullServer, ServerError};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn connect(server: &NullServer) -> TcpStream {
+    let Address::Tcp(address) = server.address() else { panic!("not TCP") };
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    // Only ends a test that has failed already.
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+fn ask(stream: &mut (impl Read + Write), request: &str, expected: &str) {
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut got = vec![0; expected.len()];
+    stream.read_exact(&mut got).unwrap();
+    assert_eq!(String::from_utf8_lossy(&got), expected);
+}
+
+#[test]
+fn kept_connections_are_answered_again_and_again() {
+    let server = NullServer::start().unwrap();
+    let mut streams: Vec<TcpStream> = (0..50).map(|_| connect(&server)).collect();
+    for _ in 0..20 {
+        streams.iter_mut().for_each(|stream| ask(stream, GET, OK));
+    }
+    drop(streams);
+    // A slot that was used before serves again.
+    ask(&mut connect(&server), GET, OK);
+    assert_eq!(server.answered(), 1_001);
+}
+
+#[test]
+fn old_clients_are_kept_only_where_they_ask() {
+    let server = NullServer::start().unwrap();
+    let kept = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok";
+    let mut stream = connect(&server);
+    ask(&mut stream, kept, answer);
+    ask(&mut stream, kept, answer);
+    for request in ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nConnection: close\r\n\r\n"] {
+        let mut stream = connect(&server);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut got = String::new();
+        stream.read_to_string(&mut got).unwrap();
+        assert_eq!(got, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
+    }
+}
+
+#[test]
+fn requests_may_come_in_pieces_or_together() {
+    let server = NullServer::start().unwrap();
+    let mut stream = connect(&server);
+    let post = "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody";
+    for byte in post[..post.len() - 1].bytes() {
+        stream.write_all(&[byte]).unwrap();
+    }
+    ask(&mut stream, "y", OK);
+    ask(&mut stream, &format!("{GET}{post}{GET}"), &format!("{OK}{OK}{OK}"));
+    let head = "HEAD / HTTP/1.1\r\n\r\n";
+    ask(&mut stream, &format!("{head}{GET}"), &format!("{}{OK}", &OK[..OK.len() - 2]));
+}
+
+/// Requests for 46 MB of answers before one is read: more than any socket buffer holds.
+#[test]
+fn a_client_that_reads_late_gets_every_answer() {
+    const REQUESTS: usize = 1_000_000;
+    let server = NullServer::start().unwrap();
+    let stream = connect(&server);
+    let mut writing = stream.try_clone().unwrap();
+    let writer = std::thread::spawn(move || {
+        let many = "GET / HTTP/1.1\r\n\r\n".repeat(1000);
+        (0..REQUESTS / 1000).for_each(|_| writing.write_all(many.as_bytes()).unwrap());
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    let mut reading = std::io::BufReader::with_capacity(1 << 16, stream);
+    let mut got = vec![0; OK.len()];
+    for _ in 0..REQUESTS {
+        reading.read_exact(&mut got).unwrap();
+        assert_eq!(got, OK.as_bytes());
+    }
+    writer.join().unwrap();
+}
+
+#[test]
+fn garbage_ends_its_own_connection_only() {
+    let server = NullServer::start().unwrap();
+    let mut good = connect(&server);
+    ask(&mut good, GET, OK);
+    let mut bad = connect(&server);
+    bad.write_all(b"\0\0\0\r\n\r\n").unwrap();
+    assert_eq!(bad.read(&mut [0; 1]).unwrap(), 0);
+    ask(&mut good, GET, OK);
+}
+
+#[test]
+fn a_unix_socket_and_a_cpu_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let listen = Listen::Unix(folder.path().join("null.sock"));
+    // Whichever CPU this thread may use, the server may.
+    let cpu = rustix::thread::sched_getcpu();
+    let server = NullServer::start_on(&listen, Some(cpu)).unwrap();
+    let Address::Unix(path) = server.address() else { panic!("not unix") };
+    ask(&mut UnixStream::connect(path).unwrap(), GET, OK);
+    for absent in [1_000, usize::MAX] {
+        let error = NullServer::start_on(&Listen::Tcp, Some(absent)).unwrap_err();
+        assert!(matches!(error, ServerError::Cpu { cpu, .. } if cpu == absent));
+    }
+}
