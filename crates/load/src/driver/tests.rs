@@ -157,7 +157,7 @@ fn failed(fired: &Fired) -> Vec<(&str, u64)> {
 
 /// Whether no time reaches the histogram's first microsecond.
 fn all_zero(times: &Times) -> bool {
-    times.len() > 0 && times.max() < 1_024
+    !times.is_empty() && times.max() < 1_024
 }
 
 /// Frozen for 1 s at t = 2 s; 100 shots/s, one connection, 1 ms each. Shot i of the
