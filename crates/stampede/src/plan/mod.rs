@@ -25,4 +25,6 @@ pub use flags::Overrides;
 pub use read::{from_flags, read};
 
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod tests;

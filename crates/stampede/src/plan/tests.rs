@@ -18,7 +18,7 @@ const SHORT: &str = include_str!("fixtures/short.yaml");
 const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
 
 /// Reads a text as if it were `plans/plan.yaml`, at home in `/home/ada`.
-fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError> {
+pub(super) fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError> {
     let (name, base) = ("plans/plan.yaml".to_owned(), PathBuf::from("plans"));
     let source = Arc::new(Source { name, text: text.to_owned(), base });
     let mut root = tree::parse(&source)?;
@@ -285,4 +285,30 @@ fn files_that_cannot_be_read() {
     std::fs::write(&path, SHORT).unwrap();
     let plan = read(&path, &Overrides::default()).unwrap();
     assert_eq!((plan.source.as_deref(), plan.text.as_str()), (Some(path.as_path()), SHORT));
+}
+
+/// The ready plans, as they stand in the repository.
+#[test]
+fn the_ready_plans() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut read_plans = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!plan(&text).loads.is_empty(), "{}", path.display());
+            read_plans += 1;
+        }
+    }
+    assert!(read_plans >= 3);
+}
+
+/// The demo is promised to last two minutes: 9 trials of 10 s, and what is around them.
+#[test]
+fn the_demo_lasts_a_minute_and_a_half_of_load() {
+    let plan = plan(include_str!("../../../../plans/demo.yaml"));
+    let Model::Open { schedule, .. } = &plan.loads[0].model else { panic!("closed") };
+    let trials = 3 * plan.runtimes.len() as u64;
+    assert_eq!(plan.rounds, Rounds::Fixed(3));
+    assert_eq!(trials * (plan.warm_up.plus(schedule.length()).0), 90_000_000_000);
 }

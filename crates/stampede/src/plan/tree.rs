@@ -70,10 +70,12 @@ impl Node {
     pub fn inside(&self, offset: usize, length: usize) -> Place {
         let text = self.text().unwrap_or("");
         let raw = self.place.text();
-        let quotes = usize::from(raw.starts_with(['"', '\'']));
-        if raw.len() < 2 * quotes || &raw[quotes..raw.len() - quotes] != text {
-            return self.place.clone();
-        }
+        let quoted = |quote: char| raw.strip_prefix(quote)?.strip_suffix(quote);
+        let quotes = match (raw == text, quoted('"').or_else(|| quoted('\''))) {
+            (true, _) => 0,
+            (false, Some(inner)) if inner == text => 1,
+            _ => return self.place.clone(),
+        };
         Place {
             source: Arc::clone(&self.place.source),
             offset: self.place.offset + quotes + offset.min(text.len()),
