@@ -8,6 +8,7 @@
 
 pub mod event;
 pub mod keeper;
+pub mod machine;
 pub mod monitor;
 pub mod plan;
 pub mod runtime;
