@@ -1,0 +1,271 @@
+//! What the machine is: read once, written into `run.json`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::parse;
+use crate::monitor::parse::host_ticks;
+
+/// The machine. What the kernel does not tell is empty, zero or `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineFacts {
+    /// `/proc/sys/kernel/osrelease`.
+    pub kernel: String,
+    /// `PRETTY_NAME` of `/etc/os-release`.
+    pub os: String,
+    /// As `/proc/cpuinfo` names it.
+    pub cpu_model: String,
+    /// CPUs as the scheduler counts them.
+    pub cpus_logical: u32,
+    /// Cores: CPUs that share no core with another; equal to `cpus_logical` without SMT.
+    pub cpus_physical: u32,
+    /// Groups of CPUs that share one core; only groups of two and more.
+    pub smt_siblings: Vec<Vec<usize>>,
+    /// Online.
+    pub cpus_online: Vec<usize>,
+    /// Those that this process may run on.
+    pub cpus_allowed: Vec<usize>,
+    /// All of it.
+    pub memory_bytes: u64,
+    /// What may be taken without swapping.
+    pub memory_available_bytes: u64,
+    /// What the virtual machine says it is; `None`: bare metal, as far as can be seen.
+    pub virtual_machine: Option<String>,
+    /// Which container we are in.
+    pub container: Option<String>,
+    /// CPU frequency governors in use; empty where the machine shows none, as most guests.
+    pub governors: BTreeSet<String>,
+    /// Whether CPUs may run above their base frequency.
+    pub turbo: Option<bool>,
+    /// `tsc`, `kvm-clock` …
+    pub clock_source: String,
+    /// CPU vulnerability → what is done about it; those that do not affect it are left out.
+    pub mitigations: BTreeMap<String, String>,
+    /// Open files a process may have now.
+    pub open_files_soft: u64,
+    /// Open files it may raise that to.
+    pub open_files_hard: u64,
+    /// Ephemeral ports: first and last.
+    pub ports_first: u16,
+    /// The last.
+    pub ports_last: u16,
+    /// Longest listen backlog.
+    pub somaxconn: u32,
+    /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback.
+    pub time_wait_reuse: u32,
+    /// `always`, `madvise` or `never`.
+    pub transparent_huge_pages: String,
+    /// Mount point of the cgroup v2 tree, and the controllers that it has.
+    pub cgroup_v2: Option<String>,
+    /// Controllers of the v2 tree.
+    pub cgroup_v2_controllers: Vec<String>,
+    /// Controllers that are mounted as cgroup v1.
+    pub cgroup_v1_controllers: Vec<String>,
+    /// Runnable and blocked tasks over the last minute.
+    pub load_average_1min: f64,
+    /// Share of the machine's CPU time that the hypervisor gave to others during the look,
+    /// 0 … 1.
+    pub steal_share: f64,
+}
+
+/// Reads all of it; takes 200 ms, for steal time is seen only over time.
+pub fn facts() -> MachineFacts {
+    facts_below(Path::new("/"), || std::thread::sleep(LOOK))
+}
+
+/// The same with another root folder, and with what lies between the two looks at steal.
+pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
+    let root = Root(root);
+    let cpu_info = root.text("proc/cpuinfo");
+    let status = root.text("proc/self/status");
+    let memory = root.text("proc/meminfo");
+    let (open_files_soft, open_files_hard) =
+        parse::open_files(&root.text("proc/self/limits")).unwrap_or_default();
+    let (ports_first, ports_last) =
+        parse::port_range(&root.text("proc/sys/net/ipv4/ip_local_port_range")).unwrap_or_default();
+    let load = root.text("proc/loadavg");
+    let cpus_online = parse::cpu_list(&root.text(&format!("{CPUS}/online")));
+    let cpus_allowed =
+        parse::cpu_list(parse::behind(&status, "Cpus_allowed_list").unwrap_or_default());
+    let cores = cores(&root, &cpus_online);
+    let mounts = parse::cgroup_mounts(&root.text("proc/mounts"));
+    let controllers = |place: &String| root.text(&format!("{place}/cgroup.controllers"));
+    MachineFacts {
+        kernel: root.line("proc/sys/kernel/osrelease"),
+        os: parse::os_value(&root.text("etc/os-release"), "PRETTY_NAME").unwrap_or_default(),
+        cpu_model: cpu_model(&cpu_info),
+        cpus_logical: count(cpus_online.len()),
+        cpus_physical: count(cores.len()),
+        smt_siblings: cores.into_iter().filter(|core| core.len() > 1).collect(),
+        cpus_online,
+        cpus_allowed,
+        memory_bytes: parse::memory_bytes(&memory, "MemTotal").unwrap_or_default(),
+        memory_available_bytes: parse::memory_bytes(&memory, "MemAvailable").unwrap_or_default(),
+        virtual_machine: virtual_machine(&root, &cpu_info),
+        container: container(&root),
+        governors: governors(&root),
+        turbo: turbo(&root),
+        clock_source: root.line("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        mitigations: mitigations(&root),
+        open_files_soft,
+        open_files_hard,
+        ports_first,
+        ports_last,
+        somaxconn: root.line("proc/sys/net/core/somaxconn").parse().unwrap_or_default(),
+        time_wait_reuse: root.line("proc/sys/net/ipv4/tcp_tw_reuse").parse().unwrap_or_default(),
+        transparent_huge_pages: {
+            let text = root.text("sys/kernel/mm/transparent_hugepage/enabled");
+            parse::chosen(&text).unwrap_or_default().to_owned()
+        },
+        cgroup_v2_controllers: words(&mounts.v2.as_ref().map(controllers).unwrap_or_default()),
+        cgroup_v2: mounts.v2,
+        cgroup_v1_controllers: mounts.v1.into_keys().collect(),
+        load_average_1min: load.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default(),
+        steal_share: steal_share(&root, between_looks),
+    }
+}
+
+/// A folder that stands for `/`.
+struct Root<'a>(&'a Path);
+
+impl Root<'_> {
+    /// Text of a file; empty when it cannot be read.
+    fn text(&self, path: &str) -> String {
+        let bytes = fs::read(self.0.join(path.trim_start_matches('/'))).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn line(&self, path: &str) -> String {
+        self.text(path).trim().to_owned()
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        self.0.join(path).exists()
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// arm64 names no model; its `CPU part` is better than nothing.
+fn cpu_model(cpu_info: &str) -> String {
+    let part = || parse::behind(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
+    let model = parse::behind(cpu_info, "model name").map(str::to_owned);
+    model.or_else(part).unwrap_or_default()
+}
+
+/// Groups of CPUs by core, in the order of their first CPU.
+fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
+    let groups: BTreeSet<Vec<usize>> = online
+        .iter()
+        .map(|cpu| {
+            let path = format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list");
+            let siblings = parse::cpu_list(&root.text(&path));
+            if siblings.is_empty() { vec![*cpu] } else { siblings }
+        })
+        .collect();
+    groups.into_iter().collect()
+}
+
+/// From the CPU's own flag; the firmware's tables name it where they are shown.
+fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
+    let flagged = parse::behind(cpu_info, "flags")
+        .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+    let named =
+        [root.line("sys/class/dmi/id/sys_vendor"), root.line("sys/class/dmi/id/product_name")]
+            .join(" ")
+            .trim()
+            .to_owned();
+    let hypervisor = root.line("sys/hypervisor/type");
+    // Only x86 has the flag; there the names of real vendors mean nothing.
+    let known = VIRTUAL_NAMES.iter().any(|name| named.contains(name));
+    match (flagged || known || !hypervisor.is_empty(), named.is_empty(), hypervisor.is_empty()) {
+        (false, ..) => None,
+        (true, false, _) => Some(named),
+        (true, true, false) => Some(hypervisor),
+        (true, true, true) => Some("unnamed".to_owned()),
+    }
+}
+
+fn container(root: &Root<'_>) -> Option<String> {
+    if root.is_there(".dockerenv") {
+        return Some("docker".to_owned());
+    }
+    if root.is_there("run/.containerenv") {
+        return Some("podman".to_owned());
+    }
+    let told = root.line("run/systemd/container");
+    if !told.is_empty() {
+        return Some(told);
+    }
+    let cgroup = root.text("proc/self/cgroup");
+    let known = ["docker", "kubepods", "containerd", "libpod", "lxc"];
+    known.into_iter().find(|name| cgroup.contains(name)).map(str::to_owned)
+}
+
+fn governors(root: &Root<'_>) -> BTreeSet<String> {
+    let cpus = root.names(CPUS).into_iter().filter(|name| name.starts_with("cpu"));
+    cpus.map(|cpu| root.line(&format!("{CPUS}/{cpu}/cpufreq/scaling_governor")))
+        .filter(|governor| !governor.is_empty())
+        .collect()
+}
+
+fn turbo(root: &Root<'_>) -> Option<bool> {
+    match root.line(&format!("{CPUS}/intel_pstate/no_turbo")).as_str() {
+        "0" => return Some(true),
+        "1" => return Some(false),
+        _ => {}
+    }
+    match root.line(&format!("{CPUS}/cpufreq/boost")).as_str() {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn mitigations(root: &Root<'_>) -> BTreeMap<String, String> {
+    let folder = format!("{CPUS}/vulnerabilities");
+    let all = root.names(&folder).into_iter();
+    all.map(|name| (root.line(&format!("{folder}/{name}")), name))
+        .filter(|(state, _)| !state.is_empty() && state != "Not affected")
+        .map(|(state, name)| (name, state))
+        .collect()
+}
+
+fn steal_share(root: &Root<'_>, between_looks: impl FnOnce()) -> f64 {
+    let look = || host_ticks(&root.text("proc/stat")).unwrap_or_default();
+    let before = look();
+    between_looks();
+    let after = look();
+    let all = |ticks: crate::monitor::parse::HostTicks| ticks.busy + ticks.idle + ticks.steal;
+    let (steal, all) =
+        (after.steal.saturating_sub(before.steal), all(after).saturating_sub(all(before)));
+    if all == 0 { 0.0 } else { steal as f64 / all as f64 }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+/// Twenty ticks of 10 ms: steal shows from 5 % on one CPU, and `doctor` stays quick.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// In the firmware's tables of machines whose CPUs have no hypervisor flag (arm64).
+const VIRTUAL_NAMES: [&str; 6] =
+    ["QEMU", "KVM", "Amazon EC2", "Google Compute Engine", "Virtual Machine", "VMware"];

@@ -1,0 +1,296 @@
+//! What the machine's facts mean for a measurement, and how to mend it: `stampede doctor`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::MachineFacts;
+
+/// One line of `stampede doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// What was found, with its value.
+    pub what: String,
+    /// What it does to a measurement.
+    pub why: String,
+    /// What to do about it, where something can be done.
+    pub mend: Option<String>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Fine,
+    /// To be known when results are compared with those of other machines.
+    Note,
+    /// Can make results wrong or trials suspect.
+    Warn,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Level::Fine => "fine",
+            Level::Note => "note",
+            Level::Warn => "warn",
+        })
+    }
+}
+
+/// `warn  what: why`, and the way to mend it on a line of its own.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<6}{}: {}", self.level, self.what, self.why)?;
+        match &self.mend {
+            Some(mend) => write!(f, "\n      mend: {mend}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All that the facts say, in the order of `doctor`'s page. What the kernel did not tell has
+/// no finding.
+pub fn findings(facts: &MachineFacts) -> Vec<Finding> {
+    let looks: [fn(&MachineFacts) -> Option<Finding>; 13] = [
+        cpus,
+        smt,
+        clock_source,
+        governor,
+        turbo,
+        steal,
+        busy,
+        open_files,
+        ports,
+        backlog,
+        huge_pages,
+        virtual_machine,
+        container,
+    ];
+    looks.iter().filter_map(|look| look(facts)).collect()
+}
+
+fn fine(what: String, why: &str) -> Option<Finding> {
+    Some(Finding { level: Level::Fine, what, why: why.to_owned(), mend: None })
+}
+
+fn note(what: String, why: &str, mend: Option<&str>) -> Option<Finding> {
+    let mend = mend.map(str::to_owned);
+    Some(Finding { level: Level::Note, what, why: why.to_owned(), mend })
+}
+
+fn warn(what: String, why: &str, mend: &str) -> Option<Finding> {
+    let mend = Some(mend.to_owned());
+    Some(Finding { level: Level::Warn, what, why: why.to_owned(), mend })
+}
+
+fn cpus(facts: &MachineFacts) -> Option<Finding> {
+    let (allowed, online) = (facts.cpus_allowed.len(), facts.cpus_online.len());
+    match allowed {
+        0 => None,
+        1 => warn(
+            format!("1 CPU of {online} for stampede"),
+            "the load threads take CPU time from the runtime, so every time is too long",
+            "use a machine with two CPUs or more, or widen the CPU set that stampede is started in",
+        ),
+        _ if allowed < online => note(
+            format!("{allowed} CPUs of {online} for stampede"),
+            "the budget is taken from these; what runs on the others still shares memory and cache",
+            None,
+        ),
+        _ => fine(
+            format!("{allowed} CPUs"),
+            "the load threads get CPUs of their own, away from the runtime",
+        ),
+    }
+}
+
+fn smt(facts: &MachineFacts) -> Option<Finding> {
+    let siblings = facts.smt_siblings.first()?;
+    let siblings: Vec<String> = siblings.iter().map(usize::to_string).collect();
+    note(
+        format!("CPUs share cores (SMT), CPU {} for one", siblings.join(" with CPU ")),
+        "a runtime and a load thread on one core slow each other down",
+        Some("give budgets in whole cores, or `echo off > /sys/devices/system/cpu/smt/control`"),
+    )
+}
+
+fn clock_source(facts: &MachineFacts) -> Option<Finding> {
+    let source = facts.clock_source.as_str();
+    match source {
+        "" => None,
+        cheap if reads_without_a_system_call(cheap) => {
+            fine(format!("clock source {source}"), "the time is read without a system call")
+        }
+        _ => warn(
+            format!("clock source {source}"),
+            "each reading of the time costs a system call or more, so every trial is suspect",
+            "`echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource`, if \
+             `available_clocksource` there lists it",
+        ),
+    }
+}
+
+/// Whether the clock can be read often without disturbing; with another, trials are suspect.
+/// arm64 has but one, `arch_sys_counter`, and it is as good as x86's `tsc`.
+pub fn reads_without_a_system_call(clock_source: &str) -> bool {
+    ["tsc", "kvm-clock", "arch_sys_counter"].contains(&clock_source)
+}
+
+fn governor(facts: &MachineFacts) -> Option<Finding> {
+    let all: Vec<&str> = facts.governors.iter().map(String::as_str).collect();
+    match all.as_slice() {
+        [] => None,
+        ["performance"] => {
+            fine("governor `performance`".to_owned(), "CPUs keep their frequency between shots")
+        }
+        others => warn(
+            format!("governor `{}`", others.join("`, `")),
+            "CPUs clock down between shots, so a light load looks slower than a heavy one",
+            "`cpupower frequency-set -g performance`, for the time of the measurement",
+        ),
+    }
+}
+
+fn turbo(facts: &MachineFacts) -> Option<Finding> {
+    match facts.turbo? {
+        true => note(
+            "turbo on".to_owned(),
+            "frequency depends on how many CPUs are busy and how warm they are",
+            Some(
+                "`echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo`, or `echo 0 > \
+                 /sys/devices/system/cpu/cpufreq/boost`",
+            ),
+        ),
+        false => fine("turbo off".to_owned(), "CPUs keep one frequency"),
+    }
+}
+
+fn steal(facts: &MachineFacts) -> Option<Finding> {
+    facts.virtual_machine.as_ref()?;
+    let percent = facts.steal_share * 100.0;
+    if facts.steal_share > STEAL_MAX {
+        return warn(
+            format!("{percent:.1} % of CPU time stolen"),
+            "the hypervisor runs others on these CPUs, so trials become suspect",
+            "use a machine with dedicated CPUs, or measure when the host is quiet",
+        );
+    }
+    fine(format!("{percent:.1} % of CPU time stolen"), "the hypervisor gives these CPUs to us")
+}
+
+fn busy(facts: &MachineFacts) -> Option<Finding> {
+    let (load, cpus) = (facts.load_average_1min, facts.cpus_logical);
+    if cpus == 0 {
+        return None;
+    }
+    let what = format!("load average {load:.2} on {cpus} CPUs");
+    if load > f64::from(cpus) * LOAD_PER_CPU_MAX {
+        return warn(
+            what,
+            "something else is running, and takes CPU time and cache from what is measured",
+            "see what with `top`, end it, and wait a minute",
+        );
+    }
+    fine(what, "the machine is quiet")
+}
+
+fn open_files(facts: &MachineFacts) -> Option<Finding> {
+    let soft = facts.open_files_soft;
+    let what = match soft {
+        0 => return None,
+        u64::MAX => "unlimited open files".to_owned(),
+        soft => format!("{soft} open files"),
+    };
+    if soft >= OPEN_FILES_MIN {
+        return fine(what, "enough for 1000 connections");
+    }
+    let mend = match facts.open_files_hard {
+        hard if hard >= OPEN_FILES_MIN => format!("`ulimit -n {}`", hard.min(65_536)),
+        _ => "as root: `ulimit -n 65536`, or a `nofile` line in /etc/security/limits.conf".into(),
+    };
+    warn(
+        what,
+        "1000 connections need more, so shots fail that the runtime would have answered",
+        &mend,
+    )
+}
+
+fn ports(facts: &MachineFacts) -> Option<Finding> {
+    if facts.ports_last == 0 {
+        return None;
+    }
+    let ports = u32::from(facts.ports_last.saturating_sub(facts.ports_first)) + 1;
+    if facts.time_wait_reuse > 0 && ports >= PORTS_MIN {
+        return fine(
+            format!("{ports} ports, reused on loopback"),
+            "enough for a connection per shot",
+        );
+    }
+    // Linux keeps a closed connection in TIME_WAIT for 60 s (TCP_TIMEWAIT_LEN).
+    let rate = ports / 60;
+    let what = format!("{ports} ports, TIME_WAIT reuse {}", facts.time_wait_reuse);
+    warn(
+        what,
+        &format!("with a connection per shot they last for {rate} shots a second without reuse"),
+        "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\" net.ipv4.tcp_tw_reuse=1`",
+    )
+}
+
+fn backlog(facts: &MachineFacts) -> Option<Finding> {
+    match facts.somaxconn {
+        0 => None,
+        longest if longest < BACKLOG_MIN => warn(
+            format!("somaxconn {longest}"),
+            "listen queues are cut to it, so bursts of connections are dropped and retried after 1 s",
+            "`sysctl net.core.somaxconn=4096`",
+        ),
+        longest => fine(format!("somaxconn {longest}"), "listen queues get their 4096"),
+    }
+}
+
+fn huge_pages(facts: &MachineFacts) -> Option<Finding> {
+    (facts.transparent_huge_pages == "always").then_some(())?;
+    note(
+        "transparent huge pages `always`".to_owned(),
+        "memory comes in pieces of 2 MiB, so a runtime may hold more than it uses",
+        Some("`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`"),
+    )
+}
+
+fn virtual_machine(facts: &MachineFacts) -> Option<Finding> {
+    let name = facts.virtual_machine.as_ref()?;
+    note(
+        format!("virtual machine ({name})"),
+        "neighbours on the host can disturb without a trace; more rounds tell",
+        None,
+    )
+}
+
+fn container(facts: &MachineFacts) -> Option<Finding> {
+    let name = facts.container.as_ref()?;
+    note(
+        format!("container ({name})"),
+        "its limits come on top of the budget, and cgroups and namespaces are often forbidden",
+        None,
+    )
+}
+
+/// Half a percent: in a 60 s trial on one CPU that is 0.3 s given to others.
+const STEAL_MAX: f64 = 0.005;
+
+/// A quarter of a CPU busy with something else would be seen in a p99.
+const LOAD_PER_CPU_MAX: f64 = 0.25;
+
+/// 1000 connections of a load, and as many again for what a runtime in this process'
+/// limits opens towards its workers.
+const OPEN_FILES_MIN: u64 = 2_100;
+
+/// Linux gives 28 232 by default; below half of it somebody has cut the range.
+const PORTS_MIN: u32 = 14_000;
+
+/// The pinned listen backlog of every runtime.
+const BACKLOG_MIN: u32 = 4_096;
