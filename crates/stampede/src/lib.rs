@@ -10,5 +10,7 @@ pub mod event;
 pub mod keeper;
 pub mod monitor;
 pub mod plan;
+pub mod report;
 pub mod runtime;
 pub mod store;
+pub mod summary;
