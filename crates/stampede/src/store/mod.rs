@@ -1,3 +1,168 @@
 //! Results on disk: one folder a run, one a trial, written as each trial ends.
+//!
+//! ```text
+//! stampede-results/<run>/run.json                       first, before anything is measured
+//!                        trials/<nnn>-<cell>/seconds.ndjson seconds.hlog
+//!                                            resources.ndjson errors.ndjson   each second
+//!                                            logs/ total.hlog trial.json      last
+//! ```
+//! A crash loses at most the trial under way: without `trial.json` it is unfinished. Here
+//! the record is the product, so a failure to write fails the run.
 
+pub mod folder;
+pub mod hlog;
+mod log;
+pub mod mask;
+pub mod name;
+pub mod read;
 pub mod record;
+mod write;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use folder::{RunFolder, TrialFolder};
+pub use mask::mask_secrets;
+pub use name::run_id;
+pub use read::{Rows, StoredRun, StoredTrial, read, read_below, runs};
+use record::FORMAT;
+
+/// Where runs go when nothing else is said, in the current folder.
+pub const RESULTS: &str = "stampede-results";
+
+/// Why results cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Results never overwrite results.
+    #[error("the result folder `{folder}` exists")]
+    Exists {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// The disk said no.
+    #[error("`{path}` cannot be written")]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk said no.
+    #[error("`{path}` cannot be read")]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Not what stampede writes.
+    #[error("`{path}` is damaged{}", at_line(*line))]
+    Damaged {
+        /// What.
+        path: PathBuf,
+        /// 1 for the first; 0: the file is one record.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// Not what stampede writes.
+    #[error("`{path}` is damaged{}: {what}", at_line(*line))]
+    DamagedHistogram {
+        /// What.
+        path: PathBuf,
+        /// 1 for the first.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Written by a later stampede, in which fields may mean something else.
+    #[error("`{path}` has format {format}, this stampede knows {FORMAT}")]
+    Newer {
+        /// What.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+    },
+    /// Nothing by that name.
+    #[error("there is no run `{name}`")]
+    NoRun {
+        /// As asked for.
+        name: String,
+        /// Where it was looked for, beside the current folder.
+        results: PathBuf,
+        /// Runs that are there, oldest first.
+        known: Vec<String>,
+    },
+}
+
+impl StoreError {
+    /// What to do next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            StoreError::Exists { .. } => {
+                Some("name another with `--out`, or move this one away".to_owned())
+            }
+            StoreError::Write { .. } => Some(
+                "look at free space and permissions, or name another folder with `--out`".into(),
+            ),
+            StoreError::Newer { .. } => Some("read it with a newer stampede".to_owned()),
+            StoreError::NoRun { results, known, .. } if known.is_empty() => {
+                let results = results.display();
+                Some(format!("`{results}` holds no run; `stampede compare` makes one"))
+            }
+            StoreError::NoRun { name, results, known } => {
+                let near = |run: &&String| strsim::jaro_winkler(run, name);
+                let nearest = known.iter().max_by(|a, b| near(a).total_cmp(&near(b)))?;
+                let (count, results) = (known.len(), results.display());
+                Some(format!(
+                    "`{results}` holds {count}; the nearest name is `{nearest}`, and `last` is the \
+                     newest"
+                ))
+            }
+            StoreError::Read { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::DamagedHistogram { .. } => None,
+        }
+    }
+}
+
+fn at_line(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(" at line {line}") }
+}
+
+/// The notice for a file whose last line was cut off.
+fn torn(path: &Path) -> String {
+    format!("the last line of `{}` is torn and left out", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_and_its_hint() {
+        let path = || PathBuf::from("stampede-results/x/run.json");
+        let no_run = |known: &[&str]| StoreError::NoRun {
+            name: "last~7".to_owned(),
+            results: PathBuf::from(RESULTS),
+            known: known.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let json = || serde_json::from_str::<u32>("{").expect_err("not a number");
+        let errors = [
+            StoreError::Exists { folder: PathBuf::from("out") },
+            StoreError::Write { path: path(), source: io::Error::other("x") },
+            StoreError::Read { path: path(), source: io::Error::other("x") },
+            StoreError::Damaged { path: path(), line: 0, source: json() },
+            StoreError::Damaged { path: path(), line: 3, source: json() },
+            StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
+            StoreError::Newer { path: path(), format: 2 },
+            no_run(&[]),
+            no_run(&["20261121-035151-3f9a", "last-week"]),
+        ];
+        let told = errors.map(|error| {
+            let hint = error.hint().map(|hint| format!("  hint: {hint}\n")).unwrap_or_default();
+            format!("{error}\n{hint}")
+        });
+        insta::assert_snapshot!(told.concat());
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
@@ -115,13 +115,17 @@ pub struct LoadRecord {
     pub ok_inside: u64,
     /// Highest number of shots under way.
     pub in_flight_max: u32,
-    /// In-flight gauge integrated ÷ (starts × mean service time); 1 is Little's law.
+    /// In-flight gauge integrated ÷ (starts × mean service time); 1 is Little's law. NaN,
+    /// `null` in the file, where nothing started.
+    #[serde(deserialize_with = "number_or_nan")]
     pub littles_law_ratio: f64,
     /// Connections.
     pub connections: Connections,
-    /// Busiest load thread, 0 … 1.
+    /// Busiest load thread, 0 … 1; NaN, `null` in the file, where it cannot be told.
+    #[serde(deserialize_with = "number_or_nan")]
     pub busy_share_max: f64,
-    /// Real ÷ planned length.
+    /// Real ÷ planned length; NaN, `null` in the file, where nothing was planned.
+    #[serde(deserialize_with = "number_or_nan")]
     pub stretched: f64,
     /// p99 of lateness.
     pub lateness_ns_p99: u64,
@@ -228,4 +232,9 @@ pub struct ErrorRecord {
     pub kind: String,
     /// How many in this second.
     pub count: u64,
+}
+
+/// JSON has no NaN: `serde_json` writes `null` for it, and would refuse to read it back.
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -1,0 +1,283 @@
+//! The processes of a role where no cgroup holds them: the roots and their descendants,
+//! and the CPU time of all of them, the ended ones included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::parse::{self, ProcessStat};
+use super::source::{Sources, Text};
+
+/// A tree of processes over time.
+///
+/// CPU time is what the living ones show for themselves and for the children that they
+/// have waited for. A child that ends moves from the first to the second, so nothing is
+/// counted twice. What ends without being waited for inside the tree is remembered here.
+#[derive(Debug)]
+pub struct Tree {
+    roots: Vec<u32>,
+    discovery: Discovery,
+    known: BTreeMap<u32, ProcessStat>,
+    /// Ticks of ended processes that no living one of the tree shows.
+    retired_ticks: u64,
+    /// Ticks that were retired although the parent may yet come to show them: it was read
+    /// before it waited for the child.
+    owed_ticks: BTreeMap<u32, u64>,
+}
+
+impl Tree {
+    /// The processes below `roots`, none read yet.
+    pub fn new(sources: &Sources, roots: &[u32]) -> Tree {
+        let children_files = roots
+            .iter()
+            .any(|pid| children_path(sources, *pid, *pid).try_exists().unwrap_or(false));
+        let discovery = if children_files { Discovery::ChildrenFiles } else { Discovery::Scan };
+        Tree {
+            roots: roots.to_vec(),
+            discovery,
+            known: BTreeMap::new(),
+            retired_ticks: 0,
+            owed_ticks: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at all of them again. A process stays a member when its parent ends.
+    pub fn refresh(&mut self, sources: &Sources, text: &mut Text) {
+        let mut now = BTreeMap::new();
+        let scanned = match self.discovery {
+            Discovery::ChildrenFiles => None,
+            Discovery::Scan => Some(parents_of_all(sources, text)),
+        };
+        // Parents before children: a child that is waited for in between is missing for
+        // one reading (and owed), never counted twice.
+        let mut left: Vec<u32> = self.known.keys().rev().copied().collect();
+        left.extend(self.roots.iter().rev());
+        while let Some(pid) = left.pop() {
+            if now.contains_key(&pid) {
+                continue;
+            }
+            let Some(stat) = read_stat(sources, pid, text) else { continue };
+            if self.is_someone_else(pid, &stat, &now) {
+                continue;
+            }
+            now.insert(pid, stat);
+            match &scanned {
+                Some(all) => left.extend(all.get(&pid).into_iter().flatten()),
+                None => children_of(sources, pid, stat.threads, text, &mut left),
+            }
+        }
+        self.settle(&now);
+        // An ended root's pid may be given to a stranger.
+        self.roots.retain(|root| now.contains_key(root));
+        self.known = now;
+    }
+
+    /// Pids of the living members, ascending.
+    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.known.keys().copied()
+    }
+
+    /// User and system time of all members so far, in clock ticks.
+    pub fn cpu_ticks(&self) -> u64 {
+        let living: u64 = self.known.values().map(|stat| stat.own_ticks + stat.reaped_ticks).sum();
+        living + self.retired_ticks
+    }
+
+    /// Whether a known pid was given to a process outside the tree since the last look.
+    fn is_someone_else(
+        &self,
+        pid: u32,
+        stat: &ProcessStat,
+        now: &BTreeMap<u32, ProcessStat>,
+    ) -> bool {
+        let reused =
+            self.known.get(&pid).is_some_and(|known| known.started_ticks != stat.started_ticks);
+        reused && !now.contains_key(&stat.parent)
+    }
+
+    /// Accounts for the members that have ended since the last look.
+    fn settle(&mut self, now: &BTreeMap<u32, ProcessStat>) {
+        let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
+        let lives = |pid: u32, stat: &ProcessStat| {
+            now.get(&pid).is_some_and(|living| living.started_ticks == stat.started_ticks)
+        };
+        for (pid, ended) in self.known.iter().filter(|(pid, stat)| !lives(**pid, stat)) {
+            let ticks = ended.own_ticks + ended.reaped_ticks;
+            match self.living_ancestor(*pid, &lives) {
+                Some(ancestor) => *expected.entry(ancestor).or_default() += ticks,
+                None => self.retired_ticks += ticks,
+            }
+        }
+        for (pid, stat) in now {
+            let before = self.known.get(pid).filter(|known| lives(*pid, known));
+            let Some(before) = before else { continue };
+            let shown = stat.reaped_ticks.saturating_sub(before.reaped_ticks);
+            let awaited = expected.get(pid).copied().unwrap_or(0);
+            let missing = awaited.saturating_sub(shown);
+            self.retired_ticks += missing;
+            let owed = self.owed_ticks.entry(*pid).or_default();
+            let late = shown.saturating_sub(awaited).min(*owed);
+            *owed = *owed - late + missing;
+            self.retired_ticks -= late;
+        }
+        self.owed_ticks.retain(|pid, owed| *owed > 0 && now.contains_key(pid));
+    }
+
+    fn living_ancestor(&self, pid: u32, lives: &dyn Fn(u32, &ProcessStat) -> bool) -> Option<u32> {
+        let mut seen = BTreeSet::from([pid]);
+        let mut at = self.known.get(&pid)?.parent;
+        while seen.insert(at) {
+            let stat = self.known.get(&at)?;
+            if lives(at, stat) {
+                return Some(at);
+            }
+            at = stat.parent;
+        }
+        None
+    }
+}
+
+/// How children are found.
+#[derive(Clone, Copy, Debug)]
+enum Discovery {
+    /// `/proc/<pid>/task/<tid>/children`.
+    ChildrenFiles,
+    /// Every process of the machine is asked for its parent: for kernels built without
+    /// `CONFIG_PROC_CHILDREN`.
+    Scan,
+}
+
+fn read_stat(sources: &Sources, pid: u32, text: &mut Text) -> Option<ProcessStat> {
+    parse::process_stat(text.of(&sources.of_process(pid, "stat"))?)
+}
+
+fn children_path(sources: &Sources, pid: u32, thread: u32) -> std::path::PathBuf {
+    sources.of_process(pid, "task").join(thread.to_string()).join("children")
+}
+
+/// A child hangs on the thread that forked it, so all threads are asked.
+fn children_of(sources: &Sources, pid: u32, threads: u32, text: &mut Text, into: &mut Vec<u32>) {
+    let mut take = |thread: u32| {
+        let children = text.of(&children_path(sources, pid, thread)).unwrap_or("");
+        into.extend(children.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    };
+    match threads {
+        1 => take(pid),
+        _ => numbers_in(&sources.of_process(pid, "task")).for_each(take),
+    }
+}
+
+fn parents_of_all(sources: &Sources, text: &mut Text) -> BTreeMap<u32, Vec<u32>> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in numbers_in(&sources.proc) {
+        if let Some(stat) = read_stat(sources, pid, text) {
+            children.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    children
+}
+
+/// Names of the entries of a folder that are numbers.
+pub fn numbers_in(folder: &std::path::Path) -> impl Iterator<Item = u32> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::fake::FakeProc;
+
+    fn ticks_after(fake: &FakeProc, tree: &mut Tree) -> u64 {
+        tree.refresh(&fake.sources(), &mut Text::default());
+        tree.cpu_ticks()
+    }
+
+    fn pids(tree: &Tree) -> Vec<u32> {
+        tree.pids().collect()
+    }
+
+    #[test]
+    fn a_child_that_was_waited_for_is_counted_once() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [5, 0]);
+        fake.process(11, 10, [7, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 12);
+        assert_eq!(pids(&tree), [10, 11]);
+        fake.end(11);
+        fake.process(10, 1, [6, 9]); // it ran 2 more before it ended
+        assert_eq!(ticks_after(&fake, &mut tree), 15);
+        assert_eq!(pids(&tree), [10]);
+    }
+
+    #[test]
+    fn a_child_that_nobody_waits_for_is_not_forgotten() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [5, 0]);
+        fake.process(11, 10, [7, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 12);
+        fake.end(11);
+        assert_eq!(ticks_after(&fake, &mut tree), 12);
+        fake.process(10, 1, [8, 0]);
+        assert_eq!(ticks_after(&fake, &mut tree), 15);
+    }
+
+    #[test]
+    fn a_parent_read_before_it_waited_does_not_count_the_child_twice() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [5, 3]);
+        fake.process(11, 10, [7, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 15);
+        fake.end(11); // gone, and 10 was read with the old figures
+        assert_eq!(ticks_after(&fake, &mut tree), 15);
+        fake.process(10, 1, [5, 10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 15);
+        fake.process(10, 1, [5, 12]); // a child that lived between two looks
+        assert_eq!(ticks_after(&fake, &mut tree), 17);
+    }
+
+    #[test]
+    fn an_orphan_stays_a_member_and_its_time_too() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [5, 0]);
+        fake.process(11, 10, [7, 0]);
+        fake.process(12, 11, [1, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 13);
+        fake.end(11);
+        fake.process(12, 1, [2, 0]);
+        fake.process(10, 1, [5, 7]);
+        assert_eq!(ticks_after(&fake, &mut tree), 14);
+        assert_eq!(pids(&tree), [10, 12]);
+        fake.end(12);
+        fake.end(10);
+        assert_eq!(ticks_after(&fake, &mut tree), 14);
+        assert!(pids(&tree).is_empty());
+    }
+
+    #[test]
+    fn a_pid_given_to_a_stranger_is_not_a_member() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [5, 0]);
+        fake.process(11, 10, [7, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        ticks_after(&fake, &mut tree);
+        fake.process(10, 1, [5, 7]);
+        fake.process_started_at(11, 1, [900, 0], 777);
+        assert_eq!(ticks_after(&fake, &mut tree), 12);
+        assert_eq!(pids(&tree), [10]);
+    }
+
+    #[test]
+    fn without_children_files_the_parents_are_asked() {
+        let fake = FakeProc::without_children_files();
+        fake.process(10, 1, [5, 0]);
+        fake.process(11, 10, [7, 0]);
+        fake.process(12, 11, [1, 0]);
+        fake.process(99, 1, [500, 0]);
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        assert_eq!(ticks_after(&fake, &mut tree), 13);
+        assert_eq!(pids(&tree), [10, 11, 12]);
+    }
+}

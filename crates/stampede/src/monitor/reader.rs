@@ -1,0 +1,147 @@
+//! One whole reading: all roles, the machine, and ourselves. Time is passed in.
+
+use stampede_load::time::Nanos;
+
+use super::MonitorError;
+use super::host::Host;
+use super::role::{Memory, Role};
+use super::sample::{OwnSample, ResourceSample};
+use super::source::{Sources, Text};
+use crate::keeper::spec::ProcessGroup;
+
+/// Takes readings; a counter in one is the difference from the one before.
+#[derive(Debug)]
+pub struct Reader {
+    sources: Sources,
+    roles: Vec<Role>,
+    host: Host,
+    text: Text,
+    read_at: Nanos,
+    memory_read_at: Option<Nanos>,
+    own: OwnSample,
+}
+
+/// Whether more readings follow: the last one includes what is dear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// One of many.
+    Middle,
+    /// The first or the last.
+    Edge,
+}
+
+impl Reader {
+    /// Opens everything; differences start at `now`.
+    ///
+    /// # Errors
+    /// [`MonitorError::Unreadable`] where a cgroup of the group is not there.
+    pub fn open(
+        sources: Sources,
+        group: &ProcessGroup,
+        now: Nanos,
+    ) -> Result<Reader, MonitorError> {
+        let mut text = Text::default();
+        let roles: Result<Vec<Role>, MonitorError> =
+            group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
+        Ok(Reader {
+            roles: roles?,
+            host: Host::open(&sources, &mut text),
+            sources,
+            text,
+            read_at: now,
+            memory_read_at: None,
+            own: OwnSample::default(),
+        })
+    }
+
+    /// Reads. `own`: CPU time of the monitor's thread and of all threads so far.
+    pub fn read(&mut self, now: Nanos, own: OwnSample, position: Position) -> ResourceSample {
+        let due = self.memory_read_at.is_none_or(|at| now.since(at) >= DEAR_EVERY);
+        let memory = match position {
+            Position::Edge => Memory::Read,
+            Position::Middle if due => Memory::Read,
+            Position::Middle => Memory::CgroupOnly,
+        };
+        if memory == Memory::Read {
+            self.memory_read_at = Some(now);
+        }
+        let (sources, text) = (&self.sources, &mut self.text);
+        let roles = self
+            .roles
+            .iter_mut()
+            .map(|role| (role.name.clone(), role.read(sources, memory, text)))
+            .collect();
+        let sample = ResourceSample {
+            at_ns: now.0,
+            interval_ns: now.since(self.read_at).0,
+            roles,
+            host: self.host.read(sources, text),
+            own: OwnSample {
+                monitor_cpu_ns: own.monitor_cpu_ns.saturating_sub(self.own.monitor_cpu_ns),
+                cpu_ns: own.cpu_ns.saturating_sub(self.own.cpu_ns),
+            },
+        };
+        self.read_at = now;
+        self.own = own;
+        sample
+    }
+
+    /// CPU time that was ours before the first interval.
+    pub fn start_own_at(&mut self, own: OwnSample) {
+        self.own = own;
+    }
+}
+
+/// The kernel walks every page of a process for `smaps_rollup`: 1 ms for 256 MB.
+const DEAR_EVERY: Nanos = Nanos::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keeper::spec::{Accounting, RoleGroup};
+    use crate::monitor::fake::FakeProc;
+
+    fn group() -> ProcessGroup {
+        let role =
+            RoleGroup { role: "php".to_owned(), accounting: Accounting::Proc, roots: vec![10] };
+        ProcessGroup { roles: vec![role] }
+    }
+
+    fn own(ns: u64) -> OwnSample {
+        OwnSample { monitor_cpu_ns: ns, cpu_ns: 2 * ns }
+    }
+
+    #[test]
+    fn rows_are_differences() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [50, 0]);
+        let mut reader = Reader::open(fake.sources(), &group(), Nanos(0)).expect("it opens");
+        reader.start_own_at(own(100));
+        fake.process(10, 1, [60, 0]);
+        let first = reader.read(Nanos::SECOND, own(150), Position::Middle);
+        fake.process(10, 1, [61, 0]);
+        let second = reader.read(Nanos::from_millis(2500), own(160), Position::Middle);
+        let figures = |sample: &ResourceSample| {
+            (sample.at_ns, sample.interval_ns, sample.roles["php"].cpu_ns, sample.own.clone())
+        };
+        assert_eq!(figures(&first), (1_000_000_000, 1_000_000_000, 100_000_000, own(50)));
+        assert_eq!(figures(&second), (2_500_000_000, 1_500_000_000, 10_000_000, own(10)));
+    }
+
+    #[test]
+    fn proportional_memory_is_read_every_five_seconds_and_at_the_end() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [0, 0]);
+        fake.figures(10, 0, 64);
+        let mut reader = Reader::open(fake.sources(), &group(), Nanos(0)).expect("it opens");
+        let mut read_at = Vec::new();
+        for second in 1..=13 {
+            let position = if second == 13 { Position::Edge } else { Position::Middle };
+            let sample = reader.read(Nanos::from_secs(second), own(0), position);
+            let php = &sample.roles["php"];
+            assert_eq!(php.memory_bytes, if php.memory_read { 64 * 1024 } else { 0 });
+            read_at.extend(php.memory_read.then_some(second));
+        }
+        assert_eq!(read_at, [1, 6, 11, 13]);
+    }
+}

@@ -1,0 +1,366 @@
+//! One role of a stack: its processes, CPU time, memory and context switches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::process::{Tree, numbers_in};
+use super::sample::RoleSample;
+use super::source::{Kept, Sources, Text};
+use super::{MonitorError, parse};
+use crate::keeper::spec::{Accounting, RoleGroup};
+
+/// Whether this reading includes what is dear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Everything, proportional memory of single processes too.
+    Read,
+    /// Only what a cgroup tells for nothing.
+    CgroupOnly,
+}
+
+/// Reads one role again and again.
+#[derive(Debug)]
+pub struct Role {
+    /// `web`, `php` …
+    pub name: String,
+    members: Members,
+    cpu: Cpu,
+    memory: MemorySource,
+    before: Before,
+}
+
+#[derive(Debug)]
+enum Members {
+    Listed(Kept),
+    Tree,
+}
+
+#[derive(Debug)]
+enum Cpu {
+    V2(Kept),
+    /// The second is `cpu.stat`, where the `cpu` controller shares the folder.
+    V1(Kept, Option<Kept>),
+    Processes(Tree),
+}
+
+#[derive(Debug)]
+enum MemorySource {
+    V2(Kept),
+    /// The second is `memory.kmem.usage_in_bytes`; kernels can be built without it.
+    V1(Kept, Option<Kept>),
+    Processes,
+}
+
+/// The previous reading, to take differences from.
+#[derive(Debug, Default)]
+struct Before {
+    /// CPU and throttled time; the highest seen, for counters never go back.
+    cpu_ns: u64,
+    throttled_ns: u64,
+    /// `None` before the first reading.
+    pids: Option<BTreeSet<u32>>,
+    switches: BTreeMap<u32, u64>,
+}
+
+impl Role {
+    /// Opens what is there and takes the first reading, from which differences start.
+    ///
+    /// # Errors
+    /// [`MonitorError::Unreadable`] when the folder that the keeper named lists no processes.
+    pub fn open(
+        sources: &Sources,
+        group: &RoleGroup,
+        text: &mut Text,
+    ) -> Result<Role, MonitorError> {
+        let tree = || Tree::new(sources, &group.roots);
+        let (members, cpu, memory) = match &group.accounting {
+            Accounting::CgroupV2(folder) => {
+                let cpu = Kept::open(&folder.join("cpu.stat")).map(Cpu::V2);
+                let memory = Kept::open(&folder.join("memory.stat")).map(MemorySource::V2);
+                (Some(folder), cpu, memory)
+            }
+            Accounting::CgroupV1 { cpuacct, memory } => {
+                (cpuacct.as_ref().or(memory.as_ref()), v1_cpu(cpuacct), v1_memory(memory))
+            }
+            Accounting::Proc => {
+                (None, Err(io::ErrorKind::NotFound.into()), Err(io::ErrorKind::NotFound.into()))
+            }
+        };
+        let members = match members {
+            Some(folder) => Members::Listed(open_procs(&group.role, folder)?),
+            None => Members::Tree,
+        };
+        let mut role = Role {
+            name: group.role.clone(),
+            members,
+            cpu: cpu.unwrap_or_else(|_| Cpu::Processes(tree())),
+            memory: memory.unwrap_or(MemorySource::Processes),
+            before: Before::default(),
+        };
+        if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(..) | Cpu::V2(_))) {
+            role.cpu = Cpu::Processes(tree());
+        }
+        role.read(sources, Memory::CgroupOnly, text);
+        Ok(role)
+    }
+
+    /// What was spent since the previous reading, and what is held now.
+    pub fn read(&mut self, sources: &Sources, memory: Memory, text: &mut Text) -> RoleSample {
+        let (cpu_ns, throttled_ns) = self.cpu(sources, text);
+        let pids = self.pids(text);
+        let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
+        let context_switches = self.switches(sources, &pids, text);
+        let memory_bytes = self.memory(sources, &pids, memory, text);
+        let sample = RoleSample {
+            cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
+            memory_bytes: memory_bytes.unwrap_or(0),
+            memory_read: memory_bytes.is_some(),
+            processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
+            started: u32::try_from(started).unwrap_or(u32::MAX),
+            context_switches,
+            throttled_ns: throttled_ns.saturating_sub(self.before.throttled_ns),
+        };
+        self.before.cpu_ns = self.before.cpu_ns.max(cpu_ns);
+        self.before.throttled_ns = self.before.throttled_ns.max(throttled_ns);
+        self.before.pids = Some(pids);
+        sample
+    }
+
+    /// CPU and throttled time so far, ns; zeroes once the cgroup is gone.
+    fn cpu(&mut self, sources: &Sources, text: &mut Text) -> (u64, u64) {
+        match &mut self.cpu {
+            Cpu::V2(stat) => {
+                let stat = text.again(stat).unwrap_or("");
+                let ns = |key| parse::keyed(stat, key).unwrap_or(0).saturating_mul(1_000);
+                (ns("usage_usec"), ns("throttled_usec"))
+            }
+            Cpu::V1(usage, stat) => {
+                let usage = text.again(usage).and_then(parse::single).unwrap_or(0);
+                let stat = stat.as_ref().and_then(|stat| text.again(stat));
+                (usage, stat.and_then(|stat| parse::keyed(stat, "throttled_time")).unwrap_or(0))
+            }
+            Cpu::Processes(tree) => {
+                tree.refresh(sources, text);
+                (sources.ticks_as_ns(tree.cpu_ticks()), 0)
+            }
+        }
+    }
+
+    fn pids(&self, text: &mut Text) -> BTreeSet<u32> {
+        match (&self.members, &self.cpu) {
+            (Members::Listed(procs), _) => {
+                let mut found = Vec::new();
+                parse::pids(text.again(procs).unwrap_or(""), &mut found);
+                found.into_iter().collect()
+            }
+            (Members::Tree, Cpu::Processes(tree)) => tree.pids().collect(),
+            (Members::Tree, _) => BTreeSet::new(), // excluded by `open`
+        }
+    }
+
+    /// Switches since the previous reading. A thread first seen now counts from its start
+    /// where its process is new, and only from now on where it is not.
+    fn switches(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut Text) -> u64 {
+        let mut now = BTreeMap::new();
+        for pid in pids {
+            if now.len() >= THREADS_MAX {
+                break;
+            }
+            let status = text.of(&sources.of_process(*pid, "status"));
+            let Some((threads, count)) = status.and_then(parse::switches) else { continue };
+            now.insert(*pid, (*pid, count));
+            if threads > 1 {
+                let task = sources.of_process(*pid, "task");
+                let room = THREADS_MAX - now.len();
+                for thread in numbers_in(&task).filter(|thread| thread != pid).take(room) {
+                    let status = text.of(&task.join(thread.to_string()).join("status"));
+                    if let Some((_, count)) = status.and_then(parse::switches) {
+                        now.insert(thread, (*pid, count));
+                    }
+                }
+            }
+        }
+        let is_new =
+            |pid: &u32| self.before.pids.as_ref().is_some_and(|before| !before.contains(pid));
+        let since =
+            |(thread, (pid, count)): (&u32, &(u32, u64))| match self.before.switches.get(thread) {
+                Some(before) => count.saturating_sub(*before),
+                None if is_new(pid) => *count,
+                None => 0,
+            };
+        let switched = now.iter().map(since).sum();
+        self.before.switches =
+            now.into_iter().map(|(thread, (_, count))| (thread, count)).collect();
+        switched
+    }
+
+    /// Bytes held now; `None` where it was not read.
+    fn memory(
+        &self,
+        sources: &Sources,
+        pids: &BTreeSet<u32>,
+        memory: Memory,
+        text: &mut Text,
+    ) -> Option<u64> {
+        match (&self.memory, memory) {
+            (MemorySource::V2(stat), _) => parse::memory_v2(text.again(stat)?),
+            (MemorySource::V1(stat, kernel), _) => {
+                let user = parse::memory_v1(text.again(stat)?)?;
+                let kernel = kernel.as_ref().and_then(|kernel| text.again(kernel));
+                Some(user + kernel.and_then(parse::single).unwrap_or(0))
+            }
+            (MemorySource::Processes, Memory::CgroupOnly) => None,
+            (MemorySource::Processes, Memory::Read) => {
+                let mut of_one = |pid: &u32| {
+                    parse::proportional(text.of(&sources.of_process(*pid, "smaps_rollup"))?)
+                };
+                let read: Vec<u64> = pids.iter().filter_map(&mut of_one).collect();
+                (!read.is_empty()).then(|| read.iter().sum())
+            }
+        }
+    }
+}
+
+fn v1_cpu(folder: &Option<PathBuf>) -> io::Result<Cpu> {
+    let folder = folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let usage = Kept::open(&folder.join("cpuacct.usage"))?;
+    Ok(Cpu::V1(usage, Kept::open(&folder.join("cpu.stat")).ok()))
+}
+
+fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
+    let folder = folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let stat = Kept::open(&folder.join("memory.stat"))?;
+    Ok(MemorySource::V1(stat, Kept::open(&folder.join("memory.kmem.usage_in_bytes")).ok()))
+}
+
+fn open_procs(role: &str, folder: &Path) -> Result<Kept, MonitorError> {
+    let path = folder.join("cgroup.procs");
+    Kept::open(&path).map_err(|source| MonitorError::Unreadable {
+        role: role.to_owned(),
+        path,
+        source,
+    })
+}
+
+/// Threads of one role whose context switches are read: each costs about 10 µs a second,
+/// and a role of 64 busy workers is told well enough by its first 64.
+const THREADS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::fake::FakeProc;
+
+    fn group(accounting: Accounting) -> RoleGroup {
+        RoleGroup { role: "php".to_owned(), accounting, roots: vec![10] }
+    }
+
+    fn open(fake: &FakeProc, accounting: Accounting) -> Role {
+        Role::open(&fake.sources(), &group(accounting), &mut Text::default()).expect("it opens")
+    }
+
+    fn read(fake: &FakeProc, role: &mut Role, memory: Memory) -> RoleSample {
+        role.read(&fake.sources(), memory, &mut Text::default())
+    }
+
+    #[test]
+    fn a_cgroup_v2_role() {
+        let fake = FakeProc::new();
+        fake.put("cg/cpu.stat", "usage_usec 1000\nthrottled_usec 10\n");
+        fake.put("cg/memory.stat", "anon 1\nfile 7\nkernel 2\nshmem 4\n");
+        fake.put("cg/cgroup.procs", "10\n11\n");
+        fake.figures(10, 100, 0);
+        let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        fake.put("cg/cpu.stat", "usage_usec 4000\nthrottled_usec 15\n");
+        fake.put("cg/cgroup.procs", "10\n12\n13\n");
+        fake.figures(10, 130, 0);
+        fake.figures(12, 5, 0);
+        let expected = RoleSample {
+            cpu_ns: 3_000_000,
+            memory_bytes: 7,
+            memory_read: true,
+            processes: 3,
+            started: 2,
+            context_switches: 35,
+            throttled_ns: 5_000,
+        };
+        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);
+    }
+
+    #[test]
+    fn a_cgroup_v1_role() {
+        let fake = FakeProc::new();
+        fake.put("acct/cpuacct.usage", "500\n");
+        fake.put("acct/cgroup.procs", "10\n");
+        fake.put("mem/memory.stat", "total_rss 30\ntotal_shmem 4\ntotal_cache 1000\n");
+        fake.put("mem/memory.kmem.usage_in_bytes", "5\n");
+        let folder = |name| Some(fake.path().join(name));
+        let accounting = Accounting::CgroupV1 { cpuacct: folder("acct"), memory: folder("mem") };
+        let mut role = open(&fake, accounting);
+        fake.put("acct/cpuacct.usage", "1800\n");
+        let sample = read(&fake, &mut role, Memory::CgroupOnly);
+        assert_eq!((sample.cpu_ns, sample.memory_bytes, sample.processes), (1300, 39, 1));
+    }
+
+    #[test]
+    fn v2_without_the_memory_controller_reads_proportional_memory_when_asked() {
+        let fake = FakeProc::new();
+        fake.put("cg/cpu.stat", "usage_usec 1\n");
+        fake.put("cg/cgroup.procs", "10\n11\n12\n");
+        fake.figures(10, 0, 3);
+        fake.figures(11, 0, 4);
+        let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        let dear = read(&fake, &mut role, Memory::Read);
+        assert_eq!((dear.memory_read, dear.memory_bytes), (true, 7 * 1024));
+        let cheap = read(&fake, &mut role, Memory::CgroupOnly);
+        assert_eq!((cheap.memory_read, cheap.memory_bytes), (false, 0));
+    }
+
+    #[test]
+    fn a_role_without_a_cgroup_sums_its_processes() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [50, 0]);
+        fake.process(11, 10, [0, 0]);
+        fake.figures(10, 7, 1);
+        fake.figures(11, 7, 1);
+        let mut role = open(&fake, Accounting::Proc);
+        fake.process(10, 1, [53, 0]);
+        fake.process(11, 10, [4, 0]);
+        fake.figures(11, 9, 2);
+        let sample = read(&fake, &mut role, Memory::Read);
+        // 7 ticks at 100 a second.
+        assert_eq!((sample.cpu_ns, sample.memory_bytes), (70_000_000, 3 * 1024));
+        assert_eq!((sample.processes, sample.started, sample.context_switches), (2, 0, 2));
+    }
+
+    #[test]
+    fn a_stack_that_has_ended_reads_as_nothing() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [50, 0]);
+        fake.figures(10, 7, 1);
+        let mut role = open(&fake, Accounting::Proc);
+        fake.end(10);
+        assert_eq!(read(&fake, &mut role, Memory::Read), RoleSample::default());
+    }
+
+    #[test]
+    fn switches_of_threads_are_bounded() {
+        let fake = FakeProc::new();
+        let pids: Vec<String> = (1..=100).map(|pid| format!("{pid}\n")).collect();
+        fake.put("cg/cgroup.procs", &pids.concat());
+        (1..=100).for_each(|pid| fake.figures(pid, 0, 0));
+        let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        (1..=100).for_each(|pid| fake.figures(pid, 1, 0));
+        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).context_switches, 64);
+    }
+
+    #[test]
+    fn a_folder_without_processes_is_an_error_that_names_it() {
+        let fake = FakeProc::new();
+        let accounting = Accounting::CgroupV2(PathBuf::from("/nowhere/cg"));
+        let error = Role::open(&fake.sources(), &group(accounting), &mut Text::default());
+        let error = error.expect_err("there is no such folder").to_string();
+        assert_eq!(error, "role `php` cannot be watched at `/nowhere/cg/cgroup.procs`");
+    }
+}

@@ -1,0 +1,157 @@
+//! Histograms on disk: HDR V2 (deflated) in the interval log that HdrHistogram's own
+//! tools read, one line a second and kind of time. Starts and lengths are in seconds since
+//! measuring began, values in ns.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use stampede_load::report::TimeSet;
+use stampede_load::time::Nanos;
+use stampede_stats::histogram::Times;
+
+use super::StoreError;
+
+/// Turns sets of times into lines.
+pub struct Writer(V2DeflateSerializer);
+
+impl Writer {
+    /// Ready.
+    pub fn new() -> Writer {
+        Writer(V2DeflateSerializer::new())
+    }
+
+    /// The first line of a file.
+    pub fn head(into: &mut Vec<u8>) -> io::Result<()> {
+        into.extend_from_slice(HEAD.as_bytes());
+        Ok(())
+    }
+
+    /// One interval: a line for each kind of time that has any.
+    ///
+    /// # Errors
+    /// Only when hdrhistogram cannot serialize.
+    pub fn interval(
+        &mut self,
+        start: Nanos,
+        length: Nanos,
+        times: &TimeSet,
+        into: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let mut log = IntervalLogWriterBuilder::new().begin_log_with(into, &mut self.0)?;
+        for (tag, times) in by_tag(times) {
+            if !times.is_empty() {
+                let (start, length) = (Duration::from(start), Duration::from(length));
+                log.write_histogram(times.histogram(), start, length, Tag::new(tag))
+                    .map_err(|error| io::Error::other(error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Writer {
+    fn default() -> Writer {
+        Writer::new()
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Writer")
+    }
+}
+
+/// One line that was read.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// When its interval starts.
+    pub start: Nanos,
+    /// `response_time`, `service_time`, `connection_wait` or `lateness`.
+    pub tag: String,
+    /// Its times.
+    pub times: Times,
+}
+
+/// An empty set.
+pub fn no_times() -> TimeSet {
+    TimeSet {
+        response_time: Times::new(),
+        service_time: Times::new(),
+        connection_wait: Times::new(),
+        lateness: Times::new(),
+    }
+}
+
+/// Adds a line to the set; a tag that we do not know is left out.
+pub fn merge(line: &Line, into: &mut TimeSet) {
+    match line.tag.as_str() {
+        "response_time" => into.response_time.merge(&line.times),
+        "service_time" => into.service_time.merge(&line.times),
+        "connection_wait" => into.connection_wait.merge(&line.times),
+        "lateness" => into.lateness.merge(&line.times),
+        _ => {}
+    }
+}
+
+/// Reads a file line by line; hands each to `take`. Answers with a notice when the last
+/// line is torn: the trial was cut off while it was written.
+///
+/// # Errors
+/// [`StoreError::Read`], and [`StoreError::DamagedHistogram`] for any line but the last.
+pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<String>, StoreError> {
+    let bytes =
+        std::fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut deserializer = Deserializer::new();
+    for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let damaged = |what: &dyn Display| StoreError::DamagedHistogram {
+            path: path.to_owned(),
+            line: index + 1,
+            what: what.to_string(),
+        };
+        for entry in IntervalLogIterator::new(line) {
+            match entry {
+                Ok(LogEntry::Interval(interval)) => {
+                    take(decode(&interval, &mut deserializer).map_err(|what| damaged(&what))?);
+                }
+                Ok(_) => {}
+                Err(_) => return Err(damaged(&"not a line of an interval log")),
+            }
+        }
+    }
+    Ok((whole < bytes.len()).then(|| super::torn(path)))
+}
+
+fn decode(
+    interval: &IntervalLogHistogram<'_>,
+    deserializer: &mut Deserializer,
+) -> Result<Line, String> {
+    let bytes = STANDARD.decode(interval.encoded_histogram()).map_err(|error| error.to_string())?;
+    let histogram: Histogram<u32> =
+        deserializer.deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
+    let times = Times::from_histogram(&histogram).ok_or("its bounds are not stampede's")?;
+    let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
+    Ok(Line { start: Nanos::from(interval.start_timestamp()), tag, times })
+}
+
+fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 4] {
+    [
+        ("response_time", &times.response_time),
+        ("service_time", &times.service_time),
+        ("connection_wait", &times.connection_wait),
+        ("lateness", &times.lateness),
+    ]
+}
+
+/// The version is that of the log's format, as HdrHistogram's `HistogramLogWriter` puts it.
+const HEAD: &str = "#[Histogram log format version 1.3]\n\
+                    #[stampede: starts and lengths in s since measuring began, values in ns]\n";

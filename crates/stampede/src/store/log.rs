@@ -1,0 +1,86 @@
+//! A runtime's log files, kept with the trial: their ends, secrets masked.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::mask::mask_secrets;
+use super::name::file_name;
+use super::{StoreError, write};
+
+/// Copies the last 1 MiB of `from` into the folder `into`, from a line's beginning on.
+/// A file that is not there is no error: the process never came to write it.
+///
+/// # Errors
+/// [`StoreError::Read`] and [`StoreError::Write`].
+pub fn keep(from: &Path, into: &Path) -> Result<(), StoreError> {
+    let tail = match tail(from, BYTES_MAX) {
+        Ok(tail) => tail,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(StoreError::Read { path: from.to_owned(), source }),
+    };
+    let text = mask_secrets(&String::from_utf8_lossy(&tail));
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    let name = file_name(&name);
+    // Logs of two roles may have one name: `error.log`, `2-error.log`.
+    let free = |path: &std::path::PathBuf| !path.exists();
+    let numbered = (2..1000).map(|number| into.join(format!("{number}-{name}")));
+    let path = std::iter::once(into.join(&name)).chain(numbered).find(free);
+    write::whole(&path.unwrap_or_else(|| into.join(&name)), text.as_bytes())
+}
+
+/// The last `limit` bytes; where that cuts, without the line that was cut: what is left of
+/// it could be a secret that lost its name.
+fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let skipped = length.saturating_sub(limit);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    if skipped > 0 {
+        let line = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        bytes.drain(..line);
+        let mut marked = format!("[{} bytes before this left out]\n", skipped + line as u64);
+        marked.push_str(&String::from_utf8_lossy(&bytes));
+        bytes = marked.into_bytes();
+    }
+    Ok(bytes)
+}
+
+/// 1 MiB a file: a runtime that logs every request would fill the disk with one run.
+const BYTES_MAX: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_kept_from_a_line_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("error.log");
+        fs::write(&log, "password=abc\nsecond\nthird\n").expect("written");
+        let text =
+            |limit| String::from_utf8(tail(&log, limit).expect("it is there")).expect("it is text");
+        assert_eq!(text(1000), "password=abc\nsecond\nthird\n");
+        assert_eq!(text(15), "[13 bytes before this left out]\nsecond\nthird\n");
+        assert_eq!(text(3), "[26 bytes before this left out]\n");
+    }
+
+    #[test]
+    fn two_logs_of_one_name_are_both_kept_and_an_absent_one_is_no_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (role, text) in [("a", "one\n"), ("b", "token=hunter2\n")] {
+            fs::create_dir(folder.path().join(role)).expect("a folder");
+            let log = folder.path().join(role).join("error.log");
+            fs::write(&log, text).expect("written");
+            keep(&log, folder.path()).expect("kept");
+        }
+        keep(&folder.path().join("absent.log"), folder.path()).expect("passed over");
+        let read = |name| fs::read_to_string(folder.path().join(name)).expect("kept");
+        assert_eq!(read("error.log"), "one\n");
+        assert_eq!(read("2-error.log"), "token=***\n");
+    }
+}

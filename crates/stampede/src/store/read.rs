@@ -1,0 +1,222 @@
+//! Runs as they are on disk. Opens no socket, starts nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use stampede_load::report::TimeSet;
+
+use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
+use super::{RESULTS, StoreError, hlog};
+use crate::monitor::sample::ResourceSample;
+
+/// A run that was read: its records now, the rest of each trial when asked for.
+#[derive(Clone, Debug)]
+pub struct StoredRun {
+    /// `run.json`.
+    pub record: RunRecord,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Ended trials, in the order of their numbers.
+    pub trials: Vec<StoredTrial>,
+    /// Folders of trials without `trial.json`: stampede was ended during them, or could
+    /// not write.
+    pub unfinished: Vec<PathBuf>,
+}
+
+/// A trial that was read.
+#[derive(Clone, Debug)]
+pub struct StoredTrial {
+    /// `trial.json`.
+    pub record: TrialRecord,
+    /// Where it is.
+    pub folder: PathBuf,
+}
+
+/// Rows of a file that grew line by line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows<R> {
+    /// In the order they were written.
+    pub rows: Vec<R>,
+    /// Set when the last line is torn, and left out.
+    pub notice: Option<String>,
+}
+
+/// Reads a run: `last`, `last~1` (by start time), the name of one in `./stampede-results`, or
+/// a folder.
+///
+/// # Errors
+/// [`StoreError::NoRun`], [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
+pub fn read(path_or_name: &str) -> Result<StoredRun, StoreError> {
+    read_below(Path::new(RESULTS), path_or_name)
+}
+
+/// The same with another folder of results.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, StoreError> {
+    read_folder(&find(results, path_or_name)?)
+}
+
+/// Runs in a folder of results, oldest first. What is no run is passed over.
+pub fn runs(results: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(Option<Timestamp>, PathBuf)> = entries(results)
+        .into_iter()
+        .filter_map(|folder| {
+            let text = fs::read(folder.join("run.json")).ok()?;
+            let run: serde_json::Value = serde_json::from_slice(&text).ok()?;
+            let started = run.get("started_at").and_then(|at| at.as_str()?.parse().ok());
+            Some((started, folder))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
+    let known = || runs(results);
+    let no_run = |known: Vec<PathBuf>| StoreError::NoRun {
+        name: path_or_name.to_owned(),
+        results: results.to_owned(),
+        known: known.iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect(),
+    };
+    if let Some(back) = runs_back(path_or_name) {
+        let known = known();
+        let wanted = known.len().checked_sub(back + 1).map(|index| known[index].clone());
+        return wanted.ok_or_else(|| no_run(known));
+    }
+    let candidates = [PathBuf::from(path_or_name), results.join(path_or_name)];
+    let is_run = |folder: &PathBuf| folder.join("run.json").is_file();
+    candidates.into_iter().find(is_run).ok_or_else(|| no_run(known()))
+}
+
+/// `last` is 0 runs back, `last~2` two.
+fn runs_back(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        back => back.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
+    let record = record(&folder.join("run.json"))?;
+    let (mut trials, mut unfinished) = (Vec::new(), Vec::new());
+    for trial in entries(&folder.join("trials")) {
+        let path = trial.join("trial.json");
+        if path.is_file() {
+            trials.push(StoredTrial { record: self::record(&path)?, folder: trial });
+        } else {
+            unfinished.push(trial);
+        }
+    }
+    trials.sort_by_key(|trial: &StoredTrial| trial.record.number);
+    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished })
+}
+
+impl StoredTrial {
+    /// Counts by second.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`], and [`StoreError::Damaged`] for any line but the last.
+    pub fn seconds(&self) -> Result<Rows<SecondRecord>, StoreError> {
+        rows(&self.folder.join("seconds.ndjson"))
+    }
+
+    /// Readings of the monitor.
+    ///
+    /// # Errors
+    /// As [`StoredTrial::seconds`].
+    pub fn resources(&self) -> Result<Rows<ResourceSample>, StoreError> {
+        rows(&self.folder.join("resources.ndjson"))
+    }
+
+    /// Failed and dropped shots by second and kind.
+    ///
+    /// # Errors
+    /// As [`StoredTrial::seconds`].
+    pub fn errors(&self) -> Result<Rows<ErrorRecord>, StoreError> {
+        rows(&self.folder.join("errors.ndjson"))
+    }
+
+    /// All times of the measured load; empty sets when it never started.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`], [`StoreError::DamagedHistogram`].
+    pub fn totals(&self) -> Result<TimeSet, StoreError> {
+        let mut totals = hlog::no_times();
+        let path = self.folder.join("total.hlog");
+        if path.is_file() {
+            hlog::read(&path, |line| hlog::merge(&line, &mut totals))?;
+        }
+        Ok(totals)
+    }
+
+    /// Times by second: `take` gets each second's index and its set, in order; seconds
+    /// without an ok shot and without a start are left out. One set is held at a time: ten
+    /// minutes of them would be 225 MB. Answers with a notice when the last line is torn.
+    ///
+    /// # Errors
+    /// As [`StoredTrial::totals`].
+    pub fn times_by_second(
+        &self,
+        mut take: impl FnMut(u32, &TimeSet),
+    ) -> Result<Option<String>, StoreError> {
+        let mut under_way: Option<(u32, TimeSet)> = None;
+        let notice = hlog::read(&self.folder.join("seconds.hlog"), |line| {
+            let second = u32::try_from(line.start.0 / 1_000_000_000).unwrap_or(u32::MAX);
+            if under_way.as_ref().is_some_and(|(other, _)| *other != second)
+                && let Some((done, times)) = under_way.take()
+            {
+                take(done, &times);
+            }
+            let (_, times) = under_way.get_or_insert_with(|| (second, hlog::no_times()));
+            hlog::merge(&line, times);
+        })?;
+        if let Some((last, times)) = under_way {
+            take(last, &times);
+        }
+        Ok(notice)
+    }
+}
+
+/// A record, once its format is known to be ours.
+fn record<R: DeserializeOwned>(path: &Path) -> Result<R, StoreError> {
+    let damaged = |source| StoreError::Damaged { path: path.to_owned(), line: 0, source };
+    let bytes =
+        fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let format = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if format > u64::from(FORMAT) {
+        return Err(StoreError::Newer { path: path.to_owned(), format });
+    }
+    serde_json::from_value(value).map_err(damaged)
+}
+
+fn rows<R: DeserializeOwned>(path: &Path) -> Result<Rows<R>, StoreError> {
+    let bytes =
+        fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n');
+    let rows: Result<Vec<R>, StoreError> = lines
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_slice(line).map_err(|source| StoreError::Damaged {
+                path: path.to_owned(),
+                line: index + 1,
+                source,
+            })
+        })
+        .collect();
+    Ok(Rows { rows: rows?, notice: (whole < bytes.len()).then(|| super::torn(path)) })
+}
+
+/// Folders in a folder, by name; none when it is not there.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        read.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}

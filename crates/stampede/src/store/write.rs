@@ -1,0 +1,98 @@
+//! Files that are there whole or not at all, and files that grow line by line.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::StoreError;
+
+/// Writes a file whole: to a temporary name, to the disk, then renamed, and the folder's
+/// entry to the disk too. A crash leaves the old one, or none.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Write { path: path.to_owned(), source };
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    let mut file = File::create(&temporary).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    fs::rename(&temporary, path).map_err(failed)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+/// The same for a record, as JSON that people can read.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
+    let mut bytes = serde_json::to_vec_pretty(record)
+        .map_err(|source| StoreError::Write { path: path.to_owned(), source: source.into() })?;
+    bytes.push(b'\n');
+    whole(path, &bytes)
+}
+
+/// A file that only grows. Each `append` is one write: a crash tears the last line at most.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Growing {
+    /// Creates it.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`], also when it is there already.
+    pub fn create(path: PathBuf) -> Result<Growing, StoreError> {
+        match OpenOptions::new().append(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Growing { path, file, buffer: Vec::new() }),
+            Err(source) => Err(StoreError::Write { path, source }),
+        }
+    }
+
+    /// Lets `fill` put bytes into an empty buffer and appends them.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn append(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.buffer.clear();
+        fill(&mut self.buffer)
+            .and_then(|()| self.file.write_all(&self.buffer))
+            .map_err(|source| StoreError::Write { path: self.path.clone(), source })
+    }
+
+    /// Appends records, a line each.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn rows<R: Serialize>(
+        &mut self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(), StoreError> {
+        self.append(|buffer| {
+            for row in rows {
+                serde_json::to_writer(&mut *buffer, &row)?;
+                buffer.push(b'\n');
+            }
+            Ok(())
+        })
+    }
+
+    /// To the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        let path = &self.path;
+        self.file.sync_all().map_err(|source| StoreError::Write { path: path.clone(), source })
+    }
+}

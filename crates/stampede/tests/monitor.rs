@@ -1,0 +1,178 @@
+//! The monitor against real processes. Bounds follow from readings taken around its own,
+//! never from how fast this machine is.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use stampede::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
+use stampede::monitor::sample::{ResourceSample, RoleSample};
+use stampede::monitor::{Monitor, parse};
+use stampede_load::time::Nanos;
+
+/// A child that is killed and waited for however the test ends.
+struct Running(Child);
+
+impl Running {
+    fn shell(script: &str) -> Running {
+        let child = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn();
+        Running(child.expect("sh starts"))
+    }
+
+    /// User and system time by the kernel's own account, ns.
+    fn cpu_ns(&self) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it lives");
+        let ticks = parse::process_stat(&text).expect("proc(5)").own_ticks;
+        ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn group(accounting: Accounting, roots: Vec<u32>) -> ProcessGroup {
+    ProcessGroup { roles: vec![RoleGroup { role: "php".to_owned(), accounting, roots }] }
+}
+
+fn php(rows: &[ResourceSample]) -> impl Iterator<Item = &RoleSample> {
+    rows.iter().map(|row| &row.roles["php"])
+}
+
+/// Waits until a condition holds; the test fails after ten seconds.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(10), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_busy_process_is_charged_what_the_kernel_charges_it() {
+    let busy = Running::shell("while :; do :; done");
+    let (send, rows_seen) = channel();
+    let before_watching = busy.cpu_ns();
+    let sink = move |row| drop(send.send(row));
+    let roots = vec![busy.0.id()];
+    let monitor = Monitor::watch(group(Accounting::Proc, roots), Nanos::from_millis(50), sink)
+        .expect("watch");
+    let inside_from = busy.cpu_ns();
+    until("it was busy for 100 ms", || busy.cpu_ns() >= inside_from + 100_000_000);
+    let inside_to = busy.cpu_ns();
+    let rows = monitor.finish().expect("finish");
+    let after_watching = busy.cpu_ns();
+
+    let charged: u64 = php(&rows).map(|role| role.cpu_ns).sum();
+    let bounds = inside_to - inside_from..=after_watching - before_watching;
+    assert!(bounds.contains(&charged), "{charged} is not in {bounds:?}");
+    assert!(php(&rows).all(|role| (role.processes, role.started) == (1, 0)));
+    let last = php(&rows).last().expect("the last, partial one is always there");
+    assert!(last.memory_read && last.memory_bytes > 0, "{last:?}");
+    assert_eq!(rows_seen.iter().collect::<Vec<_>>(), rows);
+
+    // The intervals tile the time from the start to the last row.
+    let tiled: u64 = rows.iter().map(|row| row.interval_ns).sum();
+    assert_eq!(tiled, rows.last().expect("a row").at_ns);
+}
+
+#[test]
+fn restarts_are_seen() {
+    let parent = Running::shell("while :; do sleep 0.05; done");
+    let (send, rows_seen) = channel();
+    let sink = move |row: ResourceSample| {
+        let _ = send.send(row.roles["php"].started);
+    };
+    let roots = vec![parent.0.id()];
+    let monitor = Monitor::watch(group(Accounting::Proc, roots), Nanos::from_millis(10), sink)
+        .expect("watch");
+    let mut started = 0;
+    until("three restarts", || {
+        started += rows_seen.try_iter().sum::<u32>();
+        started >= 3
+    });
+    let rows = monitor.finish().expect("finish");
+    assert!(php(&rows).all(|role| (1..=2).contains(&role.processes)), "{rows:?}");
+}
+
+/// A folder of a v1 hierarchy, removed with the test.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn create(hierarchy: &str) -> Option<OwnFolder> {
+        let folder = PathBuf::from(hierarchy).join(format!("stampede-test-{}", std::process::id()));
+        fs::create_dir(&folder).ok().map(|()| OwnFolder(folder))
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        // Its process has just been waited for; the kernel may need a moment to let go.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_real_cgroup_v1_role() {
+    let cpuacct = OwnFolder::create("/sys/fs/cgroup/cpuacct");
+    let memory = OwnFolder::create("/sys/fs/cgroup/memory");
+    let (Some(cpuacct), Some(memory)) = (cpuacct, memory) else {
+        println!("skipped: no cgroup v1 folder can be made here");
+        return;
+    };
+    let busy = Running::shell("while :; do :; done");
+    for folder in [&cpuacct.0, &memory.0] {
+        fs::write(folder.join("cgroup.procs"), busy.0.id().to_string()).expect("it moves");
+    }
+    let usage = || -> u64 {
+        let text = fs::read_to_string(cpuacct.0.join("cpuacct.usage")).expect("a counter");
+        text.trim().parse().expect("a number")
+    };
+    let accounting =
+        Accounting::CgroupV1 { cpuacct: Some(cpuacct.0.clone()), memory: Some(memory.0.clone()) };
+    let before = usage();
+    let roots = vec![busy.0.id()];
+    let monitor =
+        Monitor::watch(group(accounting, roots), Nanos::from_millis(50), |_| {}).expect("watch");
+    let inside_from = usage();
+    until("it was busy for 50 ms", || usage() >= inside_from + 50_000_000);
+    let inside_to = usage();
+    let rows = monitor.finish().expect("finish");
+    let charged: u64 = php(&rows).map(|role| role.cpu_ns).sum();
+    let bounds = inside_to - inside_from..=usage() - before;
+    assert!(bounds.contains(&charged), "{charged} is not in {bounds:?}");
+    assert!(php(&rows).all(|role| role.memory_read && role.processes == 1));
+    drop(busy);
+}
+
+/// METHOD's rule is 1 % of a CPU at one reading a second; the bound here is 5 %, because
+/// a shared machine also charges us for cold caches.
+#[test]
+fn watching_sixteen_processes_costs_little() {
+    let sleepers: Vec<Running> = (0..16).map(|_| Running::shell("exec sleep 60")).collect();
+    let roots = sleepers.iter().map(|sleeper| sleeper.0.id()).collect();
+    let (send, rows_seen) = channel();
+    let sink = move |_| {
+        let _ = send.send(());
+    };
+    let monitor = Monitor::watch(group(Accounting::Proc, roots), Nanos::from_millis(50), sink)
+        .expect("watch");
+    for _ in 0..20 {
+        rows_seen.recv_timeout(Duration::from_secs(10)).expect("a row");
+    }
+    let rows = monitor.finish().expect("finish");
+    let spent: u64 = rows.iter().map(|row| row.own.monitor_cpu_ns).sum();
+    let share = spent as f64 / rows.len() as f64 / 1e9;
+    println!("one reading a second of 16 processes in /proc costs {:.3} % of a CPU", share * 100.0);
+    assert!(share < 0.05, "{share}");
+}
