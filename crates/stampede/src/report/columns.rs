@@ -41,7 +41,7 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
     if group.model == LoadModel::Open {
         sections.push(rates(group, rows));
     }
-    sections.push(spent(rows));
+    sections.extend(spent(rows));
     if rows.iter().any(|cell| cell.counts.ok < cell.counts.planned) {
         sections.push(ok_alone(group, rows));
     }
@@ -151,27 +151,32 @@ fn rates(group: &Group, rows: &[&CellSummary]) -> Section {
     Section { title: "rates".to_owned(), columns }
 }
 
-fn spent(rows: &[&CellSummary]) -> Section {
+fn spent(rows: &[&CellSummary]) -> [Section; 2] {
     let cpu = |cell: &CellSummary, of: Figure| Field {
         tone: if cell.budget_unequal { Tone::Warning } else { Tone::Plain },
         ..figure(of, words::significant)
     };
-    let columns = vec![
-        column("CPU % med", rows, |cell| cpu(cell, cell.figures.cpu_percent_median)),
+    let cpu = vec![
+        column("median", rows, |cell| cpu(cell, cell.figures.cpu_percent_median)),
         column("max", rows, |cell| cpu(cell, cell.figures.cpu_percent_max)),
-        column("memory med", rows, |cell| figure(cell.figures.memory_bytes_median, words::bytes)),
-        column("max", rows, |cell| figure(cell.figures.memory_bytes_max, words::bytes)),
         column("CPU cost", rows, |cell| {
             figure(cell.figures.cpu_cost_us, |us| words::time(us * 1e3))
         }),
     ];
-    Section { title: "whole stack".to_owned(), columns }
+    let memory = vec![
+        column("median", rows, |cell| figure(cell.figures.memory_bytes_median, words::bytes)),
+        column("max", rows, |cell| figure(cell.figures.memory_bytes_max, words::bytes)),
+    ];
+    [
+        Section { title: "CPU % of the budget".to_owned(), columns: cpu },
+        Section { title: "memory".to_owned(), columns: memory },
+    ]
 }
 
 fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
     let mut columns = Vec::new();
     if group.model == LoadModel::Open {
-        columns.push(column("conn. wait p99", rows, |cell| {
+        columns.push(column("connection wait p99", rows, |cell| {
             figure(cell.figures.connection_wait_ns_p99, words::time)
         }));
         columns.push(column("lateness p99", rows, |cell| {
@@ -182,10 +187,10 @@ fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
         figure(cell.figures.first_answer_ns, words::time)
     }));
     columns.push(column("restarts", rows, |cell| wrong(cell.counts.restarts)));
-    columns.push(column("ctx switches", rows, |cell| {
+    columns.push(column("context switches", rows, |cell| {
         Field::plain(words::count(cell.counts.context_switches))
     }));
-    Section { title: "beside".to_owned(), columns }
+    Section { title: "details".to_owned(), columns }
 }
 
 /// One section a role, where a stack has more than one.
@@ -230,7 +235,12 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
         Some(other) => Field::plain(judged(group.primary, other)),
         None => Field::plain(""),
     });
-    Section { title: "against the best".to_owned(), columns: vec![ratio, interval, judged] }
+    let mut columns = vec![ratio, judged];
+    let sure = |other: &Comparison| other.ratio.is_some_and(|ratio| ratio.interval.is_some());
+    if group.comparisons.iter().any(sure) {
+        columns.insert(1, interval);
+    }
+    Section { title: "against the best".to_owned(), columns }
 }
 
 /// `1.18 – 1.31`.
@@ -240,11 +250,9 @@ pub fn interval(low: f64, high: f64) -> String {
 
 /// What a comparison says of the other.
 pub fn judged(primary: Primary, other: &Comparison) -> &'static str {
-    if other.why.is_some() {
-        return "not told apart";
-    }
+    let Some(judged) = other.judged else { return "not compared" };
     let larger_is_better = primary == Primary::Throughput;
-    match other.judged {
+    match judged {
         Difference::Larger if larger_is_better => "faster",
         Difference::Smaller if larger_is_better => "slower",
         Difference::Larger => "slower",

@@ -68,6 +68,8 @@ impl Style {
             match (self.letters, letter) {
                 (_, '\n' | '\t') => out.push(' '),
                 (_, control) if control.is_control() => {}
+                // Kept until the lines are broken.
+                (_, '\u{a0}') => out.push(letter),
                 (Letters::Unicode, letter) => out.push(letter),
                 (Letters::Ascii, letter) if letter.is_ascii() => out.push(letter),
                 (Letters::Ascii, letter) => out.push_str(ascii(letter)),
@@ -136,12 +138,12 @@ fn ascii(letter: char) -> &'static str {
         '≠' => "!=",
         '±' => "+-",
         '×' => "x",
-        '·' | '—' | '–' | '─' => "-",
+        '·' | '—' | '–' | '−' | '─' => "-",
         '│' => "|",
         '┼' => "+",
         '…' => "...",
         '→' => "->",
-        '\u{a0}' | '\u{2009}' | '\u{202f}' => " ",
+        '\u{2009}' | '\u{202f}' => " ",
         _ => "?",
     }
 }
@@ -189,7 +191,7 @@ const UNITS: [&str; 14] =
 /// is none, and a section that is wider than the terminal in several pieces. Every piece
 /// begins with the names. `None`: not even one column fits beside the names.
 pub fn tables(style: &Style, names: &Column, sections: &[Section]) -> Option<Vec<String>> {
-    let name_width = width_of(style, names).min(LONGEST_NAME).min(style.columns() / 2);
+    let name_width = width_of(style, names).min(LONGEST_NAME).min(style.columns() / 3);
     let room = style.columns().checked_sub(name_width)?;
     let mut packed: Vec<Vec<Section>> = Vec::new();
     let mut left = 0;
@@ -224,38 +226,35 @@ fn width_of(style: &Style, column: &Column) -> usize {
 
 fn section_width(style: &Style, section: &Section) -> usize {
     let columns: usize = section.columns.iter().map(|column| GAP + width_of(style, column)).sum();
-    // Its title, too, has to fit, in two blanks and before the next section's bar.
-    let title = GAP + measure_text_width(&style.letters(&section.title));
+    // Its title, too, has to fit; a long one is cut rather than that it makes room.
+    let title = GAP + measure_text_width(&style.letters(&section.title)).min(LONGEST_TITLE);
     columns.max(title) + BAR
 }
+
+/// Of a section that is narrower itself.
+const LONGEST_TITLE: usize = 20;
 
 /// ` │` before a section.
 const BAR: usize = 2;
 
-/// Sections cut so that each fits into `room`.
+/// Sections cut so that each fits into `room`: in as few pieces as it takes, of about as many
+/// columns each.
 fn split(style: &Style, sections: &[Section], room: usize) -> Option<Vec<Section>> {
     let mut fitting = Vec::new();
     for section in sections {
-        let mut piece = Section { title: section.title.clone(), columns: Vec::new() };
-        for column in &section.columns {
-            piece.columns.push(column.clone());
-            if section_width(style, &piece) > room {
-                let column = piece.columns.pop()?;
-                if piece.columns.is_empty() {
-                    return None;
-                }
-                fitting.push(std::mem::replace(
-                    &mut piece,
-                    Section { title: section.title.clone(), columns: vec![column] },
-                ));
-                if section_width(style, &piece) > room {
-                    return None;
-                }
-            }
-        }
-        fitting.push(piece);
+        let most = section.columns.len();
+        let mut pieces = (1..=most).map(|pieces| in_pieces(section, most.div_ceil(pieces)));
+        let fits =
+            |pieces: &Vec<Section>| pieces.iter().all(|piece| section_width(style, piece) <= room);
+        fitting.extend(pieces.find(fits)?);
     }
     Some(fitting)
+}
+
+fn in_pieces(section: &Section, columns: usize) -> Vec<Section> {
+    let piece =
+        |columns: &[Column]| Section { title: section.title.clone(), columns: columns.to_vec() };
+    section.columns.chunks(columns).map(piece).collect()
 }
 
 fn table(
@@ -271,7 +270,7 @@ fn table(
     let mut rule = style.letters(&"─".repeat(name_width));
     for section in sections {
         let width = section_width(style, section) - BAR;
-        let title = left(&style.letters(&section.title), width - GAP);
+        let title = left(&style.cut(&section.title, width - GAP), width - GAP);
         titles += &format!(" {bar}  {}", style.paint(&title, Tone::Strong));
         let columns = section
             .columns
@@ -331,18 +330,20 @@ pub fn blocks(style: &Style, names: &Column, sections: &[Section]) -> Vec<String
 fn pairs(style: &Style, section: &Section, row: usize) -> Vec<String> {
     let title = |column: &Column| style.letters(&column.title);
     let width = |text: &str| measure_text_width(text);
-    let titles = section.columns.iter().map(|column| width(&title(column))).max().unwrap_or(0);
-    let texts = section.columns.iter().map(|column| style.letters(&column.fields[row].text));
+    let there = section.columns.iter().filter(|column| !column.fields[row].text.is_empty());
+    let columns: Vec<&Column> = there.collect();
+    let titles = columns.iter().map(|column| width(&title(column))).max().unwrap_or(0);
+    let texts = columns.iter().map(|column| style.letters(&column.fields[row].text));
     let fields = texts.map(|text| width(&text)).max().unwrap_or(0);
     let pair = titles + 1 + fields;
     let indent = 4;
     let a_line = ((style.columns() - indent + 3) / (pair + 3)).max(1);
     let mut lines = Vec::new();
     // Down, then across: percentiles rise down the page.
-    let rows = section.columns.len().div_ceil(a_line);
+    let rows = columns.len().div_ceil(a_line);
     for line in 0..rows {
         let mut text = " ".repeat(indent);
-        for column in section.columns.iter().skip(line).step_by(rows) {
+        for column in columns.iter().skip(line).step_by(rows) {
             let field = &column.fields[row];
             let figure = style.paint(&right(&style.letters(&field.text), fields), field.tone);
             text += &format!("{} {figure}   ", left(&title(column), titles));

@@ -55,9 +55,9 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
         }
     }
     for comparison in &group.comparisons {
-        if let Some(why) = &comparison.why {
+        if let Some(why) = &comparison.why_not {
             let name = &comparison.runtime;
-            add(Weight::Plain, format!("{name} against the best: not told apart, for {why}"));
+            add(Weight::Doubt, format!("{name}: not compared with the best, for {why}"));
         }
     }
     let shown = rows(cells);
@@ -174,7 +174,7 @@ pub fn errors(cell: &CellSummary) -> Option<String> {
     if kinds.is_empty() {
         return None;
     }
-    let kinds = kinds.iter().map(|(kind, count)| format!("{} {kind}", words::count(*count)));
+    let kinds = kinds.iter().map(|(kind, count)| format!("{}\u{a0}{kind}", words::count(*count)));
     let kinds = kinds.collect::<Vec<_>>().join(", ");
     Some(format!("{}: without a correct answer: {kinds}", cell.runtime))
 }

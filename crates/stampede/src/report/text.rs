@@ -22,7 +22,8 @@ pub fn text(summary: &Summary, style: &Style) -> String {
     }
     let mut text = page.lines.join("\n");
     text.push('\n');
-    text
+    // It kept words together while lines were broken.
+    text.replace('\u{a0}', " ")
 }
 
 fn heading(summary: &Summary) -> String {

@@ -30,7 +30,6 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
 /// How often the run's order has the cell.
 fn planned(run: &RunData, index: usize) -> u32 {
     let in_order = run.record.order.iter().flatten().filter(|cell| **cell == index).count();
-    // `rounds: auto` may have planned more rounds than it then ran.
     u32::try_from(in_order).unwrap_or(u32::MAX)
 }
 

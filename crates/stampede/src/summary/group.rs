@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use stampede_stats::compare::{Difference, compare as compare_ratios};
+use stampede_stats::compare::compare as compare_ratios;
 
 use super::model::{
     CellSummary, CellVerdict, Comparison, Figure, Figures, Group, LoadModel, Primary,
@@ -47,10 +47,13 @@ pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
         .iter()
         .zip(compare_ratios(&ratios))
         .map(|(other, compared)| {
-            let why = why_not(group.primary, best, other);
-            let ratio = compared.ratio;
-            let judged = if why.is_some() { Difference::NotToldApart } else { compared.judged };
-            Comparison { runtime: other.runtime.clone(), ratio, judged, why }
+            let why_not = why_not(group.primary, best, other);
+            Comparison {
+                runtime: other.runtime.clone(),
+                ratio: compared.ratio.filter(|_| why_not.is_none()),
+                judged: why_not.is_none().then_some(compared.judged),
+                why_not,
+            }
         })
         .collect();
 }
@@ -129,13 +132,13 @@ fn ratios(primary: Primary, best: &CellSummary, other: &CellSummary) -> Vec<f64>
 fn why_not(primary: Primary, best: &CellSummary, other: &CellSummary) -> Option<String> {
     let bounded = |cell: &CellSummary| {
         matches!(primary.figure(&cell.figures), Figure::AtLeast(_))
-            .then(|| format!("only a lower bound is known of {}", cell.runtime))
+            .then(|| format!("of {} only a lower bound is known", cell.runtime))
     };
     if other.counts.ok == 0 {
-        return Some(format!("{} gave no correct answer", other.runtime));
+        return Some("it gave no correct answer".to_owned());
     }
     if primary.figure(&other.figures) == Figure::Failed {
-        return Some(format!("too many shots at {} had no correct answer", other.runtime));
+        return Some("too many of its shots had no correct answer".to_owned());
     }
     bounded(other).or_else(|| bounded(best)).or_else(|| {
         let apart = ratios(primary, best, other).is_empty();

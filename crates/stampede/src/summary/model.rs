@@ -101,10 +101,10 @@ pub struct Comparison {
     /// Primary figure of the other ÷ the baseline's, within rounds; the estimate is over
     /// rounds. `None` where no round has both.
     pub ratio: Option<Estimate>,
-    /// What may be said of the ratio.
-    pub judged: Difference,
-    /// Where `ratio` is missing or `judged` less than it seems: why.
-    pub why: Option<String>,
+    /// What may be said of the ratio; `None`: the two cannot be compared.
+    pub judged: Option<Difference>,
+    /// Why they cannot.
+    pub why_not: Option<String>,
 }
 
 /// One cell, computed.

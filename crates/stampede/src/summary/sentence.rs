@@ -40,15 +40,15 @@ fn without_a_best(measured: &[&CellSummary]) -> String {
 fn head(group: &Group, best: &CellSummary, figure: &str) -> String {
     let best_is = format!("{} {figure}", noun(group.primary));
     let with = |wanted: Difference| -> Vec<String> {
-        let close = group.comparisons.iter().filter(|other| other.judged == wanted);
-        close.filter(|other| other.why.is_none()).map(|other| other.runtime.clone()).collect()
+        let close = group.comparisons.iter().filter(|other| other.judged == Some(wanted));
+        close.map(|other| other.runtime.clone()).collect()
     };
     let same = with(Difference::Same);
     let close = with(Difference::NotToldApart);
     let level: Vec<String> = group
         .comparisons
         .iter()
-        .filter(|other| other.judged == Difference::Hint && is_level(other))
+        .filter(|other| other.judged == Some(Difference::Hint) && is_level(other))
         .map(|other| other.runtime.clone())
         .collect();
     let name = &best.runtime;
@@ -77,18 +77,18 @@ fn others(group: &Group, measured: &[&CellSummary]) -> String {
     let mut first = true;
     let mut parts: Vec<String> = Vec::new();
     for other in group.comparisons.iter().take(MOST_OTHERS) {
-        let Some(ratio) = other.ratio.filter(|_| other.why.is_none()) else {
-            parts.extend(other.why.clone());
+        let Some(ratio) = other.ratio else {
+            let why = other.why_not.as_deref().unwrap_or("no round has both");
+            parts.push(format!("{} is not compared, for {why}", other.runtime));
             continue;
         };
         let verb = if std::mem::take(&mut first) { format!("{verb} ") } else { String::new() };
         let interval = interval(ratio.interval);
         let times = words::ratio(ratio.value);
-        parts.push(format!(
-            "{} {verb}{times}{}{interval}",
-            other.runtime,
-            of_what(group.primary, &verb)
-        ));
+        let of_what = of_what(group.primary, &verb);
+        let cell = measured.iter().find(|cell| cell.runtime == other.runtime);
+        let doubt = cell.map_or("", |cell| doubt(cell));
+        parts.push(format!("{} {verb}{times}{of_what}{interval}{doubt}", other.runtime));
     }
     let more = measured.len().saturating_sub(1 + MOST_OTHERS);
     if more > 0 {
@@ -112,7 +112,7 @@ fn interval(interval: Option<(f64, f64)>) -> String {
 }
 
 fn how_sure(group: &Group, rounds: u32) -> String {
-    let doubtful = group.comparisons.iter().any(|other| other.why.is_none());
+    let doubtful = group.comparisons.iter().any(|other| other.judged.is_some());
     match rounds {
         _ if !doubtful => String::new(),
         1 => "; one trial each: no interval, treat as a hint".to_owned(),
@@ -132,13 +132,17 @@ fn figure(primary: Primary, cell: &CellSummary) -> String {
         Figure::AtLeast(estimate) => format!("at least {}", words(estimate.value)),
         Figure::Failed | Figure::TooFew | Figure::None => "unknown".to_owned(),
     };
-    let doubt = match (cell.verdict, cell.not_comparable.is_empty()) {
-        (CellVerdict::Suspect, true) => " (suspect, see below)",
-        (CellVerdict::Invalid, true) => " (a trial of it was invalid, see below)",
-        (_, false) => " (not comparable, see below)",
+    text + doubt(cell)
+}
+
+/// Why the figure is to be read with care, in short.
+fn doubt(cell: &CellSummary) -> &'static str {
+    match (cell.verdict, cell.not_comparable.is_empty()) {
+        (CellVerdict::Suspect, true) => " (suspect)",
+        (CellVerdict::Invalid, true) => " (a trial of it was invalid)",
+        (_, false) => " (not comparable)",
         _ => "",
-    };
-    text + doubt
+    }
 }
 
 /// The primary figure in words.
