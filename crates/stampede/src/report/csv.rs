@@ -1,0 +1,213 @@
+//! One row a cell, for spreadsheets and scripts (RFC 4180).
+
+use crate::store::record::Judged;
+use crate::summary::Summary;
+use crate::summary::model::{
+    CellSummary, CellVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
+};
+
+/// Renders a run: a header, then one row a cell, by group and the best first. Numbers are
+/// plain, with their unit in the header; a percentile at which a shot had no correct answer
+/// is `failed`, what is not known is empty. Only `mean` and `max` may be lower bounds:
+/// their `_state` says so.
+pub fn csv(summary: &Summary) -> String {
+    let mut out = String::new();
+    let mut header = false;
+    for group in &summary.groups {
+        for cell in summary.cells_of(group) {
+            let row = row(summary, group, cell);
+            if !std::mem::replace(&mut header, true) {
+                line(row.iter().map(|(name, _)| name.clone()), &mut out);
+            }
+            line(row.into_iter().map(|(_, value)| value), &mut out);
+        }
+    }
+    out
+}
+
+/// Names and values together, so that they cannot come apart.
+type Row = Vec<(String, String)>;
+
+fn row(summary: &Summary, group: &Group, cell: &CellSummary) -> Row {
+    let mut row = Row::new();
+    about(summary, group, cell, &mut row);
+    let figures = &cell.figures;
+    times("response_time_ns", &figures.response_time_ns, &mut row);
+    times("service_time_ns", &figures.service_time_ns, &mut row);
+    times("response_time_ns_ok", &figures.response_time_ns_ok, &mut row);
+    times("service_time_ns_ok", &figures.service_time_ns_ok, &mut row);
+    let with_interval = [
+        ("response_time_ns_p95", figures.response_time_ns.p95),
+        ("throughput_per_second", figures.throughput_per_second),
+        ("cpu_cost_us", figures.cpu_cost_us),
+    ];
+    for (name, figure) in with_interval {
+        let (low, high) = figure.interval().unzip();
+        row.push((format!("{name}_low"), low.map_or(String::new(), number)));
+        row.push((format!("{name}_high"), high.map_or(String::new(), number)));
+    }
+    let plain = [
+        ("ok_share", figures.ok_share),
+        ("offered_per_second", figures.offered_per_second),
+        ("throughput_per_second", figures.throughput_per_second),
+        ("received_bytes_per_second", figures.received_bytes_per_second),
+        ("sent_bytes_per_second", figures.sent_bytes_per_second),
+        ("cpu_percent_median", figures.cpu_percent_median),
+        ("cpu_percent_max", figures.cpu_percent_max),
+        ("cpu_cost_us", figures.cpu_cost_us),
+        ("memory_bytes_median", figures.memory_bytes_median),
+        ("memory_bytes_max", figures.memory_bytes_max),
+        ("connection_wait_ns_p99", figures.connection_wait_ns_p99),
+        ("lateness_ns_p99", figures.lateness_ns_p99),
+        ("first_answer_ns", figures.first_answer_ns),
+    ];
+    row.extend(plain.map(|(name, figure)| (name.to_owned(), value(figure))));
+    row.push(("throughput_state".to_owned(), state(figures.throughput_per_second)));
+    row
+}
+
+fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
+    let counts = &cell.counts;
+    let failed: Vec<String> =
+        counts.failed.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
+    let model = match cell.model {
+        LoadModel::Open => "open",
+        LoadModel::Closed => "closed",
+    };
+    let comparison = group.comparisons.iter().find(|other| other.runtime == cell.runtime);
+    let ratio = comparison.and_then(|other| other.ratio);
+    let (low, high) = ratio.and_then(|ratio| ratio.interval).unzip();
+    let text = |value: Option<f64>| value.map_or(String::new(), number);
+    let fields: [(&str, String); 24] = [
+        ("run", guarded(&summary.run)),
+        ("app", guarded(&cell.app)),
+        ("load", guarded(&cell.load)),
+        ("load_text", guarded(&group.load_text)),
+        ("model", model.to_owned()),
+        ("runtime", guarded(&cell.runtime)),
+        ("verdict", verdict(cell.verdict).to_owned()),
+        ("reasons", guarded(&cell.reasons.join("; "))),
+        ("not_comparable", guarded(&cell.not_comparable.join("; "))),
+        ("budget_cpus", cell.budget_cpus.to_string()),
+        ("budget_memory_bytes", cell.budget_memory_bytes.to_string()),
+        ("trials_counted", cell.trials_counted.to_string()),
+        ("trials_suspect", suspect(cell).to_string()),
+        ("trials_invalid", cell.trials_invalid.to_string()),
+        ("trials_missing", cell.trials_missing.to_string()),
+        ("planned", counts.planned.to_string()),
+        ("ok", counts.ok.to_string()),
+        ("failed", counts.failed_total().to_string()),
+        ("failed_by_kind", guarded(&failed.join(" "))),
+        ("dropped", counts.dropped.to_string()),
+        ("restarts", counts.restarts.to_string()),
+        ("ratio_to_best", text(ratio.map(|ratio| ratio.value))),
+        ("ratio_to_best_low", text(low)),
+        ("ratio_to_best_high", text(high)),
+    ];
+    row.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+}
+
+fn suspect(cell: &CellSummary) -> usize {
+    cell.trials.iter().filter(|trial| trial.verdict == Judged::Suspect).count()
+}
+
+fn times(name: &str, times: &TimeFigures, row: &mut Row) {
+    for stat in Stat::ALL {
+        let figure = times.get(stat);
+        let column = format!("{name}_{stat}");
+        row.push((column.clone(), value(figure)));
+        if matches!(stat, Stat::Mean | Stat::Max) {
+            row.push((format!("{column}_state"), state(figure)));
+        }
+    }
+}
+
+fn value(figure: Figure) -> String {
+    match figure {
+        Figure::Failed => "failed".to_owned(),
+        figure => figure.value().map_or(String::new(), number),
+    }
+}
+
+fn state(figure: Figure) -> String {
+    let state = match figure {
+        Figure::Exact(_) => "exact",
+        Figure::AtLeast(_) => "at_least",
+        Figure::Failed => "failed",
+        Figure::TooFew => "too_few",
+        Figure::None => "",
+    };
+    state.to_owned()
+}
+
+/// Whole where it is large, six digits behind the point where it is not; never an exponent.
+fn number(value: f64) -> String {
+    if value.abs() >= 1e6 {
+        return format!("{value:.0}");
+    }
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The verdict's name in every output.
+fn verdict(verdict: CellVerdict) -> &'static str {
+    match verdict {
+        CellVerdict::Valid => "valid",
+        CellVerdict::Suspect => "suspect",
+        CellVerdict::Invalid => "invalid",
+        CellVerdict::Missing => "missing",
+        CellVerdict::Refused => "refused",
+    }
+}
+
+/// Text that a spreadsheet must not take for a formula.
+fn guarded(text: &str) -> String {
+    match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
+        _ => text.to_owned(),
+    }
+}
+
+fn line(fields: impl Iterator<Item = String>, out: &mut String) {
+    for (place, field) in fields.enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        if field.contains([',', '"', '\n', '\r']) {
+            out.push('"');
+            out.push_str(&field.replace('"', "\"\""));
+            out.push('"');
+        } else {
+            out.push_str(&field);
+        }
+    }
+    out.push_str("\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_as_rfc_4180_says() {
+        let mut out = String::new();
+        line(["a", "b,c", "say \"so\"", "two\nlines"].map(str::to_owned).into_iter(), &mut out);
+        assert_eq!(out, "a,\"b,c\",\"say \"\"so\"\"\",\"two\nlines\"\r\n");
+    }
+
+    #[test]
+    fn nothing_is_taken_for_a_formula() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {
+            assert_eq!(guarded(text), format!("'{text}"));
+        }
+        assert_eq!(guarded("nginx-fpm"), "nginx-fpm");
+    }
+
+    #[test]
+    fn numbers_have_no_exponent() {
+        let cases = [(0.25, "0.25"), (3_594_000.4, "3594000"), (1e18, "1000000000000000000")];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
+        }
+    }
+}

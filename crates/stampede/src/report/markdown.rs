@@ -1,0 +1,129 @@
+//! Tables for a pull request: one for each app and load, short.
+
+use super::columns::{figure, interval, judged, rows};
+use super::notes::{self, Weight, mark};
+use super::text::title;
+use crate::summary::Summary;
+use crate::summary::model::{CellSummary, Group, LoadModel, Stat};
+use crate::summary::words;
+
+/// Renders a run as GitHub's Markdown.
+pub fn markdown(summary: &Summary) -> String {
+    let mut out = String::new();
+    for group in &summary.groups {
+        let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
+        let shown = rows(&cells);
+        out += &format!("### {}\n\n{}\n\n", escape(&title(group, &cells)), escape(&group.sentence));
+        if !shown.is_empty() {
+            table(group, &shown, &mut out);
+        }
+        let notes: Vec<String> = notes::of(group, &cells)
+            .into_iter()
+            .filter(|note| note.weight != Weight::Legend)
+            .map(|note| format!("- {}\n", escape(&note.text)))
+            .collect();
+        if !notes.is_empty() {
+            out += &notes.concat();
+            out.push('\n');
+        }
+    }
+    for notice in &summary.notices {
+        out += &format!("- {}\n", escape(notice));
+    }
+    let rounds = words::number_of(summary.rounds, "round");
+    let by = format!(
+        "{} · stampede {} · {rounds}, seed {}",
+        summary.run, summary.stampede, summary.seed
+    );
+    out += &format!("<sub>{}</sub>\n", escape(&by));
+    out
+}
+
+fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
+    let time = match group.model {
+        LoadModel::Open => "response time",
+        LoadModel::Closed => "service time",
+    };
+    let heads = [
+        "runtime".to_owned(),
+        format!("{time} p50"),
+        "p95".to_owned(),
+        "p99".to_owned(),
+        "max".to_owned(),
+        "ok %".to_owned(),
+        "throughput /s".to_owned(),
+        "CPU %".to_owned(),
+        "CPU cost".to_owned(),
+        "memory max".to_owned(),
+        "against the best".to_owned(),
+    ];
+    out.push_str(&row(&heads));
+    out.push_str("|:--|");
+    out.push_str(&"--:|".repeat(heads.len() - 2));
+    out.push_str(":--|\n");
+    for cell in cells {
+        out.push_str(&row(&fields(group, cell)));
+    }
+    out.push('\n');
+}
+
+fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
+    let figures = &cell.figures;
+    let times = match group.model {
+        LoadModel::Open => &figures.response_time_ns,
+        LoadModel::Closed => &figures.service_time_ns,
+    };
+    let time = |stat| figure(times.get(stat), words::time).text;
+    [
+        escape(&format!("{}{}", cell.runtime, mark(cell))),
+        time(Stat::Percentile(500)),
+        time(Stat::Percentile(950)),
+        time(Stat::Percentile(990)),
+        time(Stat::Max),
+        figure(figures.ok_share, |share| words::share(share).replace(" %", "")).text,
+        figure(figures.throughput_per_second, words::rate).text,
+        figure(figures.cpu_percent_median, words::significant).text,
+        figure(figures.cpu_cost_us, |us| words::time(us * 1e3)).text,
+        figure(figures.memory_bytes_max, words::bytes).text,
+        against(group, cell),
+    ]
+}
+
+fn against(group: &Group, cell: &CellSummary) -> String {
+    if group.baseline.as_ref() == Some(&cell.runtime) {
+        return "**best**".to_owned();
+    }
+    let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
+        return "—".to_owned();
+    };
+    let said = judged(group.primary, other);
+    match other.ratio {
+        None => said.to_owned(),
+        Some(ratio) => {
+            let times = words::ratio(ratio.value);
+            let sure = ratio.interval.map(|(low, high)| format!(" ({})", interval(low, high)));
+            format!("{times}{}, {said}", sure.unwrap_or_default())
+        }
+    }
+}
+
+fn row(fields: &[String]) -> String {
+    // A number must not break from its unit in a narrow column.
+    let fields: Vec<String> = fields.iter().map(|field| field.replace(' ', "\u{a0}")).collect();
+    format!("| {} |\n", fields.join(" | "))
+}
+
+/// Text that Markdown takes as it is, on one line, without control characters.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\r' | '\t' => out.push(' '),
+            control if control.is_control() => {}
+            '<' => out.push_str("&lt;"),
+            '|' | '\\' | '*' | '_' | '[' | ']' | '#' => out.extend(['\\', letter]),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! Report: a summary rendered, for people and for machines. Pure; the width, the colours
+//! and the letters that the terminal knows are told, not asked for.
+
+mod columns;
+mod csv;
+mod layout;
+mod markdown;
+mod notes;
+mod text;
+
+use crate::summary::Summary;
+
+pub use csv::csv;
+pub use markdown::markdown;
+pub use text::text;
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; below 20 is taken as 20.
+    pub width: usize,
+    /// Whether escape sequences may be written.
+    pub colour: Colour,
+    /// Whether letters beyond ASCII may be written.
+    pub letters: Letters,
+}
+
+/// Whether to colour. Colour never says anything that the text does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Write escape sequences.
+    Always,
+    /// Plain text.
+    Never,
+}
+
+/// Which letters the reader's locale has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// UTF-8.
+    Unicode,
+    /// ASCII alone: `us` for `µs`, `>=` for `≥`.
+    Ascii,
+}
+
+/// `summary.json`: pretty, for the file and for `--format json`.
+pub fn json(summary: &Summary) -> String {
+    let mut text = serde_json::to_string_pretty(summary)
+        .expect("a summary has string keys and numbers, nothing that JSON cannot hold");
+    text.push('\n');
+    text
+}

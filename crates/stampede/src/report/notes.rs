@@ -1,0 +1,230 @@
+//! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
+
+use super::columns::rows;
+use super::layout::Section;
+use crate::store::record::Judged;
+use crate::summary::model::{
+    CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
+};
+use crate::summary::words;
+
+/// What stands behind a name in the table; each is explained below it.
+pub fn mark(cell: &CellSummary) -> &'static str {
+    match (cell.verdict, cell.not_comparable.is_empty()) {
+        (CellVerdict::Invalid, true) => " !",
+        (CellVerdict::Invalid, false) => " !≠",
+        (CellVerdict::Suspect, true) => " ?",
+        (CellVerdict::Suspect, false) => " ?≠",
+        (_, false) => " ≠",
+        (_, true) => "",
+    }
+}
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Figures are missing or may not be used as they stand.
+    Bad,
+    /// Figures are to be read with care.
+    Doubt,
+    /// Good to know.
+    Plain,
+    /// What a sign means.
+    Legend,
+}
+
+/// One note: a paragraph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// How much it matters.
+    pub weight: Weight,
+    /// In words.
+    pub text: String,
+}
+
+/// All notes of a group, the heaviest first.
+pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut add = |weight, text: String| notes.push(Note { weight, text });
+    for cell in cells {
+        about_verdict(cell, &mut add);
+    }
+    for cell in cells {
+        for why in &cell.not_comparable {
+            add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", cell.runtime));
+        }
+    }
+    for comparison in &group.comparisons {
+        if let Some(why) = &comparison.why_not {
+            let name = &comparison.runtime;
+            add(Weight::Doubt, format!("{name}: not compared with the best, for {why}"));
+        }
+    }
+    let shown = rows(cells);
+    about_expectations(cells, &mut add);
+    about_budgets(&shown, &mut add);
+    for cell in &shown {
+        if let Some(text) = errors(cell) {
+            add(Weight::Plain, text);
+        }
+        if cell.stretched_max > 1.000_5 {
+            let factor = words::ratio(cell.stretched_max);
+            add(
+                Weight::Doubt,
+                format!(
+                    "{}: the client stretched the schedule to {factor} its length",
+                    cell.runtime
+                ),
+            );
+        }
+    }
+    notes
+}
+
+fn about_verdict(cell: &CellSummary, add: &mut impl FnMut(Weight, String)) {
+    let name = &cell.runtime;
+    match cell.verdict {
+        CellVerdict::Valid => {}
+        CellVerdict::Refused => {
+            add(Weight::Bad, format!("{name}: refused: {}", cell.reasons.join("; ")))
+        }
+        CellVerdict::Missing => {
+            add(Weight::Bad, format!("{name}: missing: {}", cell.reasons.join("; ")))
+        }
+        CellVerdict::Suspect | CellVerdict::Invalid => {
+            for reason in &cell.reasons {
+                let invalid = reason.contains("invalid, not counted");
+                let (weight, sign) =
+                    if invalid { (Weight::Bad, "!") } else { (Weight::Doubt, "?") };
+                add(weight, format!("{sign} {name}: {reason}"));
+            }
+            for trial in cell.trials.iter().filter(|trial| trial.verdict == Judged::Invalid) {
+                if let Some(figures) = invalid_figures(trial) {
+                    add(Weight::Plain, format!("{name}: trial {} had {figures}", trial.number));
+                }
+            }
+        }
+    }
+    if cell.trials_missing > 0 && cell.verdict != CellVerdict::Missing {
+        let of = cell.trials_missing + cell.trials.len() as u32;
+        let there = cell.trials.len();
+        add(Weight::Bad, format!("{name}: {there} of {of} planned trials are there"));
+    }
+}
+
+/// What an invalid trial showed: never averaged in, never hidden.
+fn invalid_figures(trial: &TrialSummary) -> Option<String> {
+    let figures = &trial.figures;
+    let share = figures.ok_share.value()?;
+    let (name, times) = match figures.response_time_ns.max {
+        Figure::None => ("service time", &figures.service_time_ns),
+        _ => ("response time", &figures.response_time_ns),
+    };
+    let throughput = figures.throughput_per_second.value().map_or("0".to_owned(), words::rate);
+    let p95 = times.get(Stat::Percentile(950)).known();
+    let p95 = p95.map_or(String::new(), |ns| format!("p95 of {name} {}, ", words::time(ns)));
+    Some(format!("{p95}throughput {throughput} /s, {} ok", words::share(share)))
+}
+
+fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+    for cell in cells {
+        for judged in &cell.expectations {
+            let (name, text) = (&cell.runtime, &judged.text);
+            match &judged.outcome {
+                Expected::Met => {}
+                Expected::NotMet { figure } => {
+                    add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
+                }
+                Expected::Unknown => {
+                    add(Weight::Doubt, format!("{name}: expected {text}, which cannot be said"));
+                }
+            }
+        }
+    }
+    let all = || cells.iter().flat_map(|cell| &cell.expectations);
+    if all().next().is_some() && all().all(|judged| judged.outcome == Expected::Met) {
+        add(Weight::Plain, "all expectations are met".to_owned());
+    }
+}
+
+fn about_budgets(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+    let unequal: Vec<String> =
+        cells.iter().filter(|cell| cell.budget_unequal).map(|cell| cell.runtime.clone()).collect();
+    if !unequal.is_empty() {
+        let who =
+            if unequal.len() == cells.len() { "all".to_owned() } else { words::list(&unequal) };
+        let what = "the budget is split by role, so the stacks had unequal means";
+        add(Weight::Doubt, format!("unequal budget ({who}): {what}"));
+    }
+    let budgets: Vec<u32> = cells.iter().map(|cell| cell.budget_cpus).collect();
+    if budgets.windows(2).any(|pair| pair[0] != pair[1]) {
+        let each = cells.iter().map(|cell| format!("{} {}", cell.runtime, cell.budget_cpus));
+        let each = each.collect::<Vec<_>>().join(", ");
+        add(Weight::Doubt, format!("unequal budget in CPUs: {each}"));
+    }
+}
+
+/// `apache: without a correct answer: 12 net:timeout, 3 http:502, 4 dropped`, most first.
+pub fn errors(cell: &CellSummary) -> Option<String> {
+    let mut kinds: Vec<(&str, u64)> =
+        cell.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+    kinds.push(("dropped", cell.counts.dropped));
+    kinds.retain(|(_, count)| *count > 0);
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    if kinds.is_empty() {
+        return None;
+    }
+    let kinds = kinds.iter().map(|(kind, count)| format!("{}\u{a0}{kind}", words::count(*count)));
+    let kinds = kinds.collect::<Vec<_>>().join(", ");
+    Some(format!("{}: without a correct answer: {kinds}", cell.runtime))
+}
+
+/// What the signs mean that the sections use.
+pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Vec<String> {
+    let shown = rows(cells);
+    let texts: Vec<&str> = sections
+        .iter()
+        .flat_map(|section| &section.columns)
+        .flat_map(|column| &column.fields)
+        .map(|field| field.text.as_str())
+        .collect();
+    let mut legend = Vec::new();
+    let mut add = |there: bool, text: &str| {
+        if there {
+            legend.push(text.to_owned());
+        }
+    };
+    let few = shown.iter().any(|cell| has_too_few(&cell.figures));
+    let dash = texts.contains(&"—");
+    add(dash && few, "—: not printed: fewer than ten shots lie beyond that percentile");
+    let unread = shown.iter().any(|cell| cell.figures.cpu_percent_median == Figure::None);
+    add(dash && unread, "—: of CPU and memory: nothing was read");
+    add(dash && !few && !unread, "—: does not exist here, or could not be read");
+    add(
+        texts.contains(&"failed"),
+        "failed: a shot without a correct answer stands there; it ranks slower than all answers",
+    );
+    let cut_off = texts.iter().any(|text| text.starts_with('≥'));
+    let limit = matches!(group.model, crate::summary::model::LoadModel::Closed);
+    let bounded = |of: fn(&Figures) -> Figure| {
+        shown.iter().any(|cell| matches!(of(&cell.figures), Figure::AtLeast(_)))
+    };
+    let generator = limit && bounded(|figures| figures.throughput_per_second);
+    let times = bounded(|figures| figures.response_time_ns.mean)
+        || bounded(|figures| figures.service_time_ns.mean);
+    add(cut_off && times, "≥: at least, for shots without a correct answer have no full time");
+    add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
+    let few_rounds = |rounds: u32| {
+        !group.comparisons.is_empty() && shown.iter().any(|cell| cell.trials_counted == rounds)
+    };
+    add(few_rounds(1), "one trial: no interval");
+    add(few_rounds(2), "two trials: no interval");
+    legend
+}
+
+fn has_too_few(figures: &Figures) -> bool {
+    Stat::ALL.iter().any(|stat| {
+        figures.response_time_ns.get(*stat) == Figure::TooFew
+            || figures.service_time_ns.get(*stat) == Figure::TooFew
+    })
+}

@@ -1,0 +1,124 @@
+//! The page for a terminal.
+
+use super::columns::{names, rows, sections};
+use super::layout::{Tone, blocks, tables};
+use super::notes::{self, Weight};
+use super::{Colour, Style};
+use crate::summary::Summary;
+use crate::summary::model::{CellSummary, Group, LoadModel};
+use crate::summary::words;
+
+/// Renders a run as text, no line wider than the style's width unless a single word is.
+pub fn text(summary: &Summary, style: &Style) -> String {
+    let mut page = Page { style: *style, lines: Vec::new() };
+    page.paragraph(&heading(summary), Tone::Faint, 2);
+    for notice in &summary.notices {
+        page.paragraph(notice, Tone::Warning, 2);
+    }
+    for group in &summary.groups {
+        let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
+        page.blank();
+        page.group(group, &cells);
+    }
+    let mut text = page.lines.join("\n");
+    text.push('\n');
+    // It kept words together while lines were broken.
+    text.replace('\u{a0}', " ")
+}
+
+fn heading(summary: &Summary) -> String {
+    let rounds = words::number_of(summary.rounds, "round");
+    format!(
+        "{} · stampede {} · {} · {rounds}, seed {}",
+        summary.run, summary.stampede, summary.started_at, summary.seed
+    )
+}
+
+struct Page {
+    style: Style,
+    lines: Vec<String>,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        self.lines.push(String::new());
+    }
+
+    fn paragraph(&mut self, text: &str, tone: Tone, indent: usize) {
+        for line in self.style.wrap(text, indent) {
+            self.lines.push(self.style.paint(&line, tone));
+        }
+    }
+
+    fn group(&mut self, group: &Group, cells: &[&CellSummary]) {
+        self.paragraph(&title(group, cells), Tone::Strong, 2);
+        self.paragraph(&group.sentence, Tone::Plain, 0);
+        let shown = rows(cells);
+        let sections = sections(group, &shown);
+        if !shown.is_empty() {
+            self.blank();
+            let names = names(&shown);
+            let table = if self.style.columns() < NARROW {
+                None
+            } else {
+                tables(&self.style, &names, &sections)
+            };
+            let lines = table.unwrap_or_else(|| blocks(&self.style, &names, &sections));
+            self.lines.extend(lines);
+        }
+        let notes = notes::of(group, cells);
+        let legend =
+            if shown.is_empty() { Vec::new() } else { notes::legend(group, cells, &sections) };
+        if !notes.is_empty() || !legend.is_empty() {
+            self.blank();
+        }
+        for note in &notes {
+            let tone = match note.weight {
+                Weight::Bad => Tone::Bad,
+                Weight::Doubt => Tone::Warning,
+                Weight::Plain => Tone::Plain,
+                Weight::Legend => Tone::Faint,
+            };
+            self.paragraph(&note.text, tone, 2);
+        }
+        for line in legend {
+            self.paragraph(&line, Tone::Faint, 2);
+        }
+    }
+}
+
+/// Narrower than this, a block for each runtime reads better than a pile of tables.
+const NARROW: usize = 56;
+
+/// `hello · rush: 50 users for 60s · closed model · 1 CPU, 1.00 GiB`.
+pub fn title(group: &Group, cells: &[&CellSummary]) -> String {
+    let load = if group.load == group.load_text {
+        group.load.clone()
+    } else {
+        format!("{}: {}", group.load, group.load_text)
+    };
+    let model = match group.model {
+        LoadModel::Open => "open model",
+        LoadModel::Closed => "closed model",
+    };
+    let shown = rows(cells);
+    let budget = shown.first().map_or(String::new(), |cell| {
+        let cpus = match cell.budget_cpus {
+            1 => "1 CPU".to_owned(),
+            cpus => format!("{cpus} CPUs"),
+        };
+        let memory = match cell.budget_memory_bytes {
+            0 => String::new(),
+            bytes => format!(", {}", words::bytes(bytes as f64)),
+        };
+        format!(" · {cpus}{memory}")
+    });
+    format!("{} · {load} · {model}{budget}", group.app)
+}
+
+impl Style {
+    /// Plain text of this width, in all letters: for files and tests.
+    pub fn plain(width: usize) -> Style {
+        Style { width, colour: Colour::Never, letters: super::Letters::Unicode }
+    }
+}

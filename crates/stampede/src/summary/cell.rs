@@ -1,0 +1,167 @@
+//! One cell from its trials.
+
+use super::input::{RunData, TrialData};
+use super::model::{
+    CellCounts, CellSummary, CellVerdict, Figure, Figures, LoadModel, RoleFigures, TimeFigures,
+    TrialSummary,
+};
+use super::trial;
+use crate::store::record::{CellRecord, Judged};
+
+/// Computes the cell with this index in `RunRecord::cells`.
+pub fn summarize(run: &RunData, index: usize) -> CellSummary {
+    let record = &run.record.cells[index];
+    let on_disk: Vec<&TrialData> =
+        run.trials.iter().filter(|trial| trial.record.cell == index).collect();
+    let model = if record.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
+    let trials: Vec<TrialSummary> =
+        on_disk.iter().map(|trial| trial::summarize(trial, model)).collect();
+    let mut cell = of_trials(record, model, trials);
+    cell.trials_missing = match record.refused {
+        Some(_) => 0,
+        None => planned(run, index).saturating_sub(cell.trials.len() as u32),
+    };
+    for trial in on_disk {
+        describe(&mut cell, trial);
+    }
+    cell
+}
+
+/// How often the run's order has the cell.
+fn planned(run: &RunData, index: usize) -> u32 {
+    let in_order = run.record.order.iter().flatten().filter(|cell| **cell == index).count();
+    u32::try_from(in_order).unwrap_or(u32::MAX)
+}
+
+fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -> CellSummary {
+    let counted: Vec<&TrialSummary> =
+        trials.iter().filter(|trial| trial.verdict != Judged::Invalid).collect();
+    let mut counts = CellCounts::default();
+    counted.iter().for_each(|trial| counts.add(&trial.counts));
+    let figures: Vec<&Figures> = counted.iter().map(|trial| &trial.figures).collect();
+    let (verdict, reasons) = verdict(record, &trials);
+    CellSummary {
+        runtime: record.runtime.clone(),
+        app: record.app.clone(),
+        load: record.load.clone(),
+        model,
+        verdict,
+        reasons,
+        not_comparable: Vec::new(),
+        title: String::new(),
+        mode: String::new(),
+        versions: Default::default(),
+        budget_cpus: 0,
+        budget_memory_bytes: 0,
+        budget_unequal: false,
+        timeout_ns: 0,
+        stretched_max: 1.0,
+        trials_counted: counted.len() as u32,
+        trials_invalid: (trials.len() - counted.len()) as u32,
+        trials_missing: 0,
+        figures: over(&figures),
+        counts,
+        trials,
+        expectations: Vec::new(),
+    }
+}
+
+/// The worst of the trials, and the reasons of all, each with its trial. The same reason in
+/// several trials is said once, with their numbers.
+fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<String>) {
+    if let Some(why) = &record.refused {
+        return (CellVerdict::Refused, vec![why.clone()]);
+    }
+    let worst = match trials.iter().map(|trial| trial.verdict).max() {
+        None => return (CellVerdict::Missing, vec!["no trial of it was finished".to_owned()]),
+        Some(Judged::Valid) => CellVerdict::Valid,
+        Some(Judged::Suspect) => CellVerdict::Suspect,
+        Some(Judged::Invalid) => CellVerdict::Invalid,
+    };
+    let mut said: Vec<(&str, Judged, Vec<String>)> = Vec::new();
+    for trial in trials {
+        for reason in &trial.reasons {
+            let number = trial.number.to_string();
+            match said.iter_mut().find(|(text, of, _)| text == reason && *of == trial.verdict) {
+                Some((_, _, numbers)) => numbers.push(number),
+                None => said.push((reason, trial.verdict, vec![number])),
+            }
+        }
+    }
+    let reasons = said.into_iter().map(|(reason, of, numbers)| {
+        let trials = if numbers.len() == 1 { "trial" } else { "trials" };
+        let judged = match of {
+            Judged::Valid => "",
+            Judged::Suspect => " suspect",
+            Judged::Invalid => " invalid, not counted",
+        };
+        format!("{trials} {}{judged}: {reason}", super::words::list(&numbers))
+    });
+    (worst, reasons.collect())
+}
+
+/// Notes what the trial was under. The last trial that shows something wins: all trials of
+/// a cell are started alike.
+fn describe(cell: &mut CellSummary, trial: &TrialData) {
+    let record = &trial.record;
+    if !record.runtime.title.is_empty() {
+        cell.title.clone_from(&record.runtime.title);
+        cell.mode.clone_from(&record.runtime.mode);
+        cell.versions.clone_from(&record.runtime.versions);
+    }
+    cell.budget_cpus = record.budget_cpus;
+    cell.budget_memory_bytes = record.isolation.memory_bytes;
+    cell.budget_unequal |= record.budget_unequal;
+    if let Some(load) = &record.load {
+        cell.timeout_ns = load.timeout_ns;
+        cell.stretched_max = cell.stretched_max.max(load.stretched);
+    }
+}
+
+/// Every figure over trials.
+fn over(trials: &[&Figures]) -> Figures {
+    let one =
+        |figure: fn(&Figures) -> Figure| Figure::over(trials.iter().map(|figures| figure(figures)));
+    let times = |set: fn(&Figures) -> &TimeFigures| {
+        TimeFigures::build(|stat| Figure::over(trials.iter().map(|trial| set(trial).get(stat))))
+    };
+    Figures {
+        response_time_ns: times(|figures| &figures.response_time_ns),
+        response_time_ns_ok: times(|figures| &figures.response_time_ns_ok),
+        service_time_ns: times(|figures| &figures.service_time_ns),
+        service_time_ns_ok: times(|figures| &figures.service_time_ns_ok),
+        connection_wait_ns_p99: one(|figures| figures.connection_wait_ns_p99),
+        lateness_ns_p99: one(|figures| figures.lateness_ns_p99),
+        first_answer_ns: one(|figures| figures.first_answer_ns),
+        ok_share: one(|figures| figures.ok_share),
+        offered_per_second: one(|figures| figures.offered_per_second),
+        throughput_per_second: one(|figures| figures.throughput_per_second),
+        received_bytes_per_second: one(|figures| figures.received_bytes_per_second),
+        sent_bytes_per_second: one(|figures| figures.sent_bytes_per_second),
+        cpu_percent_median: one(|figures| figures.cpu_percent_median),
+        cpu_percent_max: one(|figures| figures.cpu_percent_max),
+        cpu_cost_us: one(|figures| figures.cpu_cost_us),
+        memory_bytes_median: one(|figures| figures.memory_bytes_median),
+        memory_bytes_max: one(|figures| figures.memory_bytes_max),
+        roles: roles_over(trials),
+    }
+}
+
+fn roles_over(trials: &[&Figures]) -> std::collections::BTreeMap<String, RoleFigures> {
+    let names = trials.iter().flat_map(|trial| trial.roles.keys());
+    names
+        .map(|name| {
+            let one = |figure: fn(&RoleFigures) -> Figure| {
+                Figure::over(trials.iter().filter_map(|trial| trial.roles.get(name)).map(figure))
+            };
+            let role = RoleFigures {
+                cpu_percent_median: one(|role| role.cpu_percent_median),
+                cpu_percent_max: one(|role| role.cpu_percent_max),
+                cpu_cost_us: one(|role| role.cpu_cost_us),
+                memory_bytes_median: one(|role| role.memory_bytes_median),
+                memory_bytes_max: one(|role| role.memory_bytes_max),
+            };
+            (name.clone(), role)
+        })
+        .collect()
+}

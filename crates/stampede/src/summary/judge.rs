@@ -1,0 +1,89 @@
+//! Whether a cell meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
+
+use super::model::{CellSummary, Expected, Figure, LoadModel, Stat};
+use super::words;
+use crate::plan::model::Expectation;
+
+/// Judges one expectation for one cell. Times are response time in the open model and
+/// service time in the closed one; `memory` is the highest reading.
+pub fn judge(cell: &CellSummary, expectation: &Expectation) -> Expected {
+    if expectation.worse {
+        // A change needs the run that it is a change from.
+        return Expected::Unknown;
+    }
+    let Some(Measured { figure, words }) = measured(cell, &expectation.figure) else {
+        return Expected::Unknown;
+    };
+    let found =
+        |prefix: &str, value: f64| Expected::NotMet { figure: format!("{prefix}{}", words(value)) };
+    match figure {
+        Figure::Exact(estimate) => match holds(estimate.value, expectation) {
+            Some(true) => Expected::Met,
+            Some(false) => found("", estimate.value),
+            None => Expected::Unknown,
+        },
+        // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; of the rest nothing is known.
+        Figure::AtLeast(estimate) => match holds(estimate.value, expectation) {
+            Some(false) if expectation.relation.starts_with('<') => {
+                found("at least ", estimate.value)
+            }
+            Some(true) if expectation.relation.starts_with('>') => Expected::Met,
+            _ => Expected::Unknown,
+        },
+        // Slower than all answers, so slower than any bound.
+        Figure::Failed if expectation.relation.starts_with('<') => {
+            Expected::NotMet { figure: "failed".to_owned() }
+        }
+        Figure::Failed | Figure::TooFew | Figure::None => Expected::Unknown,
+    }
+}
+
+/// A figure in the unit of `Expectation::bound`, and how it is said.
+struct Measured {
+    figure: Figure,
+    words: fn(f64) -> String,
+}
+
+fn measured(cell: &CellSummary, name: &str) -> Option<Measured> {
+    let figures = &cell.figures;
+    let measured = match name {
+        "ok" => Measured { figure: figures.ok_share, words: words::share },
+        "throughput" => Measured {
+            figure: figures.throughput_per_second,
+            words: |rate| format!("{} /s", words::rate(rate)),
+        },
+        "cpu_cost" => Measured { figure: in_ns(figures.cpu_cost_us), words: words::time },
+        "memory" => Measured { figure: figures.memory_bytes_max, words: words::bytes },
+        time => {
+            let times = match cell.model {
+                LoadModel::Open => &figures.response_time_ns,
+                LoadModel::Closed => &figures.service_time_ns,
+            };
+            Measured { figure: times.get(Stat::named(time)?), words: words::time }
+        }
+    };
+    Some(measured)
+}
+
+/// Expectations are in ns whatever they are about.
+fn in_ns(us: Figure) -> Figure {
+    match us {
+        Figure::Exact(mut estimate) => {
+            estimate.value *= 1e3;
+            Figure::Exact(estimate)
+        }
+        other => other,
+    }
+}
+
+/// `None` for a relation that is none.
+fn holds(value: f64, expectation: &Expectation) -> Option<bool> {
+    let bound = expectation.bound;
+    match expectation.relation.as_str() {
+        "<" => Some(value < bound),
+        "<=" => Some(value <= bound),
+        ">" => Some(value > bound),
+        ">=" => Some(value >= bound),
+        _ => None,
+    }
+}

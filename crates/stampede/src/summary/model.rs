@@ -1,0 +1,499 @@
+//! `summary.json`: what a run found, cell by cell. Docs: `docs/read-a-report.md`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stampede_stats::compare::Difference;
+use stampede_stats::estimate::Estimate;
+
+/// Raised when a field changes its meaning.
+pub const FORMAT: u32 = 1;
+
+/// A whole run, computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The run's id: its folder's name.
+    pub run: String,
+    /// stampede's version that measured it.
+    pub stampede: String,
+    /// RFC 3339.
+    pub started_at: String,
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Rounds planned.
+    pub rounds: u32,
+    /// What was decided for all cells.
+    pub notices: Vec<String>,
+    /// One for each app and load, in the plan's order.
+    pub groups: Vec<Group>,
+    /// All cells: by group, the best first.
+    pub cells: Vec<CellSummary>,
+}
+
+impl Summary {
+    /// The cells of a group, the best first.
+    pub fn cells_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a CellSummary> {
+        self.cells.iter().filter(|cell| cell.app == group.app && cell.load == group.load)
+    }
+
+    /// Whether every cell was measured in full: none refused, missing or invalid, and no
+    /// trial of the plan left out. If not, the exit code is 3.
+    pub fn is_whole(&self) -> bool {
+        self.cells.iter().all(|cell| {
+            matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect)
+                && cell.trials_missing == 0
+        })
+    }
+}
+
+/// Open or closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadModel {
+    /// Shots are due whether or not earlier ones were answered: response time exists.
+    Open,
+    /// Each user fires again after its answer: only service time exists.
+    Closed,
+}
+
+/// All runtimes under one app and one load: what may be compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// App's name.
+    pub app: String,
+    /// Load's name.
+    pub load: String,
+    /// The load in words.
+    pub load_text: String,
+    /// Open or closed.
+    pub model: LoadModel,
+    /// The figure that the cells are sorted by and compared in.
+    pub primary: Primary,
+    /// Who is ahead, by how much, and how sure that is.
+    pub sentence: String,
+    /// The best by the primary figure; `None` where no cell has it.
+    pub baseline: Option<String>,
+    /// Each other cell that has the primary figure, against the baseline; the best first.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// What cells are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primary {
+    /// p95 of response time: the open model's.
+    ResponseTimeP95,
+    /// Its median, where a trial has too few shots for a p95.
+    ResponseTimeP50,
+    /// Its mean, where there are too few even for a median.
+    ResponseTimeMean,
+    /// Correct answers a second: the closed model's.
+    Throughput,
+}
+
+/// One cell against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The other.
+    pub runtime: String,
+    /// Primary figure of the other ÷ the baseline's, within rounds; the estimate is over
+    /// rounds. `None` where no round has both.
+    pub ratio: Option<Estimate>,
+    /// What may be said of the ratio; `None`: the two cannot be compared.
+    pub judged: Option<Difference>,
+    /// Why they cannot.
+    pub why_not: Option<String>,
+}
+
+/// One cell, computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    /// Runtime's or variant's name.
+    pub runtime: String,
+    /// App's name.
+    pub app: String,
+    /// Load's name.
+    pub load: String,
+    /// Open or closed.
+    pub model: LoadModel,
+    /// The worst of its trials; or why there is none.
+    pub verdict: CellVerdict,
+    /// Why, each with its trial.
+    pub reasons: Vec<String>,
+    /// Why its figures may not be held against the others' of this app; empty: they may.
+    pub not_comparable: Vec<String>,
+    /// The runtime's title for people; empty where it never started.
+    pub title: String,
+    /// `per-request`, `worker` or `event-loop`; empty where it never started.
+    pub mode: String,
+    /// Program → version.
+    pub versions: BTreeMap<String, String>,
+    /// CPUs of the whole stack: 100 % of CPU.
+    pub budget_cpus: u32,
+    /// Bytes of the whole stack; 0: no limit.
+    pub budget_memory_bytes: u64,
+    /// Whether the budget is split by role.
+    pub budget_unequal: bool,
+    /// A shot's timeout; 0 where nothing was fired.
+    pub timeout_ns: u64,
+    /// Real ÷ planned length of the schedule, the largest of the trials; 1 unless the
+    /// client stretches.
+    pub stretched_max: f64,
+    /// Trials that count: valid and suspect ones.
+    pub trials_counted: u32,
+    /// Trials that do not: invalid ones.
+    pub trials_invalid: u32,
+    /// Trials of the plan that are not on disk.
+    pub trials_missing: u32,
+    /// Sums over the trials that count.
+    pub counts: CellCounts,
+    /// Estimates over the trials that count.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Every trial on disk, invalid ones too, with its own figures.
+    pub trials: Vec<TrialSummary>,
+    /// The plan's expectations, judged.
+    pub expectations: Vec<Judged>,
+}
+
+/// How a cell is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CellVerdict {
+    /// All its trials are valid.
+    Valid,
+    /// A trial is suspect: it counts, with a mark.
+    Suspect,
+    /// A trial is invalid: it does not count.
+    Invalid,
+    /// No trial of it is on disk.
+    Missing,
+    /// It was not to be measured.
+    Refused,
+}
+
+/// One trial, computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialSummary {
+    /// 1 for the first of the run.
+    pub number: u32,
+    /// 1 for the first.
+    pub round: u32,
+    /// Its verdict.
+    pub verdict: crate::store::record::Judged,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Its shots and events.
+    pub counts: CellCounts,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// Shots by outcome, and what happened beside them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellCounts {
+    /// Shots that the schedule holds (closed model: shots started).
+    pub planned: u64,
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed by kind.
+    pub failed: BTreeMap<String, u64>,
+    /// Due, never started.
+    pub dropped: u64,
+    /// Processes that were started after the start.
+    pub restarts: u64,
+    /// Voluntary and involuntary, of the whole stack (at most 64 processes a role).
+    pub context_switches: u64,
+}
+
+impl CellCounts {
+    /// All failed shots.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// Correct answers ÷ planned; `None` where nothing was planned.
+    pub fn ok_share(&self) -> Option<f64> {
+        (self.planned > 0).then(|| self.ok as f64 / self.planned as f64)
+    }
+
+    /// Adds another trial's.
+    pub fn add(&mut self, other: &CellCounts) {
+        self.planned += other.planned;
+        self.ok += other.ok;
+        self.dropped += other.dropped;
+        self.restarts += other.restarts;
+        self.context_switches += other.context_switches;
+        for (kind, count) in &other.failed {
+            *self.failed.entry(kind.clone()).or_default() += count;
+        }
+    }
+}
+
+/// All figures of a trial or, over trials, of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Over all planned shots; open model only.
+    pub response_time_ns: TimeFigures,
+    /// Of the ok shots alone; open model only.
+    pub response_time_ns_ok: TimeFigures,
+    /// Over all planned shots.
+    pub service_time_ns: TimeFigures,
+    /// Of the ok shots alone.
+    pub service_time_ns_ok: TimeFigures,
+    /// Wait for a connection that was not busy: the runtime's doing.
+    pub connection_wait_ns_p99: Figure,
+    /// The generator's own fault.
+    pub lateness_ns_p99: Figure,
+    /// From start to the first correct answer.
+    pub first_answer_ns: Figure,
+    /// Correct answers ÷ planned shots, 0 to 1.
+    pub ok_share: Figure,
+    /// Shots due a second; open model only.
+    pub offered_per_second: Figure,
+    /// Correct answers done inside the schedule ÷ its length.
+    pub throughput_per_second: Figure,
+    /// Bytes of answers, heads included, until the last answer.
+    pub received_bytes_per_second: Figure,
+    /// Bytes of requests, heads included, until the last answer.
+    pub sent_bytes_per_second: Figure,
+    /// Of the whole stack's budget, median of the readings inside the schedule.
+    pub cpu_percent_median: Figure,
+    /// The highest of those readings.
+    pub cpu_percent_max: Figure,
+    /// CPU time of the whole stack per correct answer.
+    pub cpu_cost_us: Figure,
+    /// Of the whole stack, median of the readings.
+    pub memory_bytes_median: Figure,
+    /// The highest reading.
+    pub memory_bytes_max: Figure,
+    /// The same by role.
+    pub roles: BTreeMap<String, RoleFigures>,
+}
+
+/// What one role spent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoleFigures {
+    /// Of the whole stack's budget.
+    pub cpu_percent_median: Figure,
+    /// The highest reading.
+    pub cpu_percent_max: Figure,
+    /// CPU time of the role per correct answer.
+    pub cpu_cost_us: Figure,
+    /// Median of the readings.
+    pub memory_bytes_median: Figure,
+    /// The highest reading.
+    pub memory_bytes_max: Figure,
+}
+
+/// One figure and how far it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Figure {
+    /// This is it.
+    Exact(Estimate),
+    /// At least this: a timeout cut it off, or the generator was at its limit.
+    AtLeast(Estimate),
+    /// A shot without a correct answer stands there (in one of the trials at least).
+    Failed,
+    /// Fewer than ten shots lie beyond it.
+    TooFew,
+    /// Does not exist here, or could not be read.
+    #[default]
+    None,
+}
+
+impl Figure {
+    /// Of one trial.
+    pub fn exact(value: f64) -> Figure {
+        Figure::Exact(Estimate { value, interval: None, trials: 1 })
+    }
+
+    /// Of one trial.
+    pub fn at_least(value: f64) -> Figure {
+        Figure::AtLeast(Estimate { value, interval: None, trials: 1 })
+    }
+
+    /// The number, also where it is only a lower bound.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Figure::Exact(estimate) | Figure::AtLeast(estimate) => Some(estimate.value),
+            Figure::Failed | Figure::TooFew | Figure::None => None,
+        }
+    }
+
+    /// The number, where it is known.
+    pub fn known(&self) -> Option<f64> {
+        match self {
+            Figure::Exact(estimate) => Some(estimate.value),
+            _ => None,
+        }
+    }
+
+    /// Its interval over trials.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        match self {
+            Figure::Exact(estimate) => estimate.interval,
+            _ => None,
+        }
+    }
+
+    /// Over trials: the geometric mean. What failed in one trial failed; what one trial has
+    /// too few shots for has too few; what could not be read in one trial is left out.
+    pub fn over(trials: impl IntoIterator<Item = Figure>) -> Figure {
+        let read: Vec<Figure> =
+            trials.into_iter().filter(|figure| *figure != Figure::None).collect();
+        if read.contains(&Figure::Failed) {
+            return Figure::Failed;
+        }
+        if read.contains(&Figure::TooFew) {
+            return Figure::TooFew;
+        }
+        let values: Vec<f64> = read.iter().filter_map(Figure::value).collect();
+        let bounded = read.iter().any(|figure| matches!(figure, Figure::AtLeast(_)));
+        match Estimate::of(&values) {
+            None => Figure::None,
+            // An interval of bounds bounds nothing.
+            Some(estimate) if bounded => Figure::AtLeast(Estimate { interval: None, ..estimate }),
+            Some(estimate) => Figure::Exact(estimate),
+        }
+    }
+}
+
+/// The times of a set of shots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeFigures {
+    /// Arithmetic mean within a trial.
+    pub mean: Figure,
+    /// Median.
+    pub p50: Figure,
+    /// 75 % are at most this.
+    pub p75: Figure,
+    /// 80 %.
+    pub p80: Figure,
+    /// 85 %.
+    pub p85: Figure,
+    /// 90 %.
+    pub p90: Figure,
+    /// 95 %.
+    pub p95: Figure,
+    /// 98 %.
+    pub p98: Figure,
+    /// 99 %.
+    pub p99: Figure,
+    /// 99.9 %.
+    #[serde(rename = "p99.9")]
+    pub p99_9: Figure,
+    /// The slowest of all.
+    pub max: Figure,
+}
+
+/// Names a figure of [`TimeFigures`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Arithmetic mean.
+    Mean,
+    /// In tenths of a percent: 999 is p99.9.
+    Percentile(u32),
+    /// The slowest.
+    Max,
+}
+
+impl Stat {
+    /// All, in the order of tables.
+    pub const ALL: [Stat; 11] = [
+        Stat::Mean,
+        Stat::Percentile(500),
+        Stat::Percentile(750),
+        Stat::Percentile(800),
+        Stat::Percentile(850),
+        Stat::Percentile(900),
+        Stat::Percentile(950),
+        Stat::Percentile(980),
+        Stat::Percentile(990),
+        Stat::Percentile(999),
+        Stat::Max,
+    ];
+
+    /// By its name in expectations and in `summary.json`: `mean`, `p50` … `p99.9`, `max`.
+    pub fn named(name: &str) -> Option<Stat> {
+        let name = if name == "p100" { "max" } else { name };
+        Stat::ALL.into_iter().find(|stat| stat.to_string() == name)
+    }
+}
+
+impl std::fmt::Display for Stat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stat::Mean => f.write_str("mean"),
+            Stat::Max => f.write_str("max"),
+            Stat::Percentile(tenths) if tenths % 10 == 0 => write!(f, "p{}", tenths / 10),
+            Stat::Percentile(tenths) => write!(f, "p{}.{}", tenths / 10, tenths % 10),
+        }
+    }
+}
+
+impl TimeFigures {
+    /// Each by its name.
+    pub fn build(mut figure: impl FnMut(Stat) -> Figure) -> TimeFigures {
+        TimeFigures {
+            mean: figure(Stat::Mean),
+            p50: figure(Stat::Percentile(500)),
+            p75: figure(Stat::Percentile(750)),
+            p80: figure(Stat::Percentile(800)),
+            p85: figure(Stat::Percentile(850)),
+            p90: figure(Stat::Percentile(900)),
+            p95: figure(Stat::Percentile(950)),
+            p98: figure(Stat::Percentile(980)),
+            p99: figure(Stat::Percentile(990)),
+            p99_9: figure(Stat::Percentile(999)),
+            max: figure(Stat::Max),
+        }
+    }
+
+    /// One by its name; `None` for a percentile that is not kept.
+    pub fn get(&self, stat: Stat) -> Figure {
+        match stat {
+            Stat::Mean => self.mean,
+            Stat::Percentile(500) => self.p50,
+            Stat::Percentile(750) => self.p75,
+            Stat::Percentile(800) => self.p80,
+            Stat::Percentile(850) => self.p85,
+            Stat::Percentile(900) => self.p90,
+            Stat::Percentile(950) => self.p95,
+            Stat::Percentile(980) => self.p98,
+            Stat::Percentile(990) => self.p99,
+            Stat::Percentile(999) => self.p99_9,
+            Stat::Percentile(_) => Figure::None,
+            Stat::Max => self.max,
+        }
+    }
+}
+
+/// An expectation, judged for a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// As written in the plan.
+    pub text: String,
+    /// How it came out.
+    #[serde(flatten)]
+    pub outcome: Expected,
+}
+
+/// How an expectation came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Expected {
+    /// It holds.
+    Met,
+    /// It does not.
+    NotMet {
+        /// What was found instead, in words.
+        figure: String,
+    },
+    /// Cannot be said: no figure, a lower bound only, or it needs another run.
+    Unknown,
+}

@@ -1,0 +1,230 @@
+//! One trial's figures from what it left on disk.
+
+use std::collections::BTreeMap;
+
+use stampede_load::report::TimeSet;
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
+
+use super::input::TrialData;
+use super::model::{
+    CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
+};
+use crate::monitor::sample::{ResourceSample, RoleSample};
+use crate::store::record::{LoadRecord, TrialRecord};
+
+/// Computes one trial, invalid or not.
+pub fn summarize(trial: &TrialData, model: LoadModel) -> TrialSummary {
+    let record = &trial.record;
+    TrialSummary {
+        number: record.number,
+        round: record.round,
+        verdict: record.verdict.judged,
+        reasons: record.verdict.reasons.clone(),
+        counts: counts(trial),
+        figures: figures(trial, model),
+    }
+}
+
+fn counts(trial: &TrialData) -> CellCounts {
+    let mut counts = CellCounts::default();
+    if let Some(load) = &trial.record.load {
+        counts.planned = load.counts.planned;
+        counts.ok = load.counts.ok;
+        counts.failed = load.counts.failed.clone();
+        counts.dropped = load.counts.dropped;
+    }
+    for role in trial.resources.iter().flat_map(|sample| sample.roles.values()) {
+        counts.restarts += u64::from(role.started);
+        counts.context_switches += role.context_switches;
+    }
+    counts
+}
+
+fn figures(trial: &TrialData, model: LoadModel) -> Figures {
+    let mut figures = Figures::default();
+    if trial.record.runtime.first_answer_ns > 0 {
+        figures.first_answer_ns = Figure::exact(trial.record.runtime.first_answer_ns as f64);
+    }
+    if let Some(load) = &trial.record.load {
+        add_rates(&mut figures, load, model);
+        if let Some(times) = &trial.times {
+            add_times(&mut figures, load, times, model);
+        }
+        add_resources(&mut figures, &trial.record, load, &trial.resources);
+    }
+    figures
+}
+
+fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
+    let counts = &load.counts;
+    if counts.planned > 0 {
+        figures.ok_share = Figure::exact(counts.ok as f64 / counts.planned as f64);
+    }
+    if load.scheduled_ns > 0 {
+        let scheduled = load.scheduled_ns as f64 / 1e9;
+        let throughput = load.ok_inside as f64 / scheduled;
+        figures.throughput_per_second = match model {
+            LoadModel::Closed if load.busy_share_max > GENERATOR_LIMIT => {
+                Figure::at_least(throughput)
+            }
+            _ => Figure::exact(throughput),
+        };
+        if model == LoadModel::Open {
+            figures.offered_per_second = Figure::exact(counts.planned as f64 / scheduled);
+        }
+    }
+    if load.lasted_ns > 0 {
+        let lasted = load.lasted_ns as f64 / 1e9;
+        figures.received_bytes_per_second = Figure::exact(counts.bytes_received as f64 / lasted);
+        figures.sent_bytes_per_second = Figure::exact(counts.bytes_sent as f64 / lasted);
+    }
+}
+
+/// In the closed model a load thread that is busier than this may be what was measured.
+const GENERATOR_LIMIT: f64 = 0.95;
+
+fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: LoadModel) {
+    let failed = load.counts.planned.saturating_sub(load.counts.ok);
+    let timeouts = load.counts.failed.get("net:timeout").copied().unwrap_or(0);
+    // A timeout counts from *started*, so it bounds service time, and response time,
+    // which is never shorter.
+    let cut_off = CutOff { shots: timeouts, after_ns: load.timeout_ns };
+    let none = CutOff { shots: 0, after_ns: 0 };
+    let of = |answered: &Times| {
+        (
+            time_figures(Ranked { answered, failed }, cut_off),
+            time_figures(Ranked::ok_alone(answered), none),
+        )
+    };
+    (figures.service_time_ns, figures.service_time_ns_ok) = of(&times.service_time);
+    if model == LoadModel::Open {
+        (figures.response_time_ns, figures.response_time_ns_ok) = of(&times.response_time);
+        figures.connection_wait_ns_p99 = percentile(Ranked::ok_alone(&times.connection_wait), 99.0);
+    }
+    figures.lateness_ns_p99 = percentile(Ranked::ok_alone(&times.lateness), 99.0);
+}
+
+fn time_figures(ranked: Ranked<'_>, cut_off: CutOff) -> TimeFigures {
+    TimeFigures::build(|stat| match stat {
+        Stat::Mean => bounded(ranked.mean(cut_off)),
+        Stat::Max => bounded(ranked.max(cut_off)),
+        Stat::Percentile(tenths) => percentile(ranked, f64::from(tenths) / 10.0),
+    })
+}
+
+fn percentile(ranked: Ranked<'_>, percent: f64) -> Figure {
+    match ranked.percentile(percent) {
+        Percentile::At(ns) => Figure::exact(ns as f64),
+        Percentile::Failed => Figure::Failed,
+        Percentile::TooFew if ranked.planned() == 0 => Figure::None,
+        Percentile::TooFew => Figure::TooFew,
+    }
+}
+
+fn bounded(bounded: Bounded) -> Figure {
+    match bounded {
+        Bounded::Exactly(ns) => Figure::exact(ns),
+        Bounded::AtLeast(ns) => Figure::at_least(ns),
+        Bounded::Failed => Figure::Failed,
+        Bounded::Empty => Figure::None,
+    }
+}
+
+fn add_resources(
+    figures: &mut Figures,
+    record: &TrialRecord,
+    load: &LoadRecord,
+    samples: &[ResourceSample],
+) {
+    let spent = Spent { samples, scheduled_ns: load.scheduled_ns, budget_cpus: record.budget_cpus };
+    (figures.cpu_percent_median, figures.cpu_percent_max) = spent.cpu_percent(|_| true);
+    figures.cpu_cost_us = spent.cpu_cost_us(|_| true, load.counts.ok);
+    (figures.memory_bytes_median, figures.memory_bytes_max) = spent.memory_bytes(|_| true);
+    let roles: BTreeMap<&String, ()> =
+        samples.iter().flat_map(|sample| sample.roles.keys()).map(|role| (role, ())).collect();
+    for role in roles.into_keys() {
+        let only = |name: &str| name == role;
+        let (cpu_percent_median, cpu_percent_max) = spent.cpu_percent(only);
+        let (memory_bytes_median, memory_bytes_max) = spent.memory_bytes(only);
+        let cpu_cost_us = spent.cpu_cost_us(only, load.counts.ok);
+        figures.roles.insert(
+            role.clone(),
+            RoleFigures {
+                cpu_percent_median,
+                cpu_percent_max,
+                cpu_cost_us,
+                memory_bytes_median,
+                memory_bytes_max,
+            },
+        );
+    }
+}
+
+/// What a trial's readings say of a set of roles.
+struct Spent<'a> {
+    samples: &'a [ResourceSample],
+    scheduled_ns: u64,
+    budget_cpus: u32,
+}
+
+impl Spent<'_> {
+    /// Median and highest share of the budget. Only readings that lie mostly inside the
+    /// schedule: while the last answers are awaited the stack idles.
+    fn cpu_percent(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
+        if self.budget_cpus == 0 {
+            return (Figure::None, Figure::None);
+        }
+        let shares = self
+            .samples
+            .iter()
+            .filter(|sample| sample.interval_ns > 0)
+            .filter(|sample| {
+                sample.at_ns.saturating_sub(sample.interval_ns / 2) < self.scheduled_ns
+            })
+            .map(|sample| {
+                let spent: u64 = roles(sample, &of).map(|role| role.cpu_ns).sum();
+                let budget = sample.interval_ns as f64 * f64::from(self.budget_cpus);
+                spent as f64 / budget * 100.0
+            })
+            .collect();
+        median_and_max(shares)
+    }
+
+    /// CPU time, that of the drain included, per correct answer.
+    fn cpu_cost_us(&self, of: impl Fn(&str) -> bool, ok: u64) -> Figure {
+        if self.samples.is_empty() || ok == 0 {
+            return Figure::None;
+        }
+        let spent: u64 =
+            self.samples.iter().flat_map(|sample| roles(sample, &of)).map(|role| role.cpu_ns).sum();
+        Figure::exact(spent as f64 / 1e3 / ok as f64)
+    }
+
+    /// Median and highest sum over roles, of the rows in which memory was read.
+    fn memory_bytes(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
+        let readings = self
+            .samples
+            .iter()
+            .filter(|sample| roles(sample, &of).next().is_some())
+            .filter(|sample| roles(sample, &of).all(|role| role.memory_read))
+            .map(|sample| roles(sample, &of).map(|role| role.memory_bytes).sum::<u64>() as f64)
+            .collect();
+        median_and_max(readings)
+    }
+}
+
+fn roles<'a>(
+    sample: &'a ResourceSample,
+    of: &'a impl Fn(&str) -> bool,
+) -> impl Iterator<Item = &'a RoleSample> {
+    sample.roles.iter().filter(move |(name, _)| of(name)).map(|(_, role)| role)
+}
+
+/// The median of an even number of readings is the mean of the middle two.
+fn median_and_max(mut readings: Vec<f64>) -> (Figure, Figure) {
+    readings.sort_by(f64::total_cmp);
+    let Some(max) = readings.last() else { return (Figure::None, Figure::None) };
+    let (low, high) = (readings[(readings.len() - 1) / 2], readings[readings.len() / 2]);
+    (Figure::exact((low + high) / 2.0), Figure::exact(*max))
+}

@@ -1,0 +1,263 @@
+//! Runs made by hand, as they would lie on disk.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::collections::BTreeMap;
+
+use stampede::monitor::sample::{ResourceSample, RoleSample};
+use stampede::store::record::{
+    CellRecord, Judged, LoadRecord, Observed, RunRecord, RuntimeRecord, TrialRecord, Verdict,
+};
+use stampede::summary::{RunData, TrialData};
+use stampede_load::report::{Connections, Counts, End, TimeSet};
+use stampede_stats::histogram::Times;
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A trial in the making; what is not said is unremarkable.
+pub struct Shots {
+    /// Response times of the ok shots (closed: service times).
+    pub answered_ns: Vec<u64>,
+    pub failed: Vec<(&'static str, u64)>,
+    pub dropped: u64,
+    /// One reading a second: CPU share of one CPU for php and web, memory of each in bytes.
+    pub spent: Vec<(f64, f64, u64, u64)>,
+    pub verdict: (Judged, Vec<&'static str>),
+    pub scheduled_ns: u64,
+    pub ok_inside: Option<u64>,
+    pub busy_share_max: f64,
+}
+
+impl Default for Shots {
+    fn default() -> Shots {
+        Shots {
+            answered_ns: Vec::new(),
+            failed: Vec::new(),
+            dropped: 0,
+            spent: vec![(0.5, 0.1, 64 << 20, 8 << 20); 10],
+            verdict: (Judged::Valid, Vec::new()),
+            scheduled_ns: 10 * SECOND,
+            ok_inside: None,
+            busy_share_max: 0.2,
+        }
+    }
+}
+
+/// `count` times around `middle_ns`: half of them up to it in even steps, the rest up to ten
+/// times as long, the longest rarest.
+pub fn spread(count: u64, middle_ns: u64) -> Vec<u64> {
+    (1..=count)
+        .map(|i| {
+            let share = i as f64 / count as f64;
+            let factor = if share <= 0.5 { 0.8 + 0.4 * share } else { 1.0 + 9.0 * (2.0 * share - 1.0).powi(6) };
+            (middle_ns as f64 * factor) as u64
+        })
+        .collect()
+}
+
+pub fn times(ns: &[u64]) -> Times {
+    let mut times = Times::new();
+    ns.iter().for_each(|ns| times.record(*ns));
+    times
+}
+
+pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellRecord {
+    CellRecord {
+        runtime: runtime.to_owned(),
+        app: "hello".to_owned(),
+        load: load.to_owned(),
+        model: model.to_owned(),
+        load_text: load_text.to_owned(),
+        refused: None,
+    }
+}
+
+/// A run of these cells; `rounds` of all that are not refused, in the given order.
+pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
+    let round: Vec<usize> = (0..cells.len()).filter(|i| cells[*i].refused.is_none()).collect();
+    RunData {
+        record: RunRecord {
+            format: 1,
+            id: "2026-11-21-0352".to_owned(),
+            stampede: "0.1.0".to_owned(),
+            started_at: "2026-11-21T03:52:00+00:00".to_owned(),
+            plan_text: String::new(),
+            flags: Vec::new(),
+            seed: 42,
+            rounds,
+            cells,
+            order: (0..rounds).map(|_| round.clone()).collect(),
+            expect: Vec::new(),
+            machine: serde_json::Value::Null,
+            notices: Vec::new(),
+        },
+        trials: Vec::new(),
+    }
+}
+
+pub fn observed() -> Observed {
+    Observed {
+        php_version: "8.2.29".to_owned(),
+        extensions: vec!["json".to_owned()],
+        opcache: true,
+        isolated: true,
+        workers: 4,
+        answer_sha256: "abc".to_owned(),
+        ..Observed::default()
+    }
+}
+
+/// Adds the next trial of a cell.
+pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
+    let closed = run.record.cells[cell].model == "closed";
+    let number = run.trials.len() as u32 + 1;
+    let round = run.trials.iter().filter(|trial| trial.record.cell == cell).count() as u32 + 1;
+    let set = TimeSet {
+        response_time: if closed { Times::new() } else { times(&shots.answered_ns) },
+        service_time: times(&shots.answered_ns),
+        connection_wait: if closed { Times::new() } else { times(&vec![0; shots.answered_ns.len()]) },
+        lateness: times(&vec![40_000; shots.answered_ns.len()]),
+    };
+    let record = record(number, round, cell, &shots);
+    let resources = shots.spent.iter().zip(1..).map(|(spent, second)| sample(second, *spent));
+    run.trials.push(TrialData { record, times: Some(set), resources: resources.collect() });
+    run.trials.last_mut().expect("one was just pushed")
+}
+
+fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
+    TrialRecord {
+        format: 1,
+        number,
+        round,
+        cell,
+        started_at: "2026-11-21T03:52:00+00:00".to_owned(),
+        phases: Vec::new(),
+        load: Some(load(shots)),
+        runtime: RuntimeRecord {
+            title: "A runtime".to_owned(),
+            mode: "per-request".to_owned(),
+            first_answer_ns: 250 * MS,
+            before: Some(observed()),
+            ..RuntimeRecord::default()
+        },
+        isolation: stampede::keeper::spec::IsolationRecord {
+            memory_bytes: 1 << 30,
+            ..Default::default()
+        },
+        budget_cpus: 1,
+        budget_unequal: false,
+        exits: Vec::new(),
+        verdict: Verdict {
+            judged: shots.verdict.0,
+            reasons: shots.verdict.1.iter().map(ToString::to_string).collect(),
+        },
+    }
+}
+
+fn load(shots: &Shots) -> LoadRecord {
+    let ok = shots.answered_ns.len() as u64;
+    let failed: BTreeMap<String, u64> =
+        shots.failed.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
+    let started = ok + failed.values().sum::<u64>();
+    LoadRecord {
+        counts: Counts {
+            planned: started + shots.dropped,
+            started,
+            ok,
+            failed,
+            dropped: shots.dropped,
+            bytes_sent: started * 100,
+            bytes_received: ok * 1_024,
+        },
+        scheduled_ns: shots.scheduled_ns,
+        lasted_ns: shots.scheduled_ns,
+        ok_inside: shots.ok_inside.unwrap_or(ok),
+        in_flight_max: 4,
+        littles_law_ratio: 1.0,
+        connections: Connections { opened: 4, never_answered: 0 },
+        busy_share_max: shots.busy_share_max,
+        stretched: 1.0,
+        lateness_ns_p99: 40_000,
+        service_time_ns_p50: 2 * MS,
+        timeout_ns: 11 * SECOND,
+        keep_alive: true,
+        client: "stampede".to_owned(),
+        end: End::Complete,
+    }
+}
+
+fn sample(second: u64, (php, web, php_memory, web_memory): (f64, f64, u64, u64)) -> ResourceSample {
+    let role = |share: f64, memory_bytes| RoleSample {
+        cpu_ns: (share * 1e9) as u64,
+        memory_bytes,
+        memory_read: true,
+        processes: 4,
+        context_switches: 1_000,
+        ..RoleSample::default()
+    };
+    let roles = [("php".to_owned(), role(php, php_memory)), ("web".to_owned(), role(web, web_memory))];
+    ResourceSample {
+        at_ns: second * SECOND,
+        interval_ns: SECOND,
+        roles: roles.into_iter().collect(),
+        ..ResourceSample::default()
+    }
+}
+
+/// Three runtimes, five rounds, an open load; the second is 24 % slower, the third loses shots.
+pub fn open() -> RunData {
+    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let mut run = run(vec![named("apache-modphp"), named("nginx-fpm"), named("php-builtin")], 5);
+    for round in 0..5 {
+        let drift = 30_000 * round;
+        add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_480_000 + 2 * drift), ..Shots::default() });
+        add(&mut run, 1, Shots { answered_ns: spread(2_000, 2_000_000 + drift), ..Shots::default() });
+        let lost = vec![("net:timeout", 12), ("http:502", 3)];
+        let answered_ns = spread(1_980, 9_000_000 + 20 * drift);
+        add(&mut run, 2, Shots { answered_ns, failed: lost, dropped: 5, ..Shots::default() });
+    }
+    run
+}
+
+/// All that can go wrong, one round.
+pub fn troubled() -> RunData {
+    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let mut cells = vec![
+        named("nginx-fpm"),
+        named("nginx-fpm-with-a-very-long-name jit=tracing"),
+        named("apache-modphp"),
+        named("php-builtin"),
+        named("roadrunner"),
+        named("=cmd|' /C calc'!A0"),
+        named("frankenphp-worker"),
+    ];
+    cells[2].refused =
+        Some("4 workers are held by 16 connections: use keep_alive: off, or 16 workers".to_owned());
+    let mut run = run(cells, 1);
+    run.record.notices.push("keep-alive is off for all runtimes: apache-modphp holds a worker per connection".to_owned());
+    add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() });
+    let suspect = (Judged::Suspect, vec!["busiest load thread 85 % busy"]);
+    let long = add(&mut run, 1, Shots { answered_ns: spread(2_000, 2_100_000), verdict: suspect, spent: vec![], ..Shots::default() });
+    long.record.budget_unequal = true;
+    if let Some(before) = &mut long.record.runtime.before {
+        before.php_version = "8.4.13".to_owned();
+    }
+    add(&mut run, 3, Shots { failed: vec![("net:refused", 2_000)], ..Shots::default() });
+    let invalid = (Judged::Invalid, vec!["p99 lateness 12.3 ms, more than 1 ms"]);
+    add(&mut run, 4, Shots { answered_ns: spread(2_000, 1_000_000), verdict: invalid, ..Shots::default() });
+    let half = vec![("net:timeout", 150)];
+    add(&mut run, 5, Shots { answered_ns: spread(1_850, 3_000_000), failed: half, ..Shots::default() });
+    run
+}
+
+/// A closed load, two rounds.
+pub fn closed() -> RunData {
+    let named = |runtime| cell(runtime, "4 users 10s", "closed", "4 users 10s");
+    let mut run = run(vec![named("php-builtin"), named("nginx-fpm")], 2);
+    for round in 0..2 {
+        add(&mut run, 0, Shots { answered_ns: spread(8_000 + 100 * round, 4 * MS), ..Shots::default() });
+        let fast = Shots { answered_ns: spread(20_000 + 300 * round, 2 * MS), ..Shots::default() };
+        add(&mut run, 1, fast);
+    }
+    run
+}
