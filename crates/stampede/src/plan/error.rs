@@ -107,6 +107,9 @@ pub enum Mistake {
     /// `only` and `except` leave nothing.
     #[error("load `{0}` is for no runtime")]
     ForNoRuntime(String),
+    /// `--only` leaves runtimes that no load is for.
+    #[error("no load of the plan is for `{0}`")]
+    NoLoad(String),
     /// More than a plan may hold.
     #[error("{found} {kind} are too many")]
     TooMany {

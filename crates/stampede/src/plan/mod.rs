@@ -17,12 +17,14 @@ mod preset;
 mod read;
 mod requests;
 mod runtimes;
+mod schema;
 mod tree;
 mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
 pub use flags::Overrides;
 pub use read::{from_flags, read};
+pub use schema::schema;
 
 #[cfg(test)]
 mod mistakes;

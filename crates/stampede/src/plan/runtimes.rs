@@ -52,7 +52,7 @@ pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanE
         }
     }
     match all.is_empty() {
-        true => Err(not_a(node, "a list with a runtime in it", EXPECTED)),
+        true => Err(not_a(node, "a choice of runtimes", EXPECTED)),
         false => Ok(all),
     }
 }
