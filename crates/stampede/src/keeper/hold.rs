@@ -1,4 +1,4 @@
-//! A stampede that only holds a stack: what the tests kill at random moments.
+//! What the tests kill at random moments: a stampede that only holds a stack.
 //!
 //! ```text
 //! stampede __hold stack.json      prints `ready {…}`; takes `stop` and `drop` on its input
@@ -18,6 +18,10 @@ use super::stack::{CgroupUse, KeeperOptions, NamespaceUse, Stack, WorkFolder};
 
 /// First argument of the hidden command; the second is the file.
 pub(super) const ROLE: &str = "__hold";
+
+/// First argument of another one, a process of the stack that listens; the second is a file
+/// that gets its port.
+pub(super) const LISTENER: &str = "__listen";
 
 /// How often the stack is looked at while nothing is ordered.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -48,6 +52,16 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
             1
         }
     })
+}
+
+pub(super) fn listen(mut args: impl Iterator<Item = OsString>) -> ! {
+    let listening = args.next().map(|file| {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        std::fs::write(file, listener.local_addr()?.port().to_string())?;
+        listener.incoming().for_each(drop);
+        Ok::<(), std::io::Error>(())
+    });
+    std::process::exit(if matches!(listening, Some(Ok(()))) { 0 } else { 1 })
 }
 
 fn hold(held: Held) -> Result<(), KeeperError> {
@@ -82,4 +96,13 @@ fn hold(held: Held) -> Result<(), KeeperError> {
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
         }
     }
+}
+
+/// First argument of a third: sweeps the journal that the second names.
+pub(super) const SWEEPER: &str = "__sweep";
+
+pub(super) fn sweep(mut args: impl Iterator<Item = OsString>) -> ! {
+    let swept = args.next().map(|path| super::sweep_in(std::path::Path::new(&path)));
+    let clean = matches!(swept, Some(Ok(swept)) if swept.left.is_empty());
+    std::process::exit(if clean { 0 } else { 1 })
 }

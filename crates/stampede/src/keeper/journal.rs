@@ -171,9 +171,31 @@ impl Journal {
         Ok(found)
     }
 
-    /// Removes an entry; that it is gone already is fine.
+    /// Removes an entry, and drafts of it whose writer was killed; that they are gone already
+    /// is fine.
     pub(super) fn remove(&self, id: &str) {
-        let _ = rustix::fs::unlinkat(&self.folder, file_name(id), AtFlags::empty());
+        let name = file_name(id);
+        let _ = rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty());
+        let prefix = format!(".{name}.");
+        self.remove_drafts(|draft| draft.starts_with(&prefix));
+    }
+
+    /// Removes every draft whose writer is gone.
+    pub(super) fn remove_orphaned_drafts(&self) {
+        self.remove_drafts(|draft| {
+            let writer = draft.rsplit('.').next().and_then(|pid| pid.parse().ok());
+            writer.is_none_or(|pid| proc::stat(pid).is_none_or(|stat| stat.is_dead()))
+        });
+    }
+
+    fn remove_drafts(&self, fits: impl Fn(&str) -> bool) {
+        let Ok(entries) = rustix::fs::Dir::read_from(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy();
+            if name.starts_with('.') && name.len() > 2 && fits(&name) {
+                let _ = rustix::fs::unlinkat(&self.folder, entry.file_name(), AtFlags::empty());
+            }
+        }
     }
 
     fn error(&self, name: &str, source: io::Error) -> KeeperError {

@@ -21,7 +21,8 @@ use super::sys::{self, Birth};
 use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
 use super::{init, sweep};
 
-/// First argument of the hidden command; the second is stampede's pid.
+/// First argument of the hidden command; the second is stampede's pid,
+/// the third the stack's id, for people who look at the list of processes.
 pub(super) const ROLE: &str = "__keeper";
 
 pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
@@ -183,7 +184,7 @@ impl Keeper {
             NamespaceUse::Allowed => &[Birth::UserNamespaces, Birth::Plain],
         };
         for &birth in births {
-            let Ok(init) = give_birth(birth) else { continue };
+            let Ok(init) = give_birth(birth, &self.entry.id) else { continue };
             self.entry.init = Identity::of(raw(init.pid));
             self.entry.namespaced = birth != Birth::Plain;
             self.init = Some(init);
@@ -366,10 +367,11 @@ impl Keeper {
     }
 }
 
-fn give_birth(birth: Birth) -> io::Result<Init> {
+/// The stack's id is only for people who look at the list of processes.
+fn give_birth(birth: Birth, id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
     let mode = if birth == Birth::Plain { init::PLAIN } else { init::NAMESPACED };
-    let pid = sys::spawn_init(birth, &["stampede", init::ROLE, mode], &OwnedFd::from(far))?;
+    let pid = sys::spawn_init(birth, &["stampede", init::ROLE, mode, id], &OwnedFd::from(far))?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
     Ok(Init { pid, pidfd, channel: Channel::new(near), birth })
 }
@@ -405,7 +407,7 @@ fn raw(pid: Pid) -> u32 {
 
 /// Tries for real whether an init can be born this way; for `doctor`.
 pub(super) fn try_birth(birth: Birth) -> bool {
-    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth) else { return false };
+    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth, "probe") else { return false };
     let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));
     drop(channel);
     let _ = rustix::process::kill_process(pid, Signal::KILL);

@@ -37,7 +37,7 @@ pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabil
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
 pub use stack::{CgroupUse, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkFolder};
-pub use sweep::{Swept, discard, reserve, sweep};
+pub use sweep::{Swept, discard, reserve, sweep, sweep_in};
 
 /// Runs the keeper, init or another hidden role and never returns, if the command line asks
 /// for one; otherwise does nothing. The first thing in `main`: before any thread, and before
@@ -49,6 +49,8 @@ pub fn main_if_asked() {
         Some(keep::ROLE) => keep::main(args),
         Some(init::ROLE) => init::main(args),
         Some(hold::ROLE) => hold::main(args),
+        Some(hold::LISTENER) => hold::listen(args),
+        Some(hold::SWEEPER) => hold::sweep(args),
         Some(capabilities::ROLE) => capabilities::main(),
         _ => {}
     }

@@ -431,7 +431,7 @@ fn execute(
     let mut command = Command::new(&options.program);
     command
         .arg0("stampede")
-        .args([super::keep::ROLE, &std::process::id().to_string()])
+        .args([super::keep::ROLE, &std::process::id().to_string(), &spec.id])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::from(OwnedFd::from(far)))

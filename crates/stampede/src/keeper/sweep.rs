@@ -34,7 +34,11 @@ pub fn sweep() -> Result<Swept, KeeperError> {
     sweep_in(&Journal::default_path())
 }
 
-pub(super) fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
+/// As `sweep`, with a journal elsewhere (`KeeperOptions::journal`).
+///
+/// # Errors
+/// As `sweep`.
+pub fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
     let journal = Journal::open(path)?;
     let mut swept = Swept::default();
     for entry in journal.entries()? {
@@ -43,6 +47,7 @@ pub(super) fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
             swept.stacks.push(entry.id);
         }
     }
+    journal.remove_orphaned_drafts();
     Ok(swept)
 }
 
