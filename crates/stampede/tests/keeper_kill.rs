@@ -1,0 +1,264 @@
+//! Nothing is left after SIGKILL of stampede, of its keeper or of both, at a random moment,
+//! also while they start; and after signals that end stampede without its doing anything.
+
+mod keeper_support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
+use stampede::keeper::{CgroupUse, NamespaceUse, sweep_in};
+
+/// Daemons, double forks, sessions of their own, and some that ignore SIGTERM.
+const TREE: &str = "trap '' TERM INT HUP
+    sleep 1000 &
+    (setsid sleep 1000 &)
+    (setsid sh -c 'trap \"\" TERM; (sleep 1000 &) ; sleep 1000' &)
+    sleep 1000; sleep 1000";
+
+/// Who gets the signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Stampede(i32),
+    Keeper,
+    Both,
+}
+
+/// As whom stampede runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum As {
+    Ourselves,
+    Nobody,
+}
+
+struct Case {
+    victim: Victim,
+    delay: Duration,
+    namespaces: NamespaceUse,
+    cgroups: CgroupUse,
+    run_as: As,
+}
+
+/// The binary where every user may execute it: the build folder can be below a home.
+fn program_for_all(folder: &Path) -> PathBuf {
+    let copy = folder.join("stampede");
+    fs::copy(PROGRAM, &copy).unwrap();
+    copy
+}
+
+fn hold(place: &Place, case: &Case, program: &Path) -> Child {
+    let port_file = place.folder.path().join("port");
+    let program_text = program.to_str().unwrap();
+    let listener = place.process("web", program_text, &["__listen", port_file.to_str().unwrap()]);
+    let spec = place.stack(vec![place.sh("php", TREE), listener]);
+    let held = serde_json::json!({
+        "spec": spec, "namespaces": case.namespaces, "cgroups": case.cgroups,
+        "work": place.options.work, "journal": place.options.journal,
+    });
+    let file = place.folder.path().join("stack.json");
+    fs::write(&file, held.to_string()).unwrap();
+    let mut command = Command::new(program);
+    command.arg("__hold").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::null());
+    if case.run_as == As::Nobody {
+        place.give_to(NOBODY);
+        command.uid(NOBODY.0).gid(NOBODY.1);
+    }
+    command.spawn().unwrap()
+}
+
+/// The keeper of the held stack, if it runs by now.
+fn keeper_pid(place: &Place) -> Option<i32> {
+    let is_keeper = |line: &String| line.contains("__keeper");
+    let line = processes_of(&place.id).into_iter().find(is_keeper)?;
+    line.split(' ').next()?.parse().ok()
+}
+
+fn send(pid: i32, signal: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    let signal = rustix::process::Signal::from_named_raw(signal).unwrap();
+    let _ = rustix::process::kill_process(pid, signal);
+}
+
+fn run_case(case: &Case, program: &Path) {
+    let place = Place::with(case.namespaces, case.cgroups);
+    let mut stampede = hold(&place, case, program);
+    let pid = i32::try_from(stampede.id()).unwrap();
+    std::thread::sleep(case.delay);
+    let keeper = match case.victim {
+        Victim::Stampede(_) => keeper_pid(&place),
+        Victim::Keeper | Victim::Both => {
+            // The victim must be there first.
+            let mut found = None;
+            wait_until(|| {
+                found = keeper_pid(&place);
+                found.is_some()
+            })
+            .expect("the keeper starts");
+            found
+        }
+    };
+    match case.victim {
+        Victim::Stampede(signal) => send(pid, signal),
+        Victim::Keeper => send(keeper.unwrap(), libc::SIGKILL),
+        Victim::Both => {
+            send(pid, libc::SIGKILL);
+            send(keeper.unwrap(), libc::SIGKILL);
+        }
+    }
+    let when = format!(
+        "{:?} {:?} {:?} {:?} after {:?}",
+        case.victim, case.namespaces, case.cgroups, case.run_as, case.delay
+    );
+    // A stampede whose keeper was killed ends by itself: that it does is part of the test.
+    let mut ended = None;
+    wait_until(|| {
+        ended = stampede.try_wait().unwrap();
+        ended.is_some()
+    })
+    .unwrap_or_else(|()| {
+        let left = place.left();
+        let _ = stampede.kill();
+        panic!("{when}: stampede does not end, left {left:?}")
+    });
+    let swept = case.victim == Victim::Both || keeper.is_none();
+    if swept {
+        // Processes go without any help; files are for the next start.
+        let gone = wait_until(|| processes_of(&place.id).is_empty());
+        gone.unwrap_or_else(|()| panic!("{when}: left {:?}", place.left()));
+        sweep(&place, case, program);
+    }
+    place.assert_nothing_left(&when);
+    let port: Option<u16> =
+        fs::read_to_string(place.folder.path().join("port")).ok().and_then(|p| p.parse().ok());
+    if let Some(port) = port {
+        wait_until(|| TcpListener::bind(("127.0.0.1", port)).is_ok())
+            .unwrap_or_else(|()| panic!("{when}: port {port} is taken"));
+    }
+}
+
+/// As the user whose journal it is: root would rightly refuse it.
+fn sweep(place: &Place, case: &Case, program: &Path) {
+    match case.run_as {
+        As::Ourselves => {
+            let swept = sweep_in(&place.options.journal).unwrap();
+            assert!(swept.left.is_empty(), "{swept:?}");
+        }
+        As::Nobody => {
+            let mut command = Command::new(program);
+            command.arg("__sweep").arg(&place.options.journal).uid(NOBODY.0).gid(NOBODY.1);
+            assert!(command.status().unwrap().success());
+        }
+    }
+}
+
+/// `count` cases with seeded victims and delays of 0 to 100 ms, four at a time.
+fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: As) {
+    let folder = tempfile::tempdir().unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), mode).unwrap();
+    let program = program_for_all(folder.path());
+    std::thread::scope(|scope| {
+        for lane in 0..4_u64 {
+            let program = &program;
+            scope.spawn(move || {
+                for number in (lane..count).step_by(4) {
+                    let mut random = fastrand::Rng::with_seed(number);
+                    let delay = Duration::from_micros(random.u64(0..100_000));
+                    let victim = match number % 5 {
+                        0 | 1 => Victim::Stampede(libc::SIGKILL),
+                        2 | 3 => Victim::Keeper,
+                        _ => Victim::Both,
+                    };
+                    run_case(&Case { victim, delay, namespaces, cgroups, run_as }, program);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn killed_at_random_nothing_is_left() {
+    if !namespaces() {
+        println!("skipped: no PID namespaces here");
+        return;
+    }
+    kill_often(200, NamespaceUse::Allowed, CgroupUse::Allowed, As::Ourselves);
+}
+
+#[test]
+fn killed_at_random_as_an_ordinary_user_nothing_is_left() {
+    if !is_root() {
+        println!("skipped: not root, the other tests run as an ordinary user already");
+        return;
+    }
+    kill_often(30, NamespaceUse::Allowed, CgroupUse::Allowed, As::Nobody);
+}
+
+#[test]
+fn killed_at_random_with_cgroup_kill_nothing_is_left() {
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Allowed, As::Ourselves);
+}
+
+#[test]
+fn killed_at_random_with_the_freezer_nothing_is_left() {
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::OnlyV1, As::Ourselves);
+}
+
+#[test]
+fn killed_at_random_with_nothing_but_children_nothing_is_left() {
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, As::Ourselves);
+}
+
+#[test]
+fn killed_at_random_as_an_ordinary_user_with_nothing_but_children_nothing_is_left() {
+    if !is_root() {
+        println!("skipped: not root, the other tests run as an ordinary user already");
+        return;
+    }
+    kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, As::Nobody);
+}
+
+#[test]
+fn a_signal_that_ends_stampede_ends_the_stack() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGABRT] {
+        let (namespaces, cgroups) = (NamespaceUse::Allowed, CgroupUse::Allowed);
+        let case = Case {
+            victim: Victim::Stampede(signal),
+            delay: Duration::from_millis(80),
+            namespaces,
+            cgroups,
+            run_as: As::Ourselves,
+        };
+        run_case(&case, Path::new(PROGRAM));
+    }
+}
+
+/// A stack that runs: each of its guards is killed, one case each, with pids that the held
+/// stack itself told.
+#[test]
+fn killed_init_ends_the_stack() {
+    for namespaces in [NamespaceUse::Allowed, NamespaceUse::Forbidden] {
+        let place = Place::with(namespaces, CgroupUse::Allowed);
+        let case = Case {
+            victim: Victim::Both,
+            delay: Duration::ZERO,
+            namespaces,
+            cgroups: CgroupUse::Allowed,
+            run_as: As::Ourselves,
+        };
+        let mut stampede = hold(&place, &case, Path::new(PROGRAM));
+        let mut line = String::new();
+        BufReader::new(stampede.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: serde_json::Value =
+            serde_json::from_str(line.strip_prefix("ready ").expect("ready")).unwrap();
+        send(i32::try_from(told["init"].as_i64().unwrap()).unwrap(), libc::SIGKILL);
+        assert!(!stampede.wait().unwrap().success());
+        place.assert_nothing_left("init killed");
+    }
+}
