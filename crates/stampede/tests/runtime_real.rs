@@ -172,3 +172,98 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
     assert!(differences.not_comparable.is_empty(), "{:#?}", differences.not_comparable);
     eprintln!("forced: {:#?}", differences.forced);
 }
+
+#[test]
+fn one_two_and_three_workers_are_what_they_say() {
+    let catalogue = catalogue();
+    for name in catalogue.runtime_names() {
+        for count in 1..=3 {
+            let Some(running) = started(&catalogue, &choice(name, &workers(count))) else { break };
+            let observed = verify(&running, &hello(&catalogue)).expect("verify");
+            assert_eq!(i64::from(observed.workers), count, "{name}");
+            running.stop().expect("stop");
+        }
+    }
+}
+
+#[test]
+fn settings_reach_the_sapi() {
+    let catalogue = catalogue();
+    for name in catalogue.runtime_names() {
+        let mut choice = choice(
+            name,
+            &[
+                ("workers", Scalar::Int(3)),
+                ("jit", Scalar::Text("tracing".into())),
+                ("memory_limit", Scalar::Text("64M".into())),
+                ("access_log", Scalar::Bool(true)),
+            ],
+        );
+        choice.php_ini.insert("date.timezone".into(), "Europe/Paris".into());
+        choice.env.insert("APP_SECRET".into(), "a;b \"c\"".into());
+        let Some(running) = started(&catalogue, &choice) else { continue };
+        let observed = verify(&running, &hello(&catalogue)).expect("verify");
+        assert!(observed.jit, "{name}: {:?}", observed.ini.get("opcache.jit"));
+        assert_eq!(observed.ini["memory_limit"], "64M", "{name}");
+        assert_eq!(observed.ini["date.timezone"], "Europe/Paris", "{name}");
+        let logged = running.logs().iter().any(|log| {
+            std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
+        });
+        assert!(logged, "{name}: the access log is on");
+        running.stop().expect("stop");
+    }
+}
+
+#[test]
+fn a_variant_over_tcp_with_kept_connections_works() {
+    let catalogue = catalogue();
+    let settings = [
+        ("workers", Scalar::Int(3)),
+        ("socket", Scalar::Text("tcp".into())),
+        ("fastcgi_keep", Scalar::Int(1)),
+        ("append.nginx.conf", Scalar::Text("add_header X-Appended yes;".into())),
+    ];
+    let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
+    let answer = running.ask(Duration::from_secs(5)).expect("answer");
+    assert_eq!(answer.header("x-appended"), Some("yes"));
+    verify(&running, &hello(&catalogue)).expect("verify");
+}
+
+#[test]
+fn a_page_that_is_wrong_never_counts_as_ready() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
+    let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+    let choice = choice("php-builtin", &workers(1));
+    let mut prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+        Ok(prepared) => prepared,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    prepared.within(Duration::from_millis(500));
+    let port = prepared.port.to_string();
+    let error = start_with(prepared, Held::start).err().expect("never ready");
+    let text = error.to_string().replace(&port, "PORT");
+    let text = text.lines().next().unwrap_or_default().to_string();
+    insta::assert_snapshot!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
+}
+
+#[test]
+fn a_runtime_that_ends_shows_its_last_log_lines() {
+    let catalogue = catalogue();
+    let settings = [("append.nginx.conf", Scalar::Text("no_such_directive on;".into()))];
+    let app = hello(&catalogue);
+    let choice = choice("nginx-fpm", &settings);
+    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+        Ok(prepared) => prepared,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    let dir = prepared.dir().display().to_string();
+    let error = start_with(prepared, Held::start).err().expect("ends");
+    let text = error.to_string();
+    assert!(text.starts_with("runtime `nginx-fpm` ended while it started: `web` with exit code 1"));
+    assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
+    assert!(!std::path::Path::new(&dir).exists(), "the work folder is gone");
+    assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
+}

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use minijinja::Value;
 use minijinja::value::Serde;
@@ -63,6 +64,8 @@ pub struct Prepared {
     pub status: Option<PathBuf>,
     /// Environment of the app: its secret values are masked in messages.
     pub env: BTreeMap<String, String>,
+    /// Longest time to the first correct answer.
+    pub(crate) ready_within: Duration,
     pub(crate) work: Work,
 }
 
@@ -126,9 +129,22 @@ pub fn prepare(
         processes,
     };
     let (name, app) = (choice.name.clone(), app.clone());
+    let ready_within = runtime.manifest.ready.within.0;
     let (php_ini, status) = (choice.php_ini.clone(), status.map(PathBuf::from));
     Ok(Prepared {
-        name, runtime, app, settings, php_ini, port, spec, record, probe, status, env, work,
+        name,
+        runtime,
+        app,
+        settings,
+        php_ini,
+        port,
+        spec,
+        record,
+        probe,
+        status,
+        env,
+        ready_within,
+        work,
     })
 }
 
@@ -136,6 +152,12 @@ impl Prepared {
     /// The work folder.
     pub fn dir(&self) -> &Path {
         &self.work.0
+    }
+
+    /// Sets the longest time to the first correct answer, in place of the runtime's own
+    /// (`ready_timeout` in a plan).
+    pub fn within(&mut self, time: Duration) {
+        self.ready_within = time;
     }
 }
 

@@ -156,7 +156,7 @@ impl Running {
     }
 
     fn wait_until_ready(&self, begun: Instant) -> Result<(), RuntimeError> {
-        let within = self.prepared.runtime.manifest.ready.within.0;
+        let within = self.prepared.ready_within;
         let client = client(ASK_WITHIN);
         let page = self.page();
         let mut last = "no connection".to_string();
