@@ -16,7 +16,7 @@ use stampede::keeper::spec::{
 };
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, Failure, Guard, Places, Placement, Running, RuntimeError, Shown,
+    App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, Shown,
     compare_observed, prepare, start_with, verify,
 };
 
@@ -164,7 +164,10 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
         let verified = begun.elapsed();
         let exits = running.stop().expect("stop");
         // For the reader of a failing run; never asserted, machines differ.
-        eprintln!("{name}: started {first:?}, verified {verified:?}, stopped {:?}", begun.elapsed());
+        eprintln!(
+            "{name}: started {first:?}, verified {verified:?}, stopped {:?}",
+            begun.elapsed()
+        );
         assert!(exits.iter().all(|exit| exit.signal != Some(9)), "{name}: {exits:?}");
         assert!(!dir.exists(), "{name}: the work folder is gone");
     }
@@ -266,4 +269,31 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
     assert!(!std::path::Path::new(&dir).exists(), "the work folder is gone");
     assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
+}
+
+/// As root this file's tests run PHP as an unprivileged user; here all of it runs as one.
+#[test]
+fn an_ordinary_user_can_do_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: the other tests run as an ordinary user already");
+    }
+    // Copied, for the build folder need not be open to others.
+    let folder = tempfile::tempdir().expect("folder");
+    let program = folder.path().join("test");
+    std::fs::copy(std::env::current_exe().expect("program"), &program).expect("copy");
+    for path in [folder.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    }
+    let output = Command::new(&program)
+        .args(["--exact", "all_runtimes_serve_the_same_and_are_as_asked", "--nocapture"])
+        .current_dir("/")
+        .env("HOME", "/nonexistent")
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .expect("runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    eprintln!("as an ordinary user:\n{text}");
 }

@@ -58,9 +58,9 @@ impl Masks {
                 (Some(pointer), None) => {
                     return Err(wrong(format!("JSON pointer `{pointer}` must begin with `/`")));
                 }
-                (None, Some(regex)) => made.regexes.push(
-                    Regex::new(regex).map_err(|error| wrong(format!("`mask`: {error}")))?,
-                ),
+                (None, Some(regex)) => made
+                    .regexes
+                    .push(Regex::new(regex).map_err(|error| wrong(format!("`mask`: {error}")))?),
                 _ => return Err(wrong("a mask is either `pointer` or `regex`".into())),
             }
         }
@@ -79,9 +79,7 @@ impl Masks {
             }
             Err(_) => body.to_string(),
         };
-        self.regexes
-            .iter()
-            .fold(text, |text, regex| regex.replace_all(&text, MASKED).into_owned())
+        self.regexes.iter().fold(text, |text, regex| regex.replace_all(&text, MASKED).into_owned())
     }
 }
 

@@ -190,7 +190,8 @@ pub(crate) fn hand_over(
 }
 
 fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(), RuntimeError> {
-    std::os::unix::fs::lchown(path, Some(user), Some(group)).map_err(io_error("give away", path))?;
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+        .map_err(io_error("give away", path))?;
     let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;
     if meta.is_symlink() {
         return Ok(());

@@ -21,6 +21,8 @@ pub struct Shown {
     pub asked: BTreeMap<String, String>,
     /// Workers asked for.
     pub workers: u32,
+    /// Whether fewer are right before load.
+    pub grows: bool,
 }
 
 /// What differs from the first.
@@ -38,7 +40,7 @@ const KEYS_MAX: usize = 6;
 impl Running {
     /// What it showed, for comparing.
     pub fn shown(&self, observed: Observed) -> Shown {
-        let Prepared { name, runtime, settings, php_ini, .. } = &self.prepared;
+        let Prepared { name, runtime, settings, php_ini, grows, .. } = &self.prepared;
         let mut asked = php_ini.clone();
         for (setting, keys) in [
             ("memory_limit", &["memory_limit"][..]),
@@ -51,7 +53,8 @@ impl Running {
             }
         }
         let forced = runtime.manifest.forced.clone();
-        Shown { name: name.clone(), observed, forced, asked, workers: settings.workers() }
+        let (workers, grows) = (settings.workers(), *grows);
+        Shown { name: name.clone(), observed, forced, asked, workers, grows }
     }
 }
 
@@ -87,7 +90,7 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<String> {
     let mut reasons = both.plain();
     reasons.extend(list("php.ini", both.ini().0));
     reasons.extend(list("extensions", both.extensions().0));
-    if before.observed.workers != after.observed.workers {
+    if before.observed.workers != after.observed.workers && !after.grows {
         let (was, is) = (before.observed.workers, after.observed.workers);
         reasons.push(format!("{is} workers after load, {was} before"));
     }
@@ -100,12 +103,14 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<String> {
 fn alone(one: &Shown) -> Vec<String> {
     let mut reasons = Vec::new();
     let Observed { workers, isolated, .. } = one.observed;
-    if workers != 0 && workers != one.workers {
+    let fewer = one.grows && workers < one.workers;
+    if workers != 0 && workers != one.workers && !fewer {
         reasons.push(format!("{workers} workers instead of the {} asked for", one.workers));
     }
     if !isolated {
         let why = one.observed.notices.iter().find(|notice| notice.contains("visible in a later"));
-        reasons.push(why.cloned().unwrap_or_else(|| "requests are not shown to be isolated".into()));
+        reasons
+            .push(why.cloned().unwrap_or_else(|| "requests are not shown to be isolated".into()));
     }
     reasons
 }
@@ -210,4 +215,86 @@ fn list(what: &str, mut items: Vec<String>) -> Option<String> {
         text += &format!(" and {more} more");
     }
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str) -> Shown {
+        let observed = Observed {
+            php_version: "8.2.1".into(),
+            extensions: vec!["core".into(), "json".into()],
+            ini: BTreeMap::from([("memory_limit".into(), "256M".into())]),
+            opcache: true,
+            workers: 4,
+            answer_sha256: "a".into(),
+            isolated: true,
+            ..Observed::default()
+        };
+        let (forced, asked) = (Forced::default(), BTreeMap::new());
+        Shown { name: name.into(), observed, forced, asked, workers: 4, grows: false }
+    }
+
+    #[test]
+    fn equal_ones_are_comparable() {
+        assert_eq!(compare_observed(&[shown("a"), shown("b")]), Differences::default());
+        assert_eq!(compare_observed(&[]), Differences::default());
+    }
+
+    #[test]
+    fn every_difference_has_its_words() {
+        let mut b = shown("b");
+        b.observed.php_version = "8.4.1".into();
+        b.observed.extensions = vec!["core".into(), "intl".into()];
+        b.observed.ini = BTreeMap::from([("memory_limit".into(), "-1".into())]);
+        b.observed.opcache = false;
+        b.observed.workers = 2;
+        b.observed.answer_sha256 = "b".into();
+        b.observed.isolated = false;
+        b.observed.notices = vec!["class of one request is visible in a later one".into()];
+        let differences = compare_observed(&[shown("a"), b]);
+        assert_eq!(differences.not_comparable.len(), 1);
+        insta::assert_snapshot!(differences.not_comparable["b"].join("\n"), @r"
+        2 workers instead of the 4 asked for
+        class of one request is visible in a later one
+        PHP 8.4.1 instead of 8.2.1
+        its masked answer is another
+        OPcache is off instead of on
+        php.ini: memory_limit `-1` instead of `256M`
+        extensions: with intl, without json
+        ");
+    }
+
+    #[test]
+    fn what_a_sapi_forces_and_what_was_asked_differently_does_not_count() {
+        let (mut a, mut b) = (shown("a"), shown("b"));
+        b.forced = Forced { extensions: vec!["pcntl".into()], ini: vec!["cli.*".into()] };
+        b.observed.extensions.push("pcntl".into());
+        b.observed.ini.insert("cli.pager".into(), String::new());
+        b.observed.ini.insert("memory_limit".into(), "64M".into());
+        a.asked.insert("memory_limit".into(), "256M".into());
+        b.asked.insert("memory_limit".into(), "64M".into());
+        let differences = compare_observed(&[a, b]);
+        assert_eq!(differences.not_comparable, BTreeMap::new());
+        assert_eq!(differences.forced, ["b: cli.pager `` instead of not there", "b: with pcntl"]);
+    }
+
+    #[test]
+    fn a_pool_that_grows_may_begin_small_but_not_exceed() {
+        let mut one = shown("a");
+        (one.grows, one.observed.workers) = (true, 1);
+        assert!(alone(&one).is_empty());
+        one.observed.workers = 9;
+        assert_eq!(alone(&one), ["9 workers instead of the 4 asked for"]);
+    }
+
+    #[test]
+    fn a_change_under_load_is_seen() {
+        let mut after = shown("a");
+        after.observed.workers = 3;
+        after.observed.opcache = false;
+        let words = changed(&shown("a"), &after);
+        assert_eq!(words, ["OPcache is off instead of on", "3 workers after load, 4 before"]);
+    }
 }

@@ -44,7 +44,7 @@ pub enum RuntimeError {
         runs: Vec<&'static str>,
     },
     /// A `runtime.yaml` or `app.yaml` is wrong.
-    #[error("{file}:{line}:{column}: {problem}")]
+    #[error("{file}{}: {problem}", place(*.line, *.column))]
     Manifest {
         /// File, as far as it is known.
         file: String,
@@ -136,6 +136,14 @@ pub enum RuntimeError {
         /// The user.
         user: String,
     },
+    /// The work folder's name cannot be written into every config file.
+    #[error(
+        "the folder for work folders, `{folder}`, has other characters than letters, digits and `/._-+`"
+    )]
+    WorkFolderName {
+        /// As the environment says.
+        folder: PathBuf,
+    },
     /// Reading or writing a file failed.
     #[error("cannot {what} `{path}`")]
     Io {
@@ -173,7 +181,9 @@ pub enum RuntimeError {
         log: String,
     },
     /// No correct answer in time.
-    #[error("runtime `{runtime}` did not answer correctly on port {port} within {within}: {last}{log}")]
+    #[error(
+        "runtime `{runtime}` did not answer correctly on port {port} within {within}: {last}{log}"
+    )]
     NotReady {
         /// Runtime's name.
         runtime: String,
@@ -207,9 +217,9 @@ impl RuntimeError {
             E::UnknownSetting { nearest, known, .. } => {
                 Some(did_you_mean(nearest.as_deref(), known))
             }
-            E::NoApp { .. } => {
-                Some("give the project's folder, or add an `app.yaml` that names its docroot".into())
-            }
+            E::NoApp { .. } => Some(
+                "give the project's folder, or add an `app.yaml` that names its docroot".into(),
+            ),
             E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
             E::Manifest { nearest, .. } => {
                 nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
@@ -223,7 +233,7 @@ impl RuntimeError {
                 Some("end that process, or leave the port out: a free one is found".into())
             }
             E::PortStolen { .. } => Some("try again: a free port is chosen each time".into()),
-            E::WorkFolder { .. } => {
+            E::WorkFolder { .. } | E::WorkFolderName { .. } => {
                 Some("set TMPDIR to a folder that everybody may enter, like `/tmp`".into())
             }
             E::Ended { runtime, .. } => Some(look_alone(runtime)),
@@ -254,6 +264,10 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
 
 fn look_alone(runtime: &str) -> String {
     format!("look at it alone with `stampede up {runtime}`")
+}
+
+fn place(line: u64, column: u64) -> String {
+    if line == 0 { String::new() } else { format!(":{line}:{column}") }
 }
 
 fn backticked(names: &[String]) -> String {

@@ -25,7 +25,7 @@ pub struct RuntimeManifest {
     /// The need that carries PHP: the common php.ini is rendered, and the extension folder
     /// is read from this file. Without it no php.ini is written.
     #[serde(default)]
-    pub php: Option<String>,
+    pub php: Option<Spanned<String>>,
     /// Common settings that it honours; one that it does not list may only be given its
     /// own default.
     #[serde(default)]
@@ -253,6 +253,9 @@ pub struct EffectiveWorkers {
     /// Processes of a role.
     #[serde(default)]
     pub processes: Option<Count>,
+    /// Template that says `true` where fewer than asked is right before load.
+    #[serde(default)]
+    pub grows: Option<String>,
 }
 
 /// Processes of a role.
@@ -260,7 +263,7 @@ pub struct EffectiveWorkers {
 #[serde(deny_unknown_fields)]
 pub struct Count {
     /// The role.
-    pub role: String,
+    pub role: Spanned<String>,
     /// Those of them that serve nothing.
     #[serde(default)]
     pub minus: u32,
@@ -271,7 +274,7 @@ pub struct Count {
 #[serde(deny_unknown_fields)]
 pub struct Surplus {
     /// The role.
-    pub role: String,
+    pub role: Spanned<String>,
 }
 
 /// What a SAPI has or sets by itself. A trailing `*` stands for any rest.

@@ -31,7 +31,7 @@ pub use error::{RuntimeError, nearest};
 pub use list::{Listed, State, list};
 pub use locate::{Located, Places};
 pub use manifest::{AppKind, AppManifest, Forced, HeldBy, Mode, RuntimeManifest};
-pub use prepare::{Placement, Prepared, prepare};
+pub use prepare::{Placement, Prepared, prepare, prepare_with};
 pub use setting::{COMMON, Common, Kind, Settings};
 pub use start::{Failure, Guard, Running, start_with};
 pub use user::User;

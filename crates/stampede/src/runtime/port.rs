@@ -31,6 +31,21 @@ pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
     }
 }
 
+/// A free port that is none of `taken`, which are free, too, as long as nobody listens.
+///
+/// # Errors
+/// No port is free.
+pub fn another(taken: &[u16]) -> Result<u16, RuntimeError> {
+    // The kernel may give the same port again, but hardly as often as this.
+    for _ in 0..100 {
+        let port = free(None)?;
+        if !taken.contains(&port) {
+            return Ok(port);
+        }
+    }
+    Err(RuntimeError::PortTaken { port: 0, by: String::new() })
+}
+
 /// A process that listens on a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
@@ -117,7 +132,11 @@ fn descendants(roots: &[u32]) -> BTreeSet<u32> {
     loop {
         let before = found.len();
         found.extend(
-            parents.iter().filter(|(_, up)| found.contains(up)).map(|(pid, _)| *pid).collect::<Vec<_>>(),
+            parents
+                .iter()
+                .filter(|(_, up)| found.contains(up))
+                .map(|(pid, _)| *pid)
+                .collect::<Vec<_>>(),
         );
         if found.len() == before {
             return found;
@@ -127,10 +146,8 @@ fn descendants(roots: &[u32]) -> BTreeSet<u32> {
 
 fn pids_of(proc: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(proc) else { return Vec::new() };
-    let mut pids: Vec<u32> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
+    let mut pids: Vec<u32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable();
     pids
 }
@@ -144,7 +161,9 @@ fn listening_inodes(port: u16) -> BTreeSet<u64> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
         .filter_map(|file| fs::read_to_string(file).ok())
-        .flat_map(|text| text.lines().skip(1).filter_map(|line| inode(line, port)).collect::<Vec<_>>())
+        .flat_map(|text| {
+            text.lines().skip(1).filter_map(|line| inode(line, port)).collect::<Vec<_>>()
+        })
         .collect()
 }
 
@@ -188,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_listening_line_gives_its_inode() {
-        let line = "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
+        let line =
+            "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
         assert_eq!(inode(line, 8080), Some(4711));
         assert_eq!(inode(line, 8081), None);
         assert_eq!(inode(&line.replace(" 0A ", " 01 "), 8080), None);

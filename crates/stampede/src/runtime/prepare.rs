@@ -18,10 +18,11 @@ use super::catalogue::{Catalogue, RuntimeFolder};
 use super::error::RuntimeError;
 use super::locate::{self, Located};
 use super::manifest::{ProcessManifest, RunAs};
+use super::port;
 use super::setting::{self, Settings};
+use super::start::Failure;
 use super::template::render;
 use super::user::{self, User};
-use super::port;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::store::record::RuntimeRecord;
@@ -62,6 +63,8 @@ pub struct Prepared {
     pub probe: String,
     /// Unix socket of the status page, where there is one.
     pub status: Option<PathBuf>,
+    /// Whether it starts with fewer workers than asked and adds them under load.
+    pub grows: bool,
     /// Environment of the app: its secret values are masked in messages.
     pub env: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
@@ -95,6 +98,21 @@ pub fn prepare(
     app: &App,
     placement: &Placement,
 ) -> Result<Prepared, RuntimeError> {
+    prepare_with(catalogue, choice, app, placement, |_, work| Ok(fs::create_dir(work)?))
+}
+
+/// The same; `reserve` makes the work folder, given the stack's id, and may note down that it
+/// did, for the case that nothing here lives to remove it.
+///
+/// # Errors
+/// As `prepare`, and what `reserve` says.
+pub fn prepare_with(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+    reserve: impl FnOnce(&str, &Path) -> Result<(), Failure>,
+) -> Result<Prepared, RuntimeError> {
     let RuntimeSource::Catalogue(source) = &choice.source else {
         return Err(RuntimeError::Live { name: choice.name.clone() });
     };
@@ -106,7 +124,10 @@ pub fn prepare(
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
+    check_plain(&places.temp)?;
     let work = Work(places.temp.join(format!("stampede-{id}")));
+    reserve(&id, &work.0)
+        .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
     env.extend(app.manifest.env.clone());
     env.extend(choice.env.clone());
@@ -119,6 +140,8 @@ pub fn prepare(
     let processes = stack.processes(&work.0, &values, &env, user.as_ref())?;
     let status = runtime.manifest.effective_workers.status.as_deref();
     let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
+    let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
+    let grows = render("effective_workers", grows, &values)? == "true";
     let record = stack.record(files, &processes);
     let spec = StackSpec {
         id,
@@ -142,6 +165,7 @@ pub fn prepare(
         record,
         probe,
         status,
+        grows,
         env,
         ready_within,
         work,
@@ -185,10 +209,9 @@ fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Makes the work folder: 0711, so that the unprivileged user gets through and nobody
+/// Fills the work folder: 0711, so that the unprivileged user gets through and nobody
 /// can list it.
 fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
-    fs::create_dir(dir).map_err(io_error("create", dir))?;
     mode(dir, 0o711)?;
     if let Some(user) = user {
         check_way(dir, user)?;
@@ -214,6 +237,15 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
+}
+
+/// Config files of six formats name the work folder, each with its own quoting.
+fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    match temp.to_str() {
+        Some(text) if text.chars().all(plain) && temp.is_absolute() => Ok(()),
+        _ => Err(RuntimeError::WorkFolderName { folder: temp.to_path_buf() }),
+    }
 }
 
 /// A closed folder on the way would show as a 403 or 404 much later.
@@ -253,9 +285,10 @@ impl Stack<'_> {
         user: Option<&User>,
     ) -> Result<Value, RuntimeError> {
         let manifest = &self.runtime.manifest;
-        let mut ports = BTreeMap::new();
+        let mut ports: BTreeMap<String, u16> = BTreeMap::new();
         for name in &manifest.ports {
-            ports.insert(name.clone(), port::free(None)?);
+            let taken: Vec<u16> = ports.values().copied().chain([port]).collect();
+            ports.insert(name.clone(), port::another(&taken)?);
         }
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let cpus = if placement.cpus.is_empty() { all } else { placement.cpus.len() };
@@ -297,7 +330,7 @@ impl Stack<'_> {
     /// Extensions of the app that exist as files, in an order that loads; and OPcache, where
     /// it is a file (from PHP 8.5 on it is built in).
     fn extensions(&self) -> (Vec<String>, Vec<&'static str>) {
-        let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(name));
+        let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
         let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
             return (Vec::new(), Vec::new());
         };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use serde_saphyr::Location;
 
 use super::error::{RuntimeError, nearest};
 use super::manifest::{RuntimeManifest, SettingSpec};
@@ -115,38 +116,38 @@ pub fn resolve(
 /// # Errors
 /// The first that is wrong, with its place where the parser kept it.
 pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), RuntimeError> {
-    let wrong = |line, column, problem: String, nearest| RuntimeError::Manifest {
+    let wrong = |place: Location, problem: String, nearest| RuntimeError::Manifest {
         file: file.into(),
-        line,
-        column,
+        line: place.line(),
+        column: place.column(),
         problem,
         nearest,
     };
     for name in &manifest.common {
         if find(&name.value).is_none() {
-            let place = name.referenced;
             let problem = format!("`{}` is no common setting", name.value);
             let near = nearest(&name.value, COMMON.iter().map(|common| common.name));
-            return Err(wrong(place.line(), place.column(), problem, near));
+            return Err(wrong(name.referenced, problem, near));
         }
     }
     if let Some(php) = &manifest.php
-        && !manifest.needs.contains_key(php)
+        && !manifest.needs.contains_key(&php.value)
     {
-        let near = nearest(php, manifest.needs.keys().map(String::as_str));
-        return Err(wrong(0, 0, format!("`php: {php}` is not among its needs"), near));
+        let near = nearest(&php.value, manifest.needs.keys().map(String::as_str));
+        let problem = format!("`{}` is not among its needs", php.value);
+        return Err(wrong(php.referenced, problem, near));
     }
     let workers = &manifest.effective_workers;
     if workers.status.is_some() == workers.processes.is_some() {
         let problem = "`effective_workers` needs either `status` or `processes`".to_string();
-        return Err(wrong(0, 0, problem, None));
+        return Err(wrong(Location::UNKNOWN, problem, None));
     }
     let roles = || manifest.processes.iter().map(|process| process.role.as_str());
     let counted = workers.processes.iter().map(|count| &count.role);
     for role in counted.chain(manifest.surplus.iter().map(|surplus| &surplus.role)) {
-        if !roles().any(|known| known == role) {
-            let problem = format!("no process has the role `{role}`");
-            return Err(wrong(0, 0, problem, nearest(role, roles())));
+        if !roles().any(|known| known == role.value) {
+            let problem = format!("no process has the role `{}`", role.value);
+            return Err(wrong(role.referenced, problem, nearest(&role.value, roles())));
         }
     }
     Ok(())
@@ -161,8 +162,10 @@ fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
 }
 
 fn defaults(manifest: &RuntimeManifest) -> BTreeMap<String, Value> {
-    let mut values: BTreeMap<String, Value> =
-        COMMON.iter().map(|common| (common.name.to_string(), common.kind.default_value())).collect();
+    let mut values: BTreeMap<String, Value> = COMMON
+        .iter()
+        .map(|common| (common.name.to_string(), common.kind.default_value()))
+        .collect();
     for (name, spec) in &manifest.settings {
         values.insert(name.clone(), json(&spec.default));
     }
@@ -298,7 +301,12 @@ fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
 
 fn allowed_by(spec: &SettingSpec) -> String {
     if !spec.one_of.is_empty() {
-        return spec.one_of.iter().map(|one| scalar_text(&json(one))).collect::<Vec<_>>().join(", ");
+        return spec
+            .one_of
+            .iter()
+            .map(|one| scalar_text(&json(one)))
+            .collect::<Vec<_>>()
+            .join(", ");
     }
     match (&spec.default, spec.min) {
         (Scalar::Bool(_), _) => "on, off".into(),

@@ -104,7 +104,9 @@ impl Running {
     pub fn processes(&self) -> Vec<(String, u32)> {
         let group = self.group();
         let roles = group.roles.iter();
-        roles.flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid))).collect()
+        roles
+            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
+            .collect()
     }
 
     /// Processes that ended by themselves so far.
@@ -217,7 +219,7 @@ impl Running {
         let group = self.group();
         let minus = manifest.effective_workers.processes.as_ref().map_or(0, |count| count.minus);
         let keep = self.prepared.settings.workers().saturating_add(minus) as usize;
-        for role in group.roles.iter().filter(|role| role.role == surplus.role) {
+        for role in group.roles.iter().filter(|role| role.role == surplus.role.value) {
             let mut pids = port::pids(role);
             // The roots were started first and go on; pids may wrap, start times do not.
             pids.sort_by_key(|pid| (!role.roots.contains(pid), port::began(*pid), *pid));

@@ -1,4 +1,4 @@
-//! Templates: minijinja with strict names, and two filters of our own.
+//! Templates: minijinja with strict names, and three filters of our own.
 
 use std::path::Path;
 
@@ -26,6 +26,7 @@ pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeE
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.add_filter("ini", ini);
     environment.add_filter("dirname", dirname);
+    environment.add_filter("sh", |word: &str| shell_words::quote(word).into_owned());
     environment.add_template(file, text).map_err(wrong)?;
     environment.get_template(file).and_then(|template| template.render(values)).map_err(wrong)
 }

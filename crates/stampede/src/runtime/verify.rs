@@ -92,9 +92,9 @@ pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
 
 fn has(extensions: &[String], name: &str) -> bool {
     let zend = format!("zend {name}");
-    extensions.iter().any(|known| {
-        known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(&zend)
-    })
+    extensions
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(&zend))
 }
 
 struct Asker<'a> {
@@ -118,7 +118,8 @@ impl Asker<'_> {
 
     fn probe(&self, query: &str) -> Result<Probe, RuntimeError> {
         let url = format!("{}/{}?{query}", self.running.url(), self.running.prepared.probe);
-        let answer = get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
+        let answer =
+            get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
         serde_json::from_str(&answer.body).map_err(|error| {
             let body: String = answer.body.chars().take(200).collect();
             self.fail(format!("probe: status {}, {error}: `{body}`", answer.status))
@@ -165,7 +166,7 @@ impl Asker<'_> {
             }
             (None, Some(count)) => {
                 let group = self.running.group();
-                let roles = group.roles.iter().filter(|role| role.role == count.role);
+                let roles = group.roles.iter().filter(|role| role.role == count.role.value);
                 let processes: usize = roles.map(|role| port::pids(role).len()).sum();
                 u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(count.minus)
             }
