@@ -1,3 +1,5 @@
 //! The `stampede` program.
 
-fn main() {}
+fn main() {
+    stampede::keeper::main_if_asked();
+}

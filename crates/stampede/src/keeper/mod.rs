@@ -1,3 +1,55 @@
 //! Nothing outlives stampede: a helper process that ends what was started.
+//!
+//! ```text
+//! stampede → keeper (own session, subreaper, holds stampede's pidfd)
+//!          → init (PID 1 of a new PID and IPC namespace; of a user namespace too when not root)
+//!          → the runtime's processes
+//! ```
+//! Who dies, and who then ends the rest:
+//!
+//! | gone | ends the processes | removes cgroups, work folder, journal entry |
+//! |---|---|---|
+//! | stampede | keeper (kills init; the kernel kills all inside) | keeper |
+//! | keeper | the kernel: init has a parent-death signal | stampede (it sees the socket close) |
+//! | both at once | the kernel, as above | the next start, from the journal |
+//! | init | the kernel | keeper |
+//!
+//! Where namespaces are not allowed, init is an ordinary subreaper that ends everything itself
+//! (`cgroup.kill`, else the v1 freezer, else every adopted child) when its keeper is gone.
 
+mod capabilities;
+mod cgroup;
+mod cpus;
+mod error;
+mod hold;
+mod init;
+mod journal;
+mod keep;
+mod kill;
+mod proc;
 pub mod spec;
+mod stack;
+mod sweep;
+mod sys;
+mod wire;
+
+pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabilities};
+pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
+pub use error::KeeperError;
+pub use stack::{CgroupUse, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkFolder};
+pub use sweep::{Swept, discard, reserve, sweep};
+
+/// Runs the keeper, init or another hidden role and never returns, if the command line asks
+/// for one; otherwise does nothing. The first thing in `main`: before any thread, and before
+/// anything is printed.
+pub fn main_if_asked() {
+    let mut args = std::env::args_os().skip(1);
+    let Some(role) = args.next() else { return };
+    match role.to_str() {
+        Some(keep::ROLE) => keep::main(args),
+        Some(init::ROLE) => init::main(args),
+        Some(hold::ROLE) => hold::main(args),
+        Some(capabilities::ROLE) => capabilities::main(),
+        _ => {}
+    }
+}

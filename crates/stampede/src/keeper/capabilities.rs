@@ -1,0 +1,230 @@
+//! What this machine allows, tried for real; for `doctor`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::cgroup::{self, Freezer, Mounts};
+use super::spec::{ProcessSpec, StackSpec, StopSpec};
+use super::stack::CgroupUse;
+use super::{cpus, keep, sys};
+use stampede_load::time::Nanos;
+
+/// First argument of the hidden command that tries namespaces.
+pub(super) const ROLE: &str = "__namespaces";
+
+/// What ends and limits a stack here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// `cgroup v2`, `cgroup v1`, `cgroup v1 and v2` or `no cgroups`.
+    pub cgroups: &'static str,
+    /// `cpuset`, `memory`, `cpuacct` and, on v2, `kill`.
+    pub controllers: Vec<Controller>,
+    /// Whether processes can be put into a PID namespace.
+    pub pid_namespace: PidNamespace,
+    /// CPUs that this process may use.
+    pub cpus: Vec<usize>,
+    /// Which guarantee holds, in words.
+    pub guarantee: String,
+    /// How to mend what is missing, one line each; empty: nothing is missing.
+    pub hints: Vec<String>,
+}
+
+/// One controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// Its name; `kill` is `cgroup.kill`.
+    pub name: &'static str,
+    /// Which interface has it.
+    pub writable: Writable,
+}
+
+/// Whether a stack can use a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writable {
+    /// Through this interface: `cgroup-v2` or `cgroup-v1`.
+    By(&'static str),
+    /// It is not there, or not ours to use.
+    No,
+}
+
+/// How a PID namespace is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PidNamespace {
+    /// As root.
+    Root,
+    /// Within a user namespace, as an ordinary user.
+    User,
+    /// Not at all.
+    No,
+}
+
+/// Controllers that a stack uses.
+const USED: [&str; 3] = ["cpuset", "memory", "cpuacct"];
+
+/// Tries what this machine allows: creates and removes a group in every hierarchy, and
+/// starts an init in new namespaces, in a process of its own that executes `program`
+/// (`KeeperOptions::program`).
+pub fn capabilities(program: &Path) -> Capabilities {
+    let mounts = Mounts::read();
+    let cgroups = match (mounts.v1.is_empty(), mounts.v2.is_some()) {
+        (true, true) => "cgroup v2",
+        (false, false) => "cgroup v1",
+        (false, true) => "cgroup v1 and v2",
+        (true, false) => "no cgroups",
+    };
+    let (controllers, freezer) = try_groups();
+    let pid_namespace = try_namespace(program);
+    let kill = controllers.iter().any(|one| one.name == "kill" && one.writable != Writable::No);
+    Capabilities {
+        cgroups,
+        pid_namespace,
+        cpus: cpus::allowed().to_vec(),
+        guarantee: guarantee(pid_namespace, kill, freezer).to_owned(),
+        hints: hints(pid_namespace, &controllers),
+        controllers,
+    }
+}
+
+/// The hidden command: exit code 0 if an init could be born in namespaces.
+pub(super) fn main() -> ! {
+    let birth = match rustix::process::geteuid().is_root() {
+        true => sys::Birth::Namespaces,
+        false => sys::Birth::UserNamespaces,
+    };
+    std::process::exit(if keep::try_birth(birth) { 0 } else { 1 })
+}
+
+fn try_namespace(program: &Path) -> PidNamespace {
+    let tried = Command::new(program)
+        .arg(ROLE)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match tried.is_ok_and(|status| status.success()) {
+        true if rustix::process::geteuid().is_root() => PidNamespace::Root,
+        true => PidNamespace::User,
+        false => PidNamespace::No,
+    }
+}
+
+/// Creates the groups of a stack without processes, looks, and removes them. Also says
+/// whether the v1 freezer is there.
+fn try_groups() -> (Vec<Controller>, bool) {
+    let spec = probe_spec();
+    let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+    let folders = plan.folders();
+    let groups = plan.create(&spec, Freezer::IfNoKill);
+    let found = groups.controllers();
+    let by = |name: &str| {
+        let version = found.iter().find(|(_, one)| one == name).map(|(version, _)| *version);
+        // v2 counts CPU time in every group, without a controller.
+        let version = version.or_else(|| {
+            let cpu = found.iter().find(|(_, one)| name == "cpuacct" && one == "cpu");
+            cpu.map(|(version, _)| *version)
+        });
+        version.map_or(Writable::No, Writable::By)
+    };
+    let mut controllers: Vec<Controller> =
+        USED.into_iter().map(|name| Controller { name, writable: by(name) }).collect();
+    let kill = groups.kill_folder().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
+    controllers.push(Controller { name: "kill", writable: kill });
+    let freezer = groups.freezer_folder().is_some();
+    for folder in folders {
+        let _ = cgroup::remove(&folder);
+    }
+    (controllers, freezer)
+}
+
+fn probe_spec() -> StackSpec {
+    StackSpec {
+        id: format!("probe-{}", std::process::id()),
+        work: PathBuf::from("/"),
+        cpus: cpus::allowed().to_vec(),
+        cpus_by_role: Default::default(),
+        memory_bytes: 64 << 20,
+        processes: vec![ProcessSpec {
+            role: "probe".to_owned(),
+            program: PathBuf::from("/"),
+            args: Vec::new(),
+            env: Default::default(),
+            cwd: PathBuf::from("/"),
+            user: None,
+            log: PathBuf::from("/dev/null"),
+            stop: StopSpec { signal: libc::SIGTERM, grace: Nanos(0) },
+        }],
+    }
+}
+
+fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static str {
+    match (pid_namespace, kill, freezer) {
+        (PidNamespace::Root | PidNamespace::User, _, _) => {
+            "the kernel ends every process of a stack, even if stampede and its keeper are both \
+             killed (PID namespace)"
+        }
+        (PidNamespace::No, true, _) => {
+            "every process of a stack is ended as long as stampede, keeper or init lives, else \
+             by the next start (cgroup.kill)"
+        }
+        (PidNamespace::No, false, true) => {
+            "every process of a stack is ended as long as stampede, keeper or init lives, else \
+             by the next start (cgroup freezer)"
+        }
+        (PidNamespace::No, false, false) => {
+            "every child of a stack is found and ended as long as stampede, keeper or init \
+             lives; if all are killed at once, the next start ends those that it can recognise"
+        }
+    }
+}
+
+fn hints(pid_namespace: PidNamespace, controllers: &[Controller]) -> Vec<String> {
+    let mut hints = Vec::new();
+    if pid_namespace == PidNamespace::No {
+        hints.push(
+            "PID namespaces: run as root, or allow user namespaces (`sysctl \
+             kernel.unprivileged_userns_clone=1`, on Ubuntu `sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0`; in Docker `--cap-add SYS_ADMIN`)"
+                .to_owned(),
+        );
+    }
+    let missing: Vec<&str> = controllers
+        .iter()
+        .filter(|one| one.writable == Writable::No && one.name != "kill")
+        .map(|one| one.name)
+        .collect();
+    if !missing.is_empty() {
+        hints.push(format!(
+            "{}: run as root, or in a delegated group (`systemd-run --user --scope -p \
+             Delegate=yes stampede …`); until then CPUs are pinned by affinity and memory is not \
+             limited",
+            missing.join(", ")
+        ));
+    }
+    hints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_has_a_way_out() {
+        let controllers = [
+            Controller { name: "cpuset", writable: Writable::No },
+            Controller { name: "memory", writable: Writable::By("cgroup-v1") },
+        ];
+        let hints = hints(PidNamespace::No, &controllers);
+        assert_eq!(hints.len(), 2);
+        assert!(hints[1].starts_with("cpuset: "), "{hints:?}");
+        assert!(super::hints(PidNamespace::User, &controllers[1..]).is_empty());
+    }
+
+    #[test]
+    fn probing_leaves_no_group() {
+        let (controllers, _) = try_groups();
+        assert_eq!(controllers.len(), 4);
+        let spec = probe_spec();
+        let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+        assert!(plan.folders().iter().all(|folder| !folder.exists()));
+    }
+}

@@ -1,0 +1,232 @@
+//! The cgroups of a stack: one folder per hierarchy, a leaf in it for each role.
+//!
+//! ```text
+//! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
+//! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
+//! ```
+//! Processes are only in the leaves: a v2 group with controllers may hold groups or
+//! processes, not both (cgroup-v2.rst, "No Internal Process Constraint").
+
+mod mounts;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use std::{fs, io, thread, time::Duration};
+
+pub(super) use mounts::{Mounts, Version};
+use tree::Tree;
+
+use super::kill::PATIENCE;
+use super::spec::{IsolationRecord, StackSpec};
+use super::stack::CgroupUse;
+use super::wire::RoleFolders;
+
+/// Prefix of our folders: nothing else is ever removed.
+pub(super) const PREFIX: &str = "stampede-";
+
+/// Where a stack's groups will be; nothing is created yet.
+pub(super) struct Plan {
+    name: String,
+    parents: Vec<tree::Parent>,
+}
+
+impl Plan {
+    /// Reads which hierarchies there are and in which groups ours belong. On v2 this may
+    /// enable controllers for the children of an ancestor; they stay enabled, for another
+    /// stampede may use them by then.
+    pub(super) fn new(id: &str, allowed: CgroupUse) -> Plan {
+        let mounts = match allowed {
+            CgroupUse::Forbidden => Mounts::default(),
+            CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
+        };
+        let v2 = match allowed {
+            CgroupUse::Allowed => mounts.v2.as_ref().and_then(tree::Parent::v2),
+            CgroupUse::OnlyV1 | CgroupUse::Forbidden => None,
+        };
+        // A controller is in one hierarchy only; those that v2 has are not in any v1 mount.
+        let v1 = mounts.v1.iter().map(tree::Parent::v1);
+        Plan { name: format!("{PREFIX}{id}"), parents: v2.into_iter().chain(v1).collect() }
+    }
+
+    /// Folders that may be created, for the journal.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        self.parents.iter().map(|parent| parent.folder.join(&self.name)).collect()
+    }
+
+    /// Creates the groups. What the machine does not allow is left out.
+    pub(super) fn create(self, spec: &StackSpec, freezer: Freezer) -> Groups {
+        let roles: BTreeMap<String, Vec<usize>> = spec
+            .processes
+            .iter()
+            .map(|process| {
+                let cpus = spec.cpus_by_role.get(&process.role).unwrap_or(&spec.cpus);
+                (process.role.clone(), cpus.clone())
+            })
+            .collect();
+        let wanted = tree::Wanted {
+            cpus: stack_cpus(spec),
+            memory_bytes: spec.memory_bytes,
+            roles,
+            freezer,
+        };
+        let trees =
+            self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted)).collect();
+        Groups { trees, wanted }
+    }
+}
+
+/// Whether the v1 freezer is needed: only where nothing better ends the stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freezer {
+    /// Namespaces or `cgroup.kill` do it.
+    NotNeeded,
+    /// It is what holds the processes together.
+    IfNoKill,
+}
+
+/// CPUs of the whole stack: its own and those of the roles that have others.
+fn stack_cpus(spec: &StackSpec) -> Vec<usize> {
+    if spec.cpus.is_empty() && spec.cpus_by_role.len() < role_count(spec) {
+        return Vec::new();
+    }
+    let all = spec.cpus.iter().chain(spec.cpus_by_role.values().flatten());
+    all.copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn role_count(spec: &StackSpec) -> usize {
+    spec.processes.iter().map(|process| &process.role).collect::<BTreeSet<_>>().len()
+}
+
+/// The groups of a stack that runs.
+pub(super) struct Groups {
+    trees: Vec<Tree>,
+    wanted: tree::Wanted,
+}
+
+impl Groups {
+    /// Folders that a process of `role` enters before it is executed.
+    pub(super) fn of_role(&self, role: &str) -> Vec<PathBuf> {
+        self.trees.iter().map(|tree| tree.role(role)).collect()
+    }
+
+    /// A process could not enter `folder`: that hierarchy guards nothing.
+    pub(super) fn refused(&mut self, folder: &Path) {
+        for tree in self.trees.iter_mut().filter(|tree| folder.starts_with(&tree.folder)) {
+            tree.refused();
+        }
+    }
+
+    /// The stack's folder in the v2 tree, if `cgroup.kill` works there.
+    pub(super) fn kill_folder(&self) -> Option<PathBuf> {
+        self.folder(|tree| tree.can_kill())
+    }
+
+    /// The stack's folder in the v1 freezer hierarchy.
+    pub(super) fn freezer_folder(&self) -> Option<PathBuf> {
+        self.folder(|tree| tree.version == Version::V1 && tree.has("freezer"))
+    }
+
+    fn folder(&self, fits: impl Fn(&Tree) -> bool) -> Option<PathBuf> {
+        self.trees.iter().find(|tree| fits(tree)).map(|tree| tree.folder.clone())
+    }
+
+    /// What is guarded, and how; `process_group` is the caller's.
+    pub(super) fn isolation(&self) -> IsolationRecord {
+        let by = |controller: &str| {
+            self.trees.iter().find(|tree| tree.limits(controller)).map(|tree| tree.version.name())
+        };
+        let unpinned = self.wanted.cpus.is_empty();
+        let cpu_set = by("cpuset").unwrap_or(if unpinned { "none" } else { "affinity" });
+        let memory_limit = by("memory").unwrap_or("none");
+        let limited = memory_limit != "none";
+        IsolationRecord {
+            cpu_set: cpu_set.to_owned(),
+            cpus: self.wanted.cpus.clone(),
+            memory_limit: memory_limit.to_owned(),
+            memory_bytes: if limited { self.wanted.memory_bytes } else { 0 },
+            process_group: String::new(),
+            accounting: self.accounting().to_owned(),
+        }
+    }
+
+    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only.
+    fn accounting(&self) -> &'static str {
+        let counts = |version, controller| {
+            self.trees.iter().any(|tree| tree.version == version && tree.has(controller))
+        };
+        if counts(Version::V2, "memory") {
+            Version::V2.name()
+        } else if counts(Version::V1, "cpuacct") || counts(Version::V1, "memory") {
+            Version::V1.name()
+        } else if self.trees.iter().any(|tree| tree.version == Version::V2 && tree.entered) {
+            Version::V2.name()
+        } else {
+            "proc"
+        }
+    }
+
+    /// Where each role's figures are read.
+    pub(super) fn role_folders(&self, role: &str) -> RoleFolders {
+        let version = self.accounting();
+        let v1 = |controller: &str| {
+            self.trees
+                .iter()
+                .find(|tree| tree.version == Version::V1 && tree.has(controller))
+                .filter(|_| version == Version::V1.name())
+                .map(|tree| tree.role(role))
+        };
+        let v2 = self
+            .trees
+            .iter()
+            .find(|tree| tree.version == Version::V2 && version == Version::V2.name());
+        RoleFolders {
+            role: role.to_owned(),
+            v2: v2.map(|tree| tree.role(role)),
+            cpuacct: v1("cpuacct"),
+            memory: v1("memory"),
+        }
+    }
+
+    /// Hierarchies and controllers that took the stack, for `doctor`.
+    pub(super) fn controllers(&self) -> Vec<(&'static str, String)> {
+        self.trees
+            .iter()
+            .flat_map(|tree| tree.controllers.iter().map(|c| (tree.version.name(), c.clone())))
+            .collect()
+    }
+}
+
+/// Removes a stack's folder with all below it; what is not there is fine. Groups stay busy
+/// for a moment after their last process died, hence the patience.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    let ours = folder.file_name().and_then(|name| name.to_str());
+    if !ours.is_some_and(|name| name.starts_with(PREFIX)) {
+        return Err(io::Error::other("not a folder of ours"));
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match remove_once(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if Instant::now() > deadline => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(pause),
+            other => return other,
+        }
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+fn remove_once(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            match remove_once(&entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    fs::remove_dir(folder)
+}

@@ -1,0 +1,158 @@
+//! Which cgroup hierarchies are mounted, and which group of each is ours.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which of the two interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::keeper) enum Version {
+    V1,
+    V2,
+}
+
+impl Version {
+    /// As records spell it.
+    pub(in crate::keeper) fn name(self) -> &'static str {
+        match self {
+            Version::V1 => "cgroup-v1",
+            Version::V2 => "cgroup-v2",
+        }
+    }
+}
+
+/// One hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::keeper) struct Mount {
+    /// Where it is mounted.
+    pub top: PathBuf,
+    /// The group that we are in; below `top`.
+    pub own: PathBuf,
+    /// v1: its controllers. v2: empty (each group says itself).
+    pub controllers: BTreeSet<String>,
+}
+
+/// All hierarchies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::keeper) struct Mounts {
+    pub v2: Option<Mount>,
+    /// Each with a controller that we use.
+    pub v1: Vec<Mount>,
+}
+
+/// v1 hierarchies that are of use to us: limits, accounting, and the freezer.
+const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
+
+impl Mounts {
+    /// Of this process.
+    pub(in crate::keeper) fn read() -> Mounts {
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Mounts::parse(&mountinfo, &own)
+    }
+
+    fn parse(mountinfo: &str, own: &str) -> Mounts {
+        let mut mounts = Mounts::default();
+        for line in mountinfo.lines() {
+            let Some(found) = parse_mount(line) else { continue };
+            match found.kind {
+                "cgroup2" if mounts.v2.is_none() => {
+                    mounts.v2 = own_group(own, |controllers| controllers.is_empty())
+                        .and_then(|group| found.place(group, BTreeSet::new()));
+                }
+                "cgroup" => {
+                    let controllers: BTreeSet<String> =
+                        found.options.split(',').map(str::to_owned).collect();
+                    let Some(used) = USED_V1.iter().find(|one| controllers.contains(**one)) else {
+                        continue;
+                    };
+                    let group = own_group(own, |names| names.split(',').any(|n| n == *used));
+                    mounts.v1.extend(group.and_then(|group| found.place(group, controllers)));
+                }
+                _ => {}
+            }
+        }
+        mounts
+    }
+}
+
+/// A line of mountinfo (proc_pid_mountinfo(5)).
+struct Line<'a> {
+    root: &'a str,
+    top: PathBuf,
+    kind: &'a str,
+    /// Of the super block: the controllers of a v1 hierarchy are among them.
+    options: &'a str,
+}
+
+fn parse_mount(line: &str) -> Option<Line<'_>> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ').skip(3);
+    let (root, top) = (left.next()?, left.next()?);
+    let mut right = right.split(' ');
+    let (kind, _source, options) = (right.next()?, right.next()?, right.next()?);
+    Some(Line { root, top: PathBuf::from(unescape(top)), kind, options })
+}
+
+impl Line<'_> {
+    /// Our group as a folder; `None` when this mount does not show it (a container that sees
+    /// only a part of the hierarchy, or a cgroup namespace that we are outside of).
+    fn place(&self, group: &str, controllers: BTreeSet<String>) -> Option<Mount> {
+        let below = Path::new(group).strip_prefix(unescape(self.root)).ok()?;
+        if below.components().any(|part| part == std::path::Component::ParentDir) {
+            return None;
+        }
+        let own = self.top.join(below);
+        Some(Mount { top: self.top.clone(), own, controllers })
+    }
+}
+
+/// Our group in the hierarchy whose controllers fit: a line `7:cpu,cpuacct:/path`.
+fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
+    own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        fits(controllers).then_some(path)
+    })
+}
+
+/// Blanks, tabs, newlines and backslashes are written in octal.
+fn unescape(text: &str) -> String {
+    text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hybrid_machine_has_both() {
+        let mountinfo = "\
+31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd
+41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+";
+        let own = "4:memory:/a/b\n2:cpu,cpuacct:/\n1:name=systemd:/x\n0::/c\n";
+        let mounts = Mounts::parse(mountinfo, own);
+        assert_eq!(mounts.v2.unwrap().own, Path::new("/sys/fs/cgroup/unified/c"));
+        let owns: Vec<_> = mounts.v1.iter().map(|mount| mount.own.to_str().unwrap()).collect();
+        assert_eq!(owns, ["/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/memory/a/b"]);
+    }
+
+    #[test]
+    fn a_container_sees_its_part_only() {
+        let line = "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
+        let inside = Mounts::parse(line, "4:memory:/docker/abc/sub\n");
+        assert_eq!(inside.v1[0].own, Path::new("/sys/fs/cgroup/memory/sub"));
+        let outside = Mounts::parse(line, "4:memory:/elsewhere\n");
+        assert!(outside.v1.is_empty());
+    }
+
+    #[test]
+    fn a_group_outside_our_cgroup_namespace_is_not_ours() {
+        let line = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(Mounts::parse(line, "0::/../other\n").v2, None);
+    }
+}

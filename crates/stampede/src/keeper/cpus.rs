@@ -1,0 +1,254 @@
+//! Which CPUs are the stack's and which are ours.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::process::Pid;
+use rustix::thread::CpuSet;
+
+use super::error::KeeperError;
+
+/// How the CPUs of this machine are divided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuSplit {
+    /// CPUs of the whole stack, ascending.
+    pub stack: Vec<usize>,
+    /// CPUs of the load threads and of stampede itself, ascending.
+    pub load: Vec<usize>,
+    /// What the two have in common.
+    pub shared: Sharing,
+}
+
+/// What stack and load have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// No CPU and no core.
+    Apart,
+    /// A physical core with two hardware threads, one each.
+    Cores,
+    /// CPUs: there are not enough of them for both.
+    Cpus,
+}
+
+impl Sharing {
+    /// What it costs, for people; `None`: nothing to say.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Sharing::Apart => None,
+            Sharing::Cores => Some(
+                "stack and load run on hardware threads of the same core: each slows the other",
+            ),
+            Sharing::Cpus => Some(
+                "stack and load share CPUs: response times contain the generator's own CPU time",
+            ),
+        }
+    }
+}
+
+/// Divides the CPUs that this process may use (its affinity when first asked, which already
+/// lies inside its cgroup's CPU set): `wanted` for the stack, 0 for half of them.
+pub fn split_cpus(wanted: u32) -> CpuSplit {
+    let allowed = allowed();
+    split(allowed, &cores(allowed, Path::new("/sys/devices/system/cpu")), wanted)
+}
+
+/// Puts stampede and all its threads on `cpus`; threads that start later inherit it.
+///
+/// # Errors
+/// The kernel refuses: none of them exists, or none is allowed here.
+pub fn place_self(cpus: &[usize]) -> Result<(), KeeperError> {
+    // Before we shrink it, so that a later `split_cpus` divides the same CPUs.
+    allowed();
+    let set = cpu_set(cpus);
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|error| KeeperError::Affinity(error.into()))?;
+    for entry in fs::read_dir("/proc/self/task").map_err(KeeperError::Affinity)?.flatten() {
+        let thread = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        // A thread may end while we walk.
+        if let Some(thread) = thread.and_then(Pid::from_raw) {
+            let _ = rustix::thread::sched_setaffinity(Some(thread), &set);
+        }
+    }
+    Ok(())
+}
+
+/// Affinity when first asked.
+pub(super) fn allowed() -> &'static [usize] {
+    static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
+    ALLOWED.get_or_init(|| match rustix::thread::sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect(),
+        Err(_) => vec![0],
+    })
+}
+
+/// As the kernel wants it; empty: every CPU that a set can hold, of which the kernel keeps
+/// those that are there and allowed.
+pub(super) fn cpu_set(cpus: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    if cpus.is_empty() {
+        (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));
+    }
+    cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu));
+    set
+}
+
+/// Hardware threads of one core, restricted to `allowed`, in the order of the first.
+fn cores(allowed: &[usize], folder: &Path) -> Vec<Vec<usize>> {
+    let mut placed = BTreeSet::new();
+    let mut cores = Vec::new();
+    for &cpu in allowed {
+        if placed.contains(&cpu) {
+            continue;
+        }
+        let path = folder.join(format!("cpu{cpu}/topology/thread_siblings_list"));
+        let siblings = fs::read_to_string(path).map(|text| parse_list(&text)).unwrap_or_default();
+        let mut core: Vec<usize> =
+            siblings.into_iter().filter(|one| allowed.contains(one)).collect();
+        if !core.contains(&cpu) {
+            core = vec![cpu];
+        }
+        placed.extend(core.iter().copied());
+        cores.push(core);
+    }
+    cores
+}
+
+/// Whole cores first for the stack, from the last core down: interrupts and the rest of the
+/// system tend to the first ones, and are better charged to us than to the runtime.
+fn split(allowed: &[usize], cores: &[Vec<usize>], wanted: u32) -> CpuSplit {
+    let wanted = match wanted {
+        0 => (allowed.len() / 2).max(1),
+        n => (n as usize).min(allowed.len()),
+    };
+    let mut stack = BTreeSet::new();
+    for core in cores.iter().rev() {
+        for &cpu in core {
+            if stack.len() < wanted {
+                stack.insert(cpu);
+            }
+        }
+    }
+    let stack_cores: Vec<_> =
+        cores.iter().filter(|core| core.iter().any(|cpu| stack.contains(cpu))).collect();
+    let rest: Vec<usize> = allowed.iter().copied().filter(|cpu| !stack.contains(cpu)).collect();
+    let beside = |cpu: &usize| stack_cores.iter().any(|core| core.contains(cpu));
+    let apart: Vec<usize> = rest.iter().copied().filter(|cpu| !beside(cpu)).collect();
+    let (load, shared) = match (apart.is_empty(), rest.is_empty()) {
+        (false, _) => (apart, Sharing::Apart),
+        (true, false) => (rest, Sharing::Cores),
+        (true, true) => (allowed.to_vec(), Sharing::Cpus),
+    };
+    CpuSplit { stack: stack.into_iter().collect(), load, shared }
+}
+
+/// `0-2,5` as the kernel writes it; what is not a number is left out.
+pub(super) fn parse_list(text: &str) -> Vec<usize> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse::<usize>()) {
+            cpus.extend(first..=last.min(CpuSet::MAX_CPU));
+        }
+    }
+    cpus
+}
+
+/// `0,1,2,5`: the kernel reads it like ranges.
+pub(super) fn format_list(cpus: &[usize]) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(count: usize) -> (Vec<usize>, Vec<Vec<usize>>) {
+        ((0..count).collect(), (0..count).map(|cpu| vec![cpu]).collect())
+    }
+
+    #[test]
+    fn one_cpu_is_shared_and_said() {
+        let (allowed, cores) = plain(1);
+        let split = split(&allowed, &cores, 0);
+        assert_eq!(split, CpuSplit { stack: vec![0], load: vec![0], shared: Sharing::Cpus });
+        assert!(split.shared.words().is_some());
+    }
+
+    #[test]
+    fn two_cpus_get_one_each() {
+        let (allowed, cores) = plain(2);
+        let split = split(&allowed, &cores, 0);
+        assert_eq!(split, CpuSplit { stack: vec![1], load: vec![0], shared: Sharing::Apart });
+    }
+
+    /// Four cores of two threads, numbered as Linux does: 0 and 4 are one core.
+    fn smt() -> (Vec<usize>, Vec<Vec<usize>>) {
+        ((0..8).collect(), (0..4).map(|core| vec![core, core + 4]).collect())
+    }
+
+    #[test]
+    fn the_stack_gets_whole_cores() {
+        let (allowed, cores) = smt();
+        let split = split(&allowed, &cores, 4);
+        assert_eq!(split.stack, [2, 3, 6, 7]);
+        assert_eq!(split.load, [0, 1, 4, 5]);
+        assert_eq!(split.shared, Sharing::Apart);
+    }
+
+    #[test]
+    fn the_other_half_of_a_core_stays_idle_while_there_are_others() {
+        let (allowed, cores) = smt();
+        let split = split(&allowed, &cores, 1);
+        assert_eq!(split.stack, [3]);
+        assert_eq!(split.load, [0, 1, 2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn one_core_of_two_threads_is_shared_by_halves() {
+        let split = split(&[0, 1], &[vec![0, 1]], 1);
+        assert_eq!(split, CpuSplit { stack: vec![0], load: vec![1], shared: Sharing::Cores });
+    }
+
+    #[test]
+    fn siblings_outside_the_affinity_are_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        for cpu in [1, 3] {
+            let topology = folder.path().join(format!("cpu{cpu}/topology"));
+            fs::create_dir_all(&topology).unwrap();
+            fs::write(topology.join("thread_siblings_list"), format!("{cpu},{}\n", cpu + 4))
+                .unwrap();
+        }
+        assert_eq!(cores(&[1, 3, 7], folder.path()), [vec![1], vec![3, 7]]);
+    }
+
+    #[test]
+    fn lists_are_read_as_the_kernel_writes_them() {
+        assert_eq!(parse_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(parse_list("\n"), Vec::<usize>::new());
+    }
+
+    proptest! {
+        #[test]
+        fn every_split_is_inside_the_allowed_cpus(count in 1_usize..64, threads in 1_usize..3, wanted in 0_u32..70) {
+            let allowed: Vec<usize> = (0..count).collect();
+            let cores: Vec<Vec<usize>> = allowed.chunks(threads).map(<[usize]>::to_vec).collect();
+            let split = split(&allowed, &cores, wanted);
+            prop_assert!(!split.stack.is_empty() && !split.load.is_empty());
+            prop_assert!(split.stack.iter().chain(&split.load).all(|cpu| allowed.contains(cpu)));
+            let common = split.stack.iter().any(|cpu| split.load.contains(cpu));
+            prop_assert_eq!(common, split.shared == Sharing::Cpus);
+            if wanted > 0 {
+                prop_assert_eq!(split.stack.len(), (wanted as usize).min(count));
+            }
+        }
+
+        #[test]
+        fn lists_survive_a_round_trip(cpus in proptest::collection::btree_set(0_usize..1024, 1..40)) {
+            let cpus: Vec<usize> = cpus.into_iter().collect();
+            prop_assert_eq!(parse_list(&format_list(&cpus)), cpus);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What can go wrong between stampede, its keeper and a stack.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a stack could not be started or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum KeeperError {
+    /// The id names cgroups and files.
+    #[error("stack id `{0}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
+    BadId(String),
+    /// Two stacks with one id would remove each other's folders.
+    #[error("a stack with id `{0}` is running")]
+    InUse(String),
+    /// The folder of journal entries belongs to someone else, or is a link.
+    #[error("journal folder `{path}` is not safe: {why}")]
+    JournalUnsafe {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The journal cannot be read or written: without it nothing is started.
+    #[error("cannot use journal `{path}`")]
+    Journal {
+        /// The folder or entry.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The keeper itself did not start.
+    #[error("cannot start the keeper `{program}`")]
+    Keeper {
+        /// The binary that was executed.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The keeper ended before its time; the stack was ended too.
+    #[error("the keeper of stack `{id}` is gone, its processes were ended")]
+    Gone {
+        /// The stack.
+        id: String,
+    },
+    /// The stack's init ended before its time.
+    #[error("the init process of stack `{id}` ended before its time")]
+    Init {
+        /// The stack.
+        id: String,
+    },
+    /// A program of the stack could not be executed.
+    #[error("cannot start `{program}` of role `{role}`")]
+    Program {
+        /// Role of the process.
+        role: String,
+        /// Program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A working folder, log or work folder cannot be used.
+    #[error("cannot use `{path}` for role `{role}`")]
+    Folder {
+        /// Role of the process.
+        role: String,
+        /// Folder or file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The user that a process shall run as cannot be taken.
+    #[error("cannot run `{program}` as user {uid}, group {gid}")]
+    User {
+        /// Program.
+        program: PathBuf,
+        /// User id.
+        uid: u32,
+        /// Group id.
+        gid: u32,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something is still there after everything was tried.
+    #[error("stack `{id}` left behind: {}", left.join(", "))]
+    Left {
+        /// The stack.
+        id: String,
+        /// Processes, cgroups and folders.
+        left: Vec<String>,
+    },
+    /// CPUs of our own could not be set or read.
+    #[error("cannot set the CPUs of our own threads")]
+    Affinity(#[source] io::Error),
+}
+
+impl KeeperError {
+    /// What to do next, for a line of its own; `None` where there is nothing to say.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            KeeperError::InUse(_) => Some("wait for the other stampede, or end it".to_owned()),
+            KeeperError::JournalUnsafe { path, .. } => Some(format!(
+                "remove `{}`, or set XDG_RUNTIME_DIR to a folder of your own",
+                path.display()
+            )),
+            KeeperError::Program { program, source, .. } => program_hint(program, source),
+            KeeperError::User { .. } => {
+                Some("only root can start processes as another user".to_owned())
+            }
+            KeeperError::Gone { .. } => {
+                Some("something killed it: look for the out-of-memory killer in `dmesg`".to_owned())
+            }
+            KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn program_hint(program: &std::path::Path, source: &io::Error) -> Option<String> {
+    match source.kind() {
+        // execve says "not found" of a script whose `#!` line names a missing program, and of
+        // a binary whose loader is missing: the path alone would puzzle.
+        io::ErrorKind::NotFound if program.exists() => {
+            Some("the file is there: its interpreter or loader is missing".to_owned())
+        }
+        io::ErrorKind::NotFound => Some("`stampede doctor` lists what is installed".to_owned()),
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "make `{}` executable for the user that it runs as, and the folders above it",
+            program.display()
+        )),
+        _ => None,
+    }
+}
+
+/// A start that failed, as it crosses from init to keeper to stampede.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Failure {
+    /// What was being done.
+    pub step: Step,
+    /// Role of the process; empty when it is about no process.
+    pub role: String,
+    /// Program or folder.
+    pub path: PathBuf,
+    /// User and group id, for `Step::User`.
+    pub user: Option<(u32, u32)>,
+    /// `errno`; 0: none.
+    pub errno: i32,
+}
+
+/// What was being done when a start failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Step {
+    /// Journal entry.
+    Journal,
+    /// The init process.
+    Init,
+    /// Working folder or log.
+    Folder,
+    /// Taking the user's identity.
+    User,
+    /// `execve`.
+    Program,
+}
+
+impl Failure {
+    /// The error that stampede shows, for stack `id`.
+    pub(super) fn into_error(self, id: &str) -> KeeperError {
+        let Failure { step, role, path, user, errno } = self;
+        let source = io::Error::from_raw_os_error(errno);
+        match step {
+            Step::Journal => KeeperError::Journal { path, source },
+            Step::Init => KeeperError::Init { id: id.to_owned() },
+            Step::Folder => KeeperError::Folder { role, path, source },
+            Step::User => {
+                let (uid, gid) = user.unwrap_or_default();
+                KeeperError::User { program: path, uid, gid, source }
+            }
+            Step::Program => KeeperError::Program { role, program: path, source },
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What is under way on this machine: one file a stack, so that the next start can end and
+//! remove what a stampede and its keeper left when both were killed at once.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+
+use super::error::KeeperError;
+use super::proc::{self, Identity};
+
+/// Raised when a field changes its meaning; entries of another format are left alone.
+const FORMAT: u32 = 1;
+
+/// One stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub format: u32,
+    pub id: String,
+    /// Processes and cgroups of another boot are gone by themselves.
+    pub boot_id: String,
+    /// Pids mean nothing in another one (a container that shares our `/tmp`).
+    pub pid_namespace: String,
+    pub stampede: Identity,
+    pub keeper: Option<Identity>,
+    pub init: Option<Identity>,
+    /// Whether init's death ends all the others.
+    pub namespaced: bool,
+    /// The processes that were started.
+    pub roots: Vec<Identity>,
+    /// The stack's folders in every hierarchy; some may never have been created.
+    pub cgroups: Vec<PathBuf>,
+    pub work: Option<WorkRecord>,
+}
+
+/// A work folder that shall be removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct WorkRecord {
+    pub path: PathBuf,
+    /// Device and inode: a folder that took its name since is not ours.
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl WorkRecord {
+    /// Of a folder that is there.
+    pub(super) fn of(path: &Path) -> io::Result<WorkRecord> {
+        let found = fs::symlink_metadata(path)?;
+        if !found.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        Ok(WorkRecord { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    /// Whether that very folder is still there.
+    pub(super) fn is_there(&self) -> bool {
+        WorkRecord::of(&self.path).is_ok_and(|now| now == *self)
+    }
+}
+
+impl Entry {
+    /// Of a stack that this process is about to start.
+    pub(super) fn new(id: &str, stampede: Identity) -> Entry {
+        Entry {
+            format: FORMAT,
+            id: id.to_owned(),
+            boot_id: proc::boot_id(),
+            pid_namespace: own_namespace(),
+            stampede,
+            keeper: None,
+            init: None,
+            namespaced: false,
+            roots: Vec::new(),
+            cgroups: Vec::new(),
+            work: None,
+        }
+    }
+
+    /// Whether its pids and cgroups can still be there.
+    pub(super) fn same_boot(&self) -> bool {
+        self.boot_id == proc::boot_id()
+    }
+
+    /// Whether somebody still looks after it.
+    pub(super) fn guarded(&self) -> bool {
+        self.same_boot() && (self.stampede.alive() || self.keeper.is_some_and(|one| one.alive()))
+    }
+
+    /// Whether we may judge it at all.
+    pub(super) fn readable(&self) -> bool {
+        self.format == FORMAT && (!self.same_boot() || self.pid_namespace == own_namespace())
+    }
+}
+
+fn own_namespace() -> String {
+    proc::own_namespace().map(|path| path.display().to_string()).unwrap_or_default()
+}
+
+/// The folder of entries, open: what is checked is what is used, whatever happens to the path.
+pub(super) struct Journal {
+    path: PathBuf,
+    folder: OwnedFd,
+}
+
+impl Journal {
+    /// Where entries are kept: `$XDG_RUNTIME_DIR/stampede/journal` if that folder is ours,
+    /// else `/tmp/stampede-<uid>/journal`.
+    pub(super) fn default_path() -> PathBuf {
+        let uid = rustix::process::geteuid().as_raw();
+        let ours = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() == uid);
+        match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(ours) {
+            Some(runtime) => runtime.join("stampede/journal"),
+            None => PathBuf::from(format!("/tmp/stampede-{uid}/journal")),
+        }
+    }
+
+    /// Opens the folder; it and its parent are created for us alone if they are not there.
+    ///
+    /// # Errors
+    /// Either is a link, belongs to someone else, or others may write there: in `/tmp` anyone
+    /// can take the name first, and we would remove what they tell us to.
+    pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
+        if let Some(parent) = path.parent() {
+            private_folder(parent)?;
+        }
+        let folder = private_folder(path)?;
+        Ok(Journal { path: path.to_owned(), folder })
+    }
+
+    /// Writes an entry whole or not at all.
+    pub(super) fn write(&self, entry: &Entry) -> Result<(), KeeperError> {
+        let name = file_name(&entry.id);
+        // One writer at a time: stampede until its keeper runs, then the keeper.
+        let draft = format!(".{name}.{}", std::process::id());
+        let write = || -> io::Result<()> {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+            let mode = Mode::RUSR | Mode::WUSR;
+            let file = rustix::fs::openat(&self.folder, &draft, flags | OFlags::CLOEXEC, mode)?;
+            File::from(file).write_all(&serde_json::to_vec_pretty(entry)?)?;
+            rustix::fs::renameat(&self.folder, &draft, &self.folder, &name)?;
+            Ok(())
+        };
+        write().map_err(|source| self.error(&name, source))
+    }
+
+    /// One entry; `None` where there is none, or it cannot be read.
+    pub(super) fn read(&self, id: &str) -> Option<Entry> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, file_name(id), flags, Mode::empty()).ok()?;
+        let mut text = String::new();
+        File::from(file).read_to_string(&mut text).ok()?;
+        let entry: Entry = serde_json::from_str(&text).ok()?;
+        (entry.id == id && entry.readable()).then_some(entry)
+    }
+
+    /// Every entry that we may judge.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, KeeperError> {
+        let fail = |source: rustix::io::Errno| self.error("", source.into());
+        let mut found = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.folder).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let name = entry.file_name().to_string_lossy();
+            if let Some(id) = name.strip_suffix(".json").filter(|id| !id.starts_with('.')) {
+                found.extend(self.read(id));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes an entry; that it is gone already is fine.
+    pub(super) fn remove(&self, id: &str) {
+        let _ = rustix::fs::unlinkat(&self.folder, file_name(id), AtFlags::empty());
+    }
+
+    fn error(&self, name: &str, source: io::Error) -> KeeperError {
+        KeeperError::Journal { path: self.path.join(name), source }
+    }
+}
+
+fn file_name(id: &str) -> String {
+    format!("{id}.json")
+}
+
+/// Opens a folder that is ours alone, creating it if it is not there.
+fn private_folder(path: &Path) -> Result<OwnedFd, KeeperError> {
+    let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
+    let unsafe_because =
+        |why: &str| KeeperError::JournalUnsafe { path: path.to_owned(), why: why.to_owned() };
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
+        _ => {}
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(folder) => folder,
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+            return Err(unsafe_because("it is a link or no folder"));
+        }
+        Err(error) => return Err(fail(error.into())),
+    };
+    let stat = rustix::fs::fstat(&folder).map_err(|error| fail(error.into()))?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(unsafe_because("it belongs to another user"));
+    }
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || stat.st_mode & 0o022 != 0 {
+        return Err(unsafe_because("others may write there"));
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn own() -> Identity {
+        Identity::of(std::process::id()).unwrap()
+    }
+
+    #[test]
+    fn an_entry_survives_and_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(&folder.path().join("s/journal")).unwrap();
+        let mut entry = Entry::new("one", own());
+        entry.work = Some(WorkRecord::of(folder.path()).unwrap());
+        journal.write(&entry).unwrap();
+        assert_eq!(journal.read("one"), Some(entry.clone()));
+        assert_eq!(journal.entries().unwrap(), [entry]);
+        journal.remove("one");
+        assert_eq!(journal.entries().unwrap(), []);
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.path().join("journal")).unwrap();
+        let error = Journal::open(&folder.path().join("journal")).err().unwrap();
+        assert!(matches!(error, KeeperError::JournalUnsafe { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        let error = Journal::open(&path).err().unwrap();
+        assert!(error.to_string().ends_with("others may write there"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_took_the_name_is_not_the_work_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("work");
+        fs::create_dir(&path).unwrap();
+        let record = WorkRecord::of(&path).unwrap();
+        assert!(record.is_there());
+        fs::rename(&path, folder.path().join("moved")).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(!record.is_there());
+    }
+}

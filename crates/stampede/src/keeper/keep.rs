@@ -1,0 +1,414 @@
+//! The keeper process: watches stampede and init, and removes everything once either is gone.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+
+use super::cgroup::{Freezer, Groups, Plan};
+use super::error::{Failure, KeeperError, Step};
+use super::journal::{Entry, Journal, WorkRecord};
+use super::kill::{self, Own, PATIENCE, Prey};
+use super::proc::{Identity, MARKER};
+use super::spec::{Exit, StackSpec};
+use super::stack::{NamespaceUse, WorkFolder};
+use super::sys::{self, Birth};
+use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
+use super::{init, sweep};
+
+/// First argument of the hidden command; the second is stampede's pid.
+pub(super) const ROLE: &str = "__keeper";
+
+pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
+    sys::block_signals();
+    sys::close_on_exec_all();
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let parent = args.next().and_then(|pid| pid.to_str()?.parse::<i32>().ok());
+    let (Some(parent), Ok(control)) = (parent.and_then(Pid::from_raw), sys::take_stdin()) else {
+        std::process::exit(2);
+    };
+    let stampede = watch(parent);
+    let mut control = Channel::new(UnixStream::from(control));
+    // The order was in the socket before we were born, so it is there even if stampede died
+    // meanwhile: then its journal entry and work folder are removed.
+    if let Ok(Some(Order::Start(request))) = control.receive() {
+        keep(*request, control, stampede);
+    }
+    std::process::exit(0)
+}
+
+/// stampede's pidfd; the check after the opening closes the race with its death. `None`
+/// where pidfds are forbidden: the socket alone then tells.
+fn watch(parent: Pid) -> Option<OwnedFd> {
+    let pidfd = rustix::process::pidfd_open(parent, PidfdFlags::empty()).ok()?;
+    (rustix::process::getppid() == Some(parent)).then_some(pidfd)
+}
+
+fn keep(request: Request, control: Channel, stampede: Option<OwnedFd>) {
+    let Request { spec, namespaces, cgroups, work, journal } = request;
+    let Ok(journal) = Journal::open(&journal) else { return };
+    let Some(mut entry) = journal.read(&spec.id) else { return };
+    let plan = Plan::new(&spec.id, cgroups);
+    entry.keeper = Identity::of(std::process::id());
+    entry.cgroups = plan.folders();
+    entry.work = match work {
+        WorkFolder::Remove => WorkRecord::of(&spec.work).ok(),
+        WorkFolder::Keep => None,
+    };
+    let mut keeper = Keeper {
+        control,
+        stampede,
+        init: None,
+        groups: None,
+        entry,
+        journal,
+        running: (0..spec.processes.len()).collect(),
+    };
+    let end = match keeper.start(&spec, namespaces, plan) {
+        Ok(started) => keeper.serve(started, stop_limit(&spec)),
+        Err(end) => end,
+    };
+    keeper.finish(end);
+}
+
+/// Longest orderly stop: every grace, every kill, and some patience.
+fn stop_limit(spec: &StackSpec) -> Duration {
+    let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
+    graces.sum::<Duration>() + PATIENCE * 2
+}
+
+/// Init as the keeper sees it.
+struct Init {
+    pid: Pid,
+    pidfd: Option<OwnedFd>,
+    channel: Channel,
+    birth: Birth,
+}
+
+/// Why it is over.
+enum End {
+    StampedeGone,
+    InitGone,
+    Failed(Failure),
+    Stopped,
+}
+
+/// What woke the keeper.
+enum Event {
+    Order(Order),
+    Reply(Reply),
+    Late,
+}
+
+struct Keeper {
+    control: Channel,
+    stampede: Option<OwnedFd>,
+    init: Option<Init>,
+    groups: Option<Groups>,
+    entry: Entry,
+    journal: Journal,
+    /// Indices of processes that have not ended, as far as we know.
+    running: Vec<usize>,
+}
+
+impl Keeper {
+    fn start(
+        &mut self,
+        spec: &StackSpec,
+        namespaces: NamespaceUse,
+        plan: Plan,
+    ) -> Result<Started, End> {
+        self.write_entry()?;
+        self.start_init(namespaces)?;
+        self.write_entry()?;
+        let namespaced = self.entry.namespaced;
+        let freezer = if namespaced { Freezer::NotNeeded } else { Freezer::IfNoKill };
+        let groups = plan.create(spec, freezer);
+        let guard = Task::Guard {
+            id: spec.id.clone(),
+            v2: groups.kill_folder(),
+            freezer: groups.freezer_folder(),
+        };
+        self.groups = Some(groups);
+        self.task(&guard)?;
+        let pids = (0..spec.processes.len())
+            .map(|process| self.spawn(spec, process))
+            .collect::<Result<Vec<u32>, End>>()?;
+        self.entry.roots = pids.iter().filter_map(|&pid| Identity::of(pid)).collect();
+        self.write_entry()?;
+        Ok(self.started(spec, pids))
+    }
+
+    fn started(&self, spec: &StackSpec, pids: Vec<u32>) -> Started {
+        let mut isolation = self.groups.as_ref().map(Groups::isolation).unwrap_or_default();
+        isolation.process_group = self.guarantee().to_owned();
+        let mut names: Vec<&str> = Vec::new();
+        for process in &spec.processes {
+            if !names.contains(&process.role.as_str()) {
+                names.push(&process.role);
+            }
+        }
+        let roles = names
+            .into_iter()
+            .filter_map(|role| self.groups.as_ref().map(|groups| groups.role_folders(role)))
+            .collect();
+        let init = self.init.as_ref().map_or(0, |init| raw(init.pid));
+        Started { pids, isolation, roles, init }
+    }
+
+    /// What ends everything, as the record spells it.
+    fn guarantee(&self) -> &'static str {
+        let groups = self.groups.as_ref();
+        match self.entry.namespaced {
+            true => "pid-namespace",
+            false if groups.is_some_and(|groups| groups.kill_folder().is_some()) => "cgroup-kill",
+            false if groups.is_some_and(|g| g.freezer_folder().is_some()) => "cgroup-freezer",
+            false => "children",
+        }
+    }
+
+    /// The best birth that the machine allows.
+    fn start_init(&mut self, namespaces: NamespaceUse) -> Result<(), End> {
+        let births: &[Birth] = match namespaces {
+            NamespaceUse::Forbidden => &[Birth::Plain],
+            NamespaceUse::Allowed if rustix::process::geteuid().is_root() => {
+                &[Birth::Namespaces, Birth::Plain]
+            }
+            NamespaceUse::Allowed => &[Birth::UserNamespaces, Birth::Plain],
+        };
+        for &birth in births {
+            let Ok(init) = give_birth(birth) else { continue };
+            self.entry.init = Identity::of(raw(init.pid));
+            self.entry.namespaced = birth != Birth::Plain;
+            self.init = Some(init);
+            match self.next(None) {
+                Ok(Event::Reply(Reply::Hello)) => return Ok(()),
+                Err(End::StampedeGone) => return Err(End::StampedeGone),
+                // Namespaces are forbidden: the child ended without a word.
+                _ => self.end_init(),
+            }
+        }
+        Err(End::InitGone)
+    }
+
+    fn spawn(&mut self, spec: &StackSpec, process: usize) -> Result<u32, End> {
+        let mut process_spec = spec.processes[process].clone();
+        process_spec.env.insert(MARKER.to_owned(), spec.id.clone());
+        let role = process_spec.role.clone();
+        let prepared = Prepared {
+            process,
+            groups: self.groups.as_ref().map(|g| g.of_role(&role)).unwrap_or_default(),
+            cpus: spec.cpus_by_role.get(&role).unwrap_or(&spec.cpus).clone(),
+            spec: process_spec,
+        };
+        self.task(&Task::Spawn(Box::new(prepared)))?;
+        loop {
+            match self.next(None)? {
+                Event::Reply(Reply::Spawned { process: one, pid, refused }) if one == process => {
+                    for folder in &refused {
+                        self.groups.iter_mut().for_each(|groups| groups.refused(folder));
+                    }
+                    return Ok(pid);
+                }
+                Event::Reply(Reply::Failed(failure)) => return Err(End::Failed(failure)),
+                Event::Reply(Reply::Exited(exit)) => self.exited(exit),
+                // stampede orders nothing before it heard of the start.
+                _ => {}
+            }
+        }
+    }
+
+    /// Until the end, asleep.
+    fn serve(&mut self, started: Started, stop_limit: Duration) -> End {
+        if self.control.send(&News::Started(started)).is_err() {
+            return End::StampedeGone;
+        }
+        let mut until = None;
+        loop {
+            match self.next(until) {
+                Ok(Event::Order(Order::Stop)) if until.is_none() => {
+                    until = Some(Instant::now() + stop_limit);
+                    if let Err(end) = self.task(&Task::Stop) {
+                        return end;
+                    }
+                }
+                Ok(Event::Reply(Reply::Exited(exit))) => self.exited(exit),
+                Ok(Event::Reply(Reply::Stopped) | Event::Late) => return End::Stopped,
+                Ok(_) => {}
+                Err(end) => return end,
+            }
+        }
+    }
+
+    fn exited(&mut self, exit: Exit) {
+        self.running.retain(|&process| process != exit.process);
+        // That stampede is gone is seen by the next poll.
+        let _ = self.control.send(&News::Exited(exit));
+    }
+
+    fn task(&mut self, task: &Task) -> Result<(), End> {
+        let init = self.init.as_mut().ok_or(End::InitGone)?;
+        init.channel.send(task).map_err(|_| End::InitGone)
+    }
+
+    /// Sleeps until somebody says something or dies.
+    fn next(&mut self, until: Option<Instant>) -> Result<Event, End> {
+        loop {
+            if let Some(order) = self.control.take().map_err(|_| End::StampedeGone)? {
+                return Ok(Event::Order(order));
+            }
+            let init = self.init.as_mut().ok_or(End::InitGone)?;
+            if let Some(reply) = init.channel.take().map_err(|_| End::InitGone)? {
+                return Ok(Event::Reply(reply));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(Event::Late);
+            }
+            let mut polled = vec![
+                PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(init.channel.as_fd(), PollFlags::IN),
+            ];
+            let pidfd = self.stampede.as_ref();
+            polled.extend(pidfd.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
+            let _ = poll(&mut polled, until.map(until_left).as_ref());
+            let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+            let gone = |channel: &mut Channel| channel.fill().map_or(true, |p| p == Peer::Gone);
+            if ready.get(2) == Some(&true) || (ready[0] && gone(&mut self.control)) {
+                return Err(End::StampedeGone);
+            }
+            if ready[1] && gone(&mut init.channel) {
+                return Err(End::InitGone);
+            }
+        }
+    }
+
+    fn write_entry(&self) -> Result<(), End> {
+        self.journal.write(&self.entry).map_err(|error| {
+            let (path, source) = match error {
+                KeeperError::Journal { path, source } => (path, source),
+                other => (PathBuf::new(), io::Error::other(other)),
+            };
+            let errno = source.raw_os_error().unwrap_or(0);
+            End::Failed(Failure {
+                step: Step::Journal,
+                role: String::new(),
+                path,
+                user: None,
+                errno,
+            })
+        })
+    }
+
+    /// Ends init, and with it, or after it, all the others.
+    fn end_init(&mut self) {
+        let Some(Init { pid, pidfd, channel, birth }) = self.init.take() else { return };
+        // A plain init ends its processes when we hang up; a namespaced one takes them along.
+        drop(channel);
+        let patience = match birth {
+            Birth::Plain => PATIENCE + Duration::from_secs(1),
+            Birth::Namespaces | Birth::UserNamespaces => Duration::ZERO,
+        };
+        if !wait_dead(pidfd.as_ref(), pid, patience) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            wait_dead(pidfd.as_ref(), pid, PATIENCE);
+        }
+    }
+
+    fn finish(mut self, end: End) {
+        let known = std::mem::take(&mut self.entry.roots);
+        let was_plain = self.init.as_ref().is_some_and(|init| init.birth == Birth::Plain);
+        let (v2, freezer) = match &self.groups {
+            Some(groups) => (groups.kill_folder(), groups.freezer_folder()),
+            None => (None, None),
+        };
+        self.end_init();
+        let mut left: Vec<String> = Vec::new();
+        if was_plain {
+            let prey = Prey {
+                id: &self.entry.id,
+                v2: v2.as_deref(),
+                freezer: freezer.as_deref(),
+                known: &known,
+                own: Own::AllDescendants,
+            };
+            left.extend(kill::everything(&prey).iter().map(|pid| format!("process {pid}")));
+        }
+        left.extend(sweep::remove_groups(&self.entry.cgroups));
+        left.extend(self.entry.work.as_ref().and_then(sweep::remove_work));
+        if left.is_empty() {
+            self.journal.remove(&self.entry.id);
+        }
+        self.tell_end(end, left);
+    }
+
+    fn tell_end(&mut self, end: End, left: Vec<String>) {
+        let failure = match end {
+            End::Failed(failure) => Some(failure),
+            End::InitGone => Some(Failure {
+                step: Step::Init,
+                role: String::new(),
+                path: PathBuf::new(),
+                user: None,
+                errno: 0,
+            }),
+            End::StampedeGone | End::Stopped => None,
+        };
+        if let Some(failure) = failure {
+            let _ = self.control.send(&News::Failed(failure));
+        }
+        let _ = self.control.send(&News::Ended { left });
+    }
+}
+
+fn give_birth(birth: Birth) -> io::Result<Init> {
+    let (near, far) = UnixStream::pair()?;
+    let mode = if birth == Birth::Plain { init::PLAIN } else { init::NAMESPACED };
+    let pid = sys::spawn_init(birth, &["stampede", init::ROLE, mode], &OwnedFd::from(far))?;
+    let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
+    Ok(Init { pid, pidfd, channel: Channel::new(near), birth })
+}
+
+/// Whether our child `pid` ended within `patience`; takes its exit status.
+fn wait_dead(pidfd: Option<&OwnedFd>, pid: Pid, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        match rustix::process::waitpid(Some(pid), WaitOptions::NOHANG) {
+            // An error: it is not our child any more, so it was reaped.
+            Ok(Some(_)) | Err(_) => return true,
+            Ok(None) if Instant::now() >= until => return false,
+            Ok(None) => {}
+        }
+        match pidfd {
+            Some(pidfd) => {
+                let mut polled = [PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)];
+                let _ = poll(&mut polled, Some(&until_left(until)));
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+fn until_left(until: Instant) -> Timespec {
+    let left = until.saturating_duration_since(Instant::now());
+    Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
+}
+
+fn raw(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
+/// Tries for real whether an init can be born this way; for `doctor`.
+pub(super) fn try_birth(birth: Birth) -> bool {
+    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth) else { return false };
+    let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));
+    drop(channel);
+    let _ = rustix::process::kill_process(pid, Signal::KILL);
+    wait_dead(pidfd.as_ref(), pid, PATIENCE);
+    hello
+}

@@ -1,0 +1,167 @@
+//! The few system calls that neither std nor rustix offers, each wrapped once.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::process::{Pid, Signal};
+
+/// Signal numbers that may be reset: 1 to 64 on Linux; those that cannot are skipped by the
+/// kernel with an error.
+const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
+
+/// Blocks every signal of this thread, inherited over fork and exec: a keeper is ended by
+/// its peers alone, not by Ctrl-C or a service manager that signals the whole group.
+pub(super) fn block_signals() {
+    set_mask(libc::sigfillset);
+}
+
+/// Unblocks every signal. Async-signal-safe.
+pub(super) fn unblock_signals() {
+    set_mask(libc::sigemptyset);
+}
+
+fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> i32) {
+    let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `fill` initialises the whole set, which the second call only reads; a null old
+    // set is allowed. Neither fails with these arguments.
+    unsafe {
+        fill(set.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Every signal to its default action. Async-signal-safe; a parent's "ignore" would
+/// otherwise survive exec (`nohup`, and Rust's own for SIGPIPE).
+pub(super) fn default_signals() {
+    for signal in SIGNALS {
+        // SAFETY: SIG_DFL installs no handler; numbers that may not be changed only fail.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Readable whenever a child ended; SIGCHLD must be blocked.
+pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is initialised by sigemptyset before it is used; -1 asks for a new
+    // descriptor, which nobody else owns.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        let fd = libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// Marks every descriptor from 3 on as close-on-exec: whatever our caller left open (make's
+/// job server, a log) must not reach the runtime.
+pub(super) fn close_on_exec_all() {
+    // SAFETY: only sets a flag on descriptors; nobody's descriptor is closed now.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    }
+}
+
+/// What an init is created with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Birth {
+    /// New PID and IPC namespace.
+    Namespaces,
+    /// A user namespace too, in which we are who we are outside.
+    UserNamespaces,
+    /// An ordinary child.
+    Plain,
+}
+
+impl Birth {
+    fn flags(self) -> libc::c_int {
+        let namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+        match self {
+            Birth::Namespaces => namespaces,
+            Birth::UserNamespaces => namespaces | libc::CLONE_NEWUSER,
+            Birth::Plain => 0,
+        }
+    }
+}
+
+/// Forks into new namespaces and executes our own binary with `args`, `control` as its
+/// standard input and no environment. The caller must have one thread only.
+///
+/// The child tells nothing when it fails: `control` closes.
+pub(super) fn spawn_init(birth: Birth, args: &[&str], control: &OwnedFd) -> io::Result<Pid> {
+    let args: Vec<CString> = args.iter().map(|arg| CString::new(*arg)).collect::<Result<_, _>>()?;
+    let mut argv: Vec<*const libc::c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
+    argv.push(std::ptr::null());
+    let envp: [*const libc::c_char; 1] = [std::ptr::null()];
+    let uid = rustix::process::geteuid().as_raw();
+    let gid = rustix::process::getegid().as_raw();
+    let maps = Maps { uid: format!("{uid} {uid} 1"), gid: format!("{gid} {gid} 1") };
+
+    // clone(2) as fork does it: no stack, so the child runs on a copy of ours. All but the
+    // flags is zero, which hides that architectures differ in the order of the rest.
+    // SAFETY: this process has one thread (the keeper, before it starts any), so the child
+    // finds no lock held; it makes only system calls until it executes or exits.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, birth.flags() | libc::SIGCHLD, 0, 0, 0, 0) };
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if pid == 0 {
+        become_init(birth, &maps, control.as_raw_fd());
+        // SAFETY: both arrays end with null and outlive the call; /proc/self/exe is this
+        // very binary, even if its file was replaced meanwhile.
+        unsafe {
+            libc::execve(c"/proc/self/exe".as_ptr(), argv.as_ptr(), envp.as_ptr());
+            libc::_exit(1);
+        }
+    }
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| io::Error::other("clone returned no pid"))
+}
+
+struct Maps {
+    uid: String,
+    gid: String,
+}
+
+/// In the child: dies with its parent, takes its identity, puts its control at 0.
+fn become_init(birth: Birth, maps: &Maps, control: RawFd) {
+    let mapped = match birth {
+        Birth::UserNamespaces => {
+            // user_namespaces(7): without privilege outside, `setgroups` must be denied
+            // before the group map may be written.
+            write_file(c"/proc/self/setgroups", "deny")
+                && write_file(c"/proc/self/uid_map", &maps.uid)
+                && write_file(c"/proc/self/gid_map", &maps.gid)
+        }
+        Birth::Namespaces | Birth::Plain => true,
+    };
+    // After the maps: a change of identity clears the parent-death signal. A plain init has
+    // none: it must live to end the others.
+    if birth != Birth::Plain {
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    }
+    // SAFETY: dup2 onto our own standard input; `_exit` ends only this child.
+    unsafe {
+        if !mapped || libc::dup2(control, 0) < 0 {
+            libc::_exit(1);
+        }
+    }
+}
+
+/// Without std's file type: nothing here may allocate.
+fn write_file(path: &std::ffi::CStr, text: &str) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+        .and_then(|file| rustix::io::write(&file, text.as_bytes()))
+        .is_ok_and(|written| written == text.len())
+}
+
+/// Takes our standard input as a descriptor of its own and leaves `/dev/null` in its place.
+pub(super) fn take_stdin() -> io::Result<OwnedFd> {
+    let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    Ok(taken)
+}

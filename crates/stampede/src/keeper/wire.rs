@@ -1,0 +1,201 @@
+//! One JSON object a line over a socket pair: stampede ⇄ keeper ⇄ init.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::error::Failure;
+use super::spec::{Exit, IsolationRecord, ProcessSpec, StackSpec};
+use super::stack::{CgroupUse, NamespaceUse, WorkFolder};
+
+/// stampede → keeper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Start this stack; the first message.
+    Start(Box<Request>),
+    /// End it in order, each process with its signal and grace.
+    Stop,
+}
+
+/// All that a keeper needs to know.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub spec: StackSpec,
+    pub namespaces: NamespaceUse,
+    pub cgroups: CgroupUse,
+    pub work: WorkFolder,
+    pub journal: PathBuf,
+}
+
+/// keeper → stampede.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum News {
+    /// Every process runs.
+    Started(Started),
+    /// One did not; all was ended and removed.
+    Failed(Failure),
+    /// A process ended.
+    Exited(Exit),
+    /// All ended; what could not be removed. The last message.
+    Ended { left: Vec<String> },
+}
+
+/// A stack that runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// Host pids in the order of the stack's processes.
+    pub pids: Vec<u32>,
+    pub isolation: IsolationRecord,
+    /// In the order of the stack.
+    pub roles: Vec<RoleFolders>,
+    /// Host pid of init.
+    pub init: u32,
+}
+
+/// Where one role's figures are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RoleFolders {
+    pub role: String,
+    pub v2: Option<PathBuf>,
+    pub cpuacct: Option<PathBuf>,
+    pub memory: Option<PathBuf>,
+}
+
+/// keeper → init.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Task {
+    /// How to end what is left when the keeper is gone; first, and only without namespaces.
+    Guard { id: String, v2: Option<PathBuf>, freezer: Option<PathBuf> },
+    /// Start one process.
+    Spawn(Box<Prepared>),
+    /// Stop all in reverse order.
+    Stop,
+}
+
+/// One process with the groups that it enters before `execve`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Prepared {
+    /// Index in the stack.
+    pub process: usize,
+    pub spec: ProcessSpec,
+    /// Folders of cgroups.
+    pub groups: Vec<PathBuf>,
+    /// Affinity; empty: every CPU that there is.
+    pub cpus: Vec<usize>,
+}
+
+/// init → keeper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// Init runs and is guarded.
+    Hello,
+    /// `groups` could not be entered.
+    Spawned {
+        process: usize,
+        pid: u32,
+        refused: Vec<PathBuf>,
+    },
+    Failed(Failure),
+    Exited(Exit),
+    /// Every process of the stack has ended, or was killed after its grace.
+    Stopped,
+}
+
+/// One end of a socket pair.
+pub(super) struct Channel {
+    stream: UnixStream,
+    pending: Vec<u8>,
+}
+
+/// Whether the other side is still there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Peer {
+    There,
+    Gone,
+}
+
+impl Channel {
+    pub(super) fn new(stream: UnixStream) -> Channel {
+        Channel { stream, pending: Vec::new() }
+    }
+
+    /// Sends one message; an error means that the peer is gone.
+    pub(super) fn send<T: Serialize>(&mut self, message: &T) -> io::Result<()> {
+        self.stream.write_all(&encode(message)?)
+    }
+
+    /// One `read`; blocks unless the descriptor was polled. A reset is an end like any other.
+    pub(super) fn fill(&mut self) -> io::Result<Peer> {
+        let mut chunk = [0_u8; 16 * 1024];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Ok(Peer::Gone),
+            Ok(length) => {
+                self.pending.extend_from_slice(&chunk[..length]);
+                Ok(Peer::There)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Peer::There),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Peer::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The next whole message that was read.
+    pub(super) fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        let Some(end) = self.pending.iter().position(|&byte| byte == b'\n') else {
+            return Ok(None);
+        };
+        let line: Vec<u8> = self.pending.drain(..=end).collect();
+        Ok(Some(serde_json::from_slice(&line)?))
+    }
+
+    /// Waits for a message; `None`: the peer is gone.
+    pub(super) fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(Some(message));
+            }
+            if self.fill()? == Peer::Gone {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+/// A message as it crosses.
+pub(super) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_cross_whole_however_they_are_cut() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let mut far = Channel::new(far);
+        let line = encode(&Task::Stop).unwrap();
+        let mut near = near;
+        near.write_all(&line[..3]).unwrap();
+        assert_eq!(far.fill().unwrap(), Peer::There);
+        assert!(far.take::<Task>().unwrap().is_none());
+        near.write_all(&line[3..]).unwrap();
+        near.write_all(&line).unwrap();
+        assert!(matches!(far.receive::<Task>().unwrap(), Some(Task::Stop)));
+        assert!(matches!(far.receive::<Task>().unwrap(), Some(Task::Stop)));
+        drop(near);
+        assert!(far.receive::<Task>().unwrap().is_none());
+    }
+}
