@@ -1,1 +1,38 @@
-//! PHP runtimes as folders of data: found, rendered, started, proved.
+//! Runtimes: folders of data that become running stacks, and proof of what they are.
+//!
+//! ```text
+//! Catalogue → prepare → Prepared → start → Running → verify → Observed → compare
+//! ```
+//! Nothing here names a runtime: adding one touches only its folder.
+
+mod answer;
+mod app;
+mod catalogue;
+mod compare;
+mod error;
+mod fastcgi;
+mod list;
+mod locate;
+mod logs;
+mod manifest;
+mod port;
+mod prepare;
+mod setting;
+mod start;
+mod template;
+mod user;
+mod verify;
+
+pub use answer::{Answer, Masks};
+pub use app::App;
+pub use catalogue::{Catalogue, RuntimeFolder};
+pub use compare::{Differences, Shown, changed, compare_observed};
+pub use error::{RuntimeError, nearest};
+pub use list::{Listed, State, list};
+pub use locate::{Located, Places};
+pub use manifest::{AppKind, AppManifest, Forced, HeldBy, Mode, RuntimeManifest};
+pub use prepare::{Placement, Prepared, prepare, prepare_with};
+pub use setting::{COMMON, Common, Kind, Settings};
+pub use start::{Failure, Guard, Running, start_with};
+pub use user::User;
+pub use verify::verify;

@@ -187,6 +187,9 @@ pub struct Observed {
     pub answer_sha256: String,
     /// Nothing of an earlier request was visible in a later one.
     pub isolated: bool,
+    /// What else the reader should know, in words.
+    #[serde(default)]
+    pub notices: Vec<String>,
 }
 
 /// Whether a trial counts.

@@ -1,0 +1,244 @@
+//! An app's answer, what moves in it, and how it differs from the correct one.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use regex::Regex;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use ureq::Agent;
+
+use super::app::App;
+use super::error::RuntimeError;
+use super::manifest::Mask;
+
+/// One HTTP answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Lower-case name and value, in order.
+    pub headers: Vec<(String, String)>,
+    /// Decoded as UTF-8, lossily.
+    pub body: String,
+}
+
+/// What moves from answer to answer.
+#[derive(Clone, Debug, Default)]
+pub struct Masks {
+    pointers: Vec<String>,
+    regexes: Vec<Regex>,
+}
+
+/// Headers that an app means; the others are the web server's or move by nature.
+const MEANT: [&str; 5] =
+    ["content-type", "content-encoding", "cache-control", "location", "content-language"];
+/// What stands for a masked value.
+const MASKED: &str = "*";
+/// Differing lines shown; more would bury the message.
+const DIFF_LINES_MAX: usize = 8;
+/// An answer larger than this is no app's page.
+const BODY_BYTES_MAX: u64 = 64 << 20;
+
+impl Masks {
+    pub(crate) fn new(file: &str, masks: &[Mask]) -> Result<Masks, RuntimeError> {
+        let wrong = |problem: String| RuntimeError::Manifest {
+            file: file.into(),
+            line: 0,
+            column: 0,
+            problem,
+            nearest: None,
+        };
+        let mut made = Masks::default();
+        for mask in masks {
+            match (&mask.pointer, &mask.regex) {
+                (Some(pointer), None) if pointer.starts_with('/') => {
+                    made.pointers.push(pointer.clone());
+                }
+                (Some(pointer), None) => {
+                    return Err(wrong(format!("JSON pointer `{pointer}` must begin with `/`")));
+                }
+                (None, Some(regex)) => made
+                    .regexes
+                    .push(Regex::new(regex).map_err(|error| wrong(format!("`mask`: {error}")))?),
+                _ => return Err(wrong("a mask is either `pointer` or `regex`".into())),
+            }
+        }
+        Ok(made)
+    }
+
+    /// `body` with what moves replaced by `*`. JSON is written anew, indented, keys in the
+    /// app's order, so that two equal answers are equal texts.
+    pub fn apply(&self, body: &str) -> String {
+        let text = match serde_json::from_str::<Value>(body) {
+            Ok(mut json) => {
+                for pointer in &self.pointers {
+                    mask(&mut json, pointer);
+                }
+                serde_json::to_string_pretty(&json).unwrap_or_default()
+            }
+            Err(_) => body.to_string(),
+        };
+        self.regexes.iter().fold(text, |text, regex| regex.replace_all(&text, MASKED).into_owned())
+    }
+}
+
+fn mask(json: &mut Value, pointer: &str) {
+    match pointer.strip_suffix("/*") {
+        Some(parent) => match json.pointer_mut(parent) {
+            Some(Value::Object(map)) => map.values_mut().for_each(|value| *value = MASKED.into()),
+            Some(Value::Array(list)) => list.iter_mut().for_each(|value| *value = MASKED.into()),
+            _ => {}
+        },
+        None => {
+            if let Some(value) = json.pointer_mut(pointer) {
+                *value = MASKED.into();
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// First value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Status, meant headers and masked body as one text.
+    pub fn masked(&self, masks: &Masks) -> String {
+        let mut text = format!("{}\n", self.status);
+        for name in MEANT {
+            if let Some(value) = self.header(name) {
+                let value = value.to_ascii_lowercase().replace("; ", ";");
+                let _ = writeln!(text, "{name}: {value}");
+            }
+        }
+        text + "\n" + &masks.apply(&self.body)
+    }
+
+    pub(crate) fn differs_from(&self, app: &App) -> Option<String> {
+        let expect = &app.manifest.expect;
+        if self.status != expect.status {
+            let body = self.body.trim().lines().next().unwrap_or_default();
+            let body: String = body.chars().take(120).collect();
+            return Some(format!("status {} instead of {}, `{body}`", self.status, expect.status));
+        }
+        for (name, value) in &expect.headers {
+            let seen = self.header(&name.to_lowercase()).unwrap_or("none");
+            if !seen.starts_with(value.as_str()) {
+                return Some(format!("header `{name}` is `{seen}` instead of `{value}`"));
+            }
+        }
+        if let Some(part) = app.contains()
+            && !self.body.contains(part)
+        {
+            return Some(format!("the body does not contain `{part}`"));
+        }
+        let expected = app.expected_body.as_ref()?;
+        let seen = app.masks.apply(&self.body);
+        (seen.trim_end() != expected.trim_end())
+            .then(|| format!("the body is not the expected one\n{}", diff(expected, &seen)))
+    }
+}
+
+/// SHA-256 in hex.
+pub(crate) fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The lines that differ, `-` expected and `+` seen, without what is equal at both ends.
+pub(crate) fn diff(expected: &str, seen: &str) -> String {
+    let (a, b): (Vec<&str>, Vec<&str>) =
+        (expected.trim_end().lines().collect(), seen.trim_end().lines().collect());
+    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(a, b)| a == b);
+    let tail = tail.count();
+    let gone = a[head..a.len() - tail].iter().map(|line| format!("  - {line}"));
+    let come = b[head..b.len() - tail].iter().map(|line| format!("  + {line}"));
+    let lines: Vec<String> = gone.chain(come).collect();
+    let more = lines.len().saturating_sub(DIFF_LINES_MAX);
+    let mut text = lines[..lines.len() - more].join("\n");
+    if more > 0 {
+        let _ = write!(text, "\n  … {more} more");
+    }
+    text
+}
+
+/// A client for single questions; never used for load. Asks exactly as the load does: the
+/// app may show the request's headers.
+pub(crate) fn client(timeout: Duration) -> Agent {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .user_agent("")
+        .accept_encoding("")
+        .proxy(None)
+        .timeout_global(Some(timeout))
+        .build()
+        .into()
+}
+
+/// One question; the connection closes after it, for runtimes whose workers are held by
+/// connections.
+pub(crate) fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
+    let mut answer = client
+        .get(url)
+        .header("Host", "localhost")
+        .header("Accept", "*/*")
+        .header("Connection", "close")
+        .call()?;
+    let headers = answer.headers().iter().map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        (name.as_str().to_ascii_lowercase(), value)
+    });
+    let headers = headers.collect();
+    let bytes = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec()?;
+    let body = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Answer { status: answer.status().as_u16(), headers, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks(pointer: &str) -> Masks {
+        Masks { pointers: vec![pointer.into()], regexes: Vec::new() }
+    }
+
+    #[test]
+    fn a_masked_answer_is_the_same_whatever_moved() {
+        let masks = masks("/pid");
+        assert_eq!(masks.apply(r#"{"pid":1,"a":[2]}"#), masks.apply(r#"{ "pid": 9, "a": [2] }"#));
+        assert_ne!(masks.apply(r#"{"pid":1,"a":[2]}"#), masks.apply(r#"{"pid":1,"a":[3]}"#));
+    }
+
+    #[test]
+    fn a_star_masks_values_and_keeps_keys() {
+        let masks = masks("/php/*");
+        let one = masks.apply(r#"{"php":{"a":1}}"#);
+        assert_eq!(one, masks.apply(r#"{"php":{"a":2}}"#));
+        assert_ne!(one, masks.apply(r#"{"php":{"b":1}}"#));
+    }
+
+    #[test]
+    fn a_regex_masks_text_that_is_no_json() {
+        let masks = Masks { pointers: vec![], regexes: vec![Regex::new("[0-9]+ ms").unwrap()] };
+        assert_eq!(masks.apply("took 12 ms"), "took * ms".replace(" ms", ""));
+    }
+
+    #[test]
+    fn a_difference_shows_only_what_differs() {
+        insta::assert_snapshot!(diff("a\nb\nc\nd", "a\nx\nc2\nd"), @r"
+          - b
+          - c
+          + x
+          + c2
+        ");
+        let long: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+        assert!(diff("", &long.join("\n")).ends_with("… 12 more"));
+    }
+}

@@ -1,0 +1,211 @@
+//! An app: what is asked of it, what the correct answer is, and its copy in a work folder.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::answer::{Answer, Masks};
+use super::catalogue::Folder;
+use super::error::RuntimeError;
+use super::manifest::{AppKind, AppManifest, AppRequest, Expect};
+
+/// An app, read and checked.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Its name in tables: the folder's.
+    pub name: String,
+    /// Its `app.yaml`, or what was detected.
+    pub manifest: AppManifest,
+    /// What moves from answer to answer.
+    pub masks: Masks,
+    /// The masked body that is correct; `None`: any.
+    pub expected_body: Option<String>,
+    folder: Folder,
+}
+
+/// Never copied: a repository's history and packages of other languages are no part of
+/// what PHP runs, and often the largest.
+const LEFT_OUT: [&str; 3] = [".git", "node_modules", ".hg"];
+
+impl App {
+    pub(crate) fn new(
+        name: String,
+        file: &str,
+        manifest: AppManifest,
+        folder: Folder,
+    ) -> Result<App, RuntimeError> {
+        let masks = Masks::new(file, &manifest.mask)?;
+        let expected_body = match &manifest.expect.body {
+            None => None,
+            Some(body) => {
+                let bytes = folder.file(body).ok_or_else(|| RuntimeError::Io {
+                    what: "read",
+                    path: Path::new(file).with_file_name(body),
+                    source: io::ErrorKind::NotFound.into(),
+                })?;
+                Some(masks.apply(&String::from_utf8_lossy(&bytes)))
+            }
+        };
+        Ok(App { name, manifest, masks, expected_body, folder })
+    }
+
+    /// A project without an `app.yaml`: its kind follows from what it requires.
+    pub(crate) fn detect(name: String, path: &Path) -> Result<App, RuntimeError> {
+        let docroot = match () {
+            () if path.join("public/index.php").is_file() => "public",
+            () if path.join("index.php").is_file() => ".",
+            () => return Err(RuntimeError::NoApp { folder: path.to_path_buf() }),
+        };
+        let composer = fs::read_to_string(path.join("composer.json")).unwrap_or_default();
+        let manifest = AppManifest {
+            title: name.clone(),
+            kind: kind_of(&composer),
+            docroot: docroot.into(),
+            index: "index.php".into(),
+            request: AppRequest::default(),
+            expect: Expect::default(),
+            contains: None,
+            mask: Vec::new(),
+            env: Default::default(),
+            extensions: Vec::new(),
+            writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
+        };
+        App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
+    }
+
+    /// What each answer under load must contain; for the per-shot check.
+    pub fn contains(&self) -> Option<&str> {
+        self.manifest.contains.as_deref()
+    }
+
+    /// Why `answer` is not the correct one; `None`: it is.
+    pub fn wrong(&self, answer: &Answer) -> Option<String> {
+        answer.differs_from(self)
+    }
+
+    /// Copies the app; the user's folder is never written to.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
+        match &self.folder {
+            Folder::Embedded(dir) => extract(dir, dir.path(), to),
+            Folder::OnDisk(from) => copy(from, from, to),
+        }
+    }
+}
+
+fn kind_of(composer: &str) -> AppKind {
+    let requires: serde_json::Value = serde_json::from_str(composer).unwrap_or_default();
+    let requires = |package: &str| requires["require"].get(package).is_some();
+    match () {
+        () if requires("laravel/framework") => AppKind::Laravel,
+        () if requires("laravel/lumen-framework") => AppKind::Lumen,
+        () if requires("symfony/framework-bundle") => AppKind::Symfony,
+        () => AppKind::Script,
+    }
+}
+
+fn extract(dir: &include_dir::Dir<'_>, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+    make_dir(to)?;
+    for file in dir.files() {
+        let to = below(file.path(), root, to);
+        fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
+    }
+    dir.dirs().try_for_each(|sub| extract_below(sub, root, to))
+}
+
+fn extract_below(dir: &include_dir::Dir<'_>, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let folder = below(dir.path(), root, to);
+    make_dir(&folder)?;
+    for file in dir.files() {
+        let to = below(file.path(), root, to);
+        fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
+    }
+    dir.dirs().try_for_each(|sub| extract_below(sub, root, to))
+}
+
+fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
+    to.join(path.strip_prefix(root).unwrap_or(path))
+}
+
+fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+    make_dir(to)?;
+    for entry in fs::read_dir(from).map_err(io_error("read", from))? {
+        let entry = entry.map_err(io_error("read", from))?;
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
+            continue;
+        }
+        let kind = entry.file_type().map_err(io_error("read", &path))?;
+        if kind.is_symlink() {
+            link(root, &path, &to)?;
+        } else if kind.is_dir() {
+            copy(root, &path, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&path, &to).map_err(io_error("copy", &path))?;
+        }
+        // Sockets, pipes and devices are no part of an app.
+    }
+    Ok(())
+}
+
+/// A link inside the app stays inside the copy; one that leads out leads out.
+fn link(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let target = fs::read_link(from).map_err(io_error("read", from))?;
+    let target = match target.strip_prefix(root) {
+        Ok(inside) => {
+            let depth = from.strip_prefix(root).map_or(1, |path| path.components().count());
+            let mut up: PathBuf = std::iter::repeat_n("..", depth.saturating_sub(1)).collect();
+            up.push(inside);
+            up
+        }
+        Err(_) => target,
+    };
+    symlink(&target, to).map_err(io_error("copy", from))
+}
+
+pub(crate) fn make_dir(path: &Path) -> Result<(), RuntimeError> {
+    fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+pub(crate) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
+    let path = path.to_path_buf();
+    move |source| RuntimeError::Io { what, path, source }
+}
+
+/// Gives the copy to the user that PHP runs as: readable, and writable only below
+/// `writable`. Others see nothing: an app's folder may hold secrets.
+pub(crate) fn hand_over(
+    copy: &Path,
+    writable: &[String],
+    user: u32,
+    group: u32,
+) -> Result<(), RuntimeError> {
+    give(copy, 0, group, 0o750, 0o640)?;
+    for folder in writable {
+        let folder = copy.join(folder);
+        make_dir(&folder)?;
+        give(&folder, user, group, 0o750, 0o640)?;
+    }
+    Ok(())
+}
+
+fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(), RuntimeError> {
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+        .map_err(io_error("give away", path))?;
+    let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;
+    if meta.is_symlink() {
+        return Ok(());
+    }
+    let mode = match meta.is_dir() {
+        true => dirs,
+        // What could be executed still can.
+        false => files | (meta.permissions().mode() & 0o110),
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;
+    if meta.is_dir() {
+        for entry in fs::read_dir(path).map_err(io_error("read", path))? {
+            give(&entry.map_err(io_error("read", path))?.path(), user, group, dirs, files)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! The catalogue: runtimes and apps as folders of data, embedded and the user's own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
+
+use super::app::App;
+use super::error::{RuntimeError, nearest};
+use super::locate::Places;
+use super::manifest::RuntimeManifest;
+use super::setting;
+use crate::plan::model::AppChoice;
+
+static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
+static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
+
+/// Templates that every runtime may use live in this folder; it is no runtime.
+const COMMON: &str = "common";
+
+/// All runtimes and apps that are known here.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Where programs are looked for.
+    pub places: Places,
+    runtimes: BTreeMap<String, Folder>,
+    apps: BTreeMap<String, Folder>,
+}
+
+/// A folder of the catalogue: embedded, or on disk.
+#[derive(Clone, Debug)]
+pub enum Folder {
+    /// Part of this program.
+    Embedded(&'static Dir<'static>),
+    /// The user's own.
+    OnDisk(PathBuf),
+}
+
+/// A runtime's folder, read and checked.
+#[derive(Clone, Debug)]
+pub struct RuntimeFolder {
+    /// The folder's name.
+    pub name: String,
+    /// Its `runtime.yaml`.
+    pub manifest: Arc<RuntimeManifest>,
+    folder: Folder,
+    common: Folder,
+}
+
+impl Catalogue {
+    /// What is embedded, then `~/.config/stampede/{runtimes,apps}`, then the folders of
+    /// `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`; later ones override earlier ones of the same
+    /// name. Manifests are read when they are asked for.
+    pub fn load(places: Places) -> Catalogue {
+        let mut runtimes = embedded(&RUNTIMES);
+        let mut apps = embedded(&APPS);
+        let own = places.config.iter();
+        for folder in own.map(|path| path.join("runtimes")).chain(places.runtimes.clone()) {
+            runtimes.extend(on_disk(&folder));
+        }
+        let own = places.config.iter();
+        for folder in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
+            apps.extend(on_disk(&folder));
+        }
+        Catalogue { places, runtimes, apps }
+    }
+
+    /// Names of all runtimes, sorted.
+    pub fn runtime_names(&self) -> Vec<&str> {
+        self.runtimes.keys().map(String::as_str).filter(|name| *name != COMMON).collect()
+    }
+
+    /// Names of all apps, sorted.
+    pub fn app_names(&self) -> Vec<&str> {
+        self.apps.keys().map(String::as_str).collect()
+    }
+
+    /// Reads a runtime's folder.
+    ///
+    /// # Errors
+    /// Unknown name, or a wrong `runtime.yaml`.
+    pub fn runtime(&self, name: &str) -> Result<RuntimeFolder, RuntimeError> {
+        let folder = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
+            RuntimeError::UnknownRuntime {
+                name: name.into(),
+                nearest: nearest(name, self.runtime_names()),
+                known: self.runtime_names().into_iter().map(String::from).collect(),
+            }
+        })?;
+        let (file, text) = folder.manifest(name, "runtime.yaml")?;
+        let manifest: RuntimeManifest = parse(&file, &text)?;
+        setting::check_manifest(&file, &manifest)?;
+        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
+        let name = name.to_string();
+        Ok(RuntimeFolder { name, manifest: Arc::new(manifest), folder: folder.clone(), common })
+    }
+
+    /// Reads an app, of the catalogue or of a folder.
+    ///
+    /// # Errors
+    /// Unknown name, a folder without an app, or a wrong `app.yaml`.
+    pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
+        match choice {
+            AppChoice::Named(name) => {
+                let folder = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
+                    name: name.clone(),
+                    nearest: nearest(name, self.app_names()),
+                    known: self.app_names().into_iter().map(String::from).collect(),
+                })?;
+                let (file, text) = folder.manifest(name, "app.yaml")?;
+                App::new(name.clone(), &file, parse(&file, &text)?, folder.clone())
+            }
+            AppChoice::Folder(path) => self.app_in(path),
+        }
+    }
+
+    fn app_in(&self, path: &Path) -> Result<App, RuntimeError> {
+        let path = path
+            .canonicalize()
+            .ok()
+            .filter(|path| path.is_dir())
+            .ok_or_else(|| RuntimeError::NoApp { folder: path.to_path_buf() })?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let folder = Folder::OnDisk(path.clone());
+        if path.join("app.yaml").is_file() {
+            let (file, text) = folder.manifest(&name, "app.yaml")?;
+            return App::new(name, &file, parse(&file, &text)?, folder);
+        }
+        App::detect(name, &path)
+    }
+}
+
+impl Folder {
+    /// Bytes of a file; `None` where it is not there.
+    pub fn file(&self, name: &str) -> Option<Vec<u8>> {
+        match self {
+            Folder::Embedded(dir) => {
+                dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
+            }
+            Folder::OnDisk(path) => std::fs::read(path.join(name)).ok(),
+        }
+    }
+
+    fn manifest(&self, name: &str, file: &str) -> Result<(String, String), RuntimeError> {
+        let shown = match self {
+            Folder::Embedded(_) => PathBuf::from(name).join(file),
+            Folder::OnDisk(path) => path.join(file),
+        };
+        let bytes = self.file(file).ok_or_else(|| RuntimeError::Io {
+            what: "read",
+            path: shown.clone(),
+            source: std::io::ErrorKind::NotFound.into(),
+        })?;
+        Ok((shown.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+impl RuntimeFolder {
+    /// Text of one of its files, or of the shared folder's.
+    ///
+    /// # Errors
+    /// The file is in neither.
+    pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
+        self.folder
+            .file(file)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| not_found(&self.name, file))
+    }
+
+    /// Text of a file that all runtimes share.
+    ///
+    /// # Errors
+    /// It is not there: an overriding `common` folder lacks it.
+    pub fn common_text(&self, file: &str) -> Result<String, RuntimeError> {
+        self.common
+            .file(file)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| not_found(COMMON, file))
+    }
+}
+
+fn not_found(folder: &str, file: &str) -> RuntimeError {
+    RuntimeError::Io {
+        what: "read",
+        path: Path::new(folder).join(file),
+        source: std::io::ErrorKind::NotFound.into(),
+    }
+}
+
+fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Folder> {
+    dir.dirs().filter_map(|dir| Some((last(dir.path())?, Folder::Embedded(dir)))).collect()
+}
+
+/// Sub-folders that hold something; an unreadable folder holds nothing.
+fn on_disk(folder: &Path) -> BTreeMap<String, Folder> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .filter_map(|path| Some((last(&path)?, Folder::OnDisk(path))))
+        .collect()
+}
+
+fn last(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Reads YAML into a manifest; errors name file, line, column and the nearest field.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, RuntimeError> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.without_snippet();
+        let place = error.location();
+        let (problem, near) = match error {
+            serde_saphyr::Error::SerdeUnknownField { field, expected, .. } => {
+                (format!("unknown field `{field}`"), nearest(field, expected.iter().copied()))
+            }
+            serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => {
+                let problem = format!("unknown value `{variant}`; known: {}", expected.join(", "));
+                (problem, nearest(variant, expected.iter().copied()))
+            }
+            serde_saphyr::Error::SerdeMissingField { field, .. } => {
+                (format!("field `{field}` is missing"), None)
+            }
+            other => (plain(&other.to_string()), None),
+        };
+        RuntimeError::Manifest {
+            file: file.into(),
+            line: place.map_or(0, |place| place.line()),
+            column: place.map_or(0, |place| place.column()),
+            problem,
+            nearest: near,
+        }
+    })
+}
+
+/// The parser's own words without its " at line 1, column 2", which we say already.
+fn plain(text: &str) -> String {
+    let text = text.lines().next().unwrap_or_default();
+    text.split(" at line ").next().unwrap_or(text).to_string()
+}

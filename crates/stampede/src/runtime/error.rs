@@ -1,0 +1,288 @@
+//! What can go wrong with a runtime, in words, and what to do next.
+
+use std::path::PathBuf;
+
+/// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The plan or a flag names a runtime that is in no folder.
+    #[error("unknown runtime `{name}`")]
+    UnknownRuntime {
+        /// As written.
+        name: String,
+        /// Nearest known name.
+        nearest: Option<String>,
+        /// All known names.
+        known: Vec<String>,
+    },
+    /// The plan or a flag names an app that is in no folder.
+    #[error("unknown app `{name}`")]
+    UnknownApp {
+        /// As written.
+        name: String,
+        /// Nearest known name.
+        nearest: Option<String>,
+        /// All known names.
+        known: Vec<String>,
+    },
+    /// A folder that was given as an app holds none.
+    #[error("no app in `{folder}`: it has neither `app.yaml`, `public/index.php` nor `index.php`")]
+    NoApp {
+        /// As given.
+        folder: PathBuf,
+    },
+    /// The app's kind does not run on this runtime.
+    #[error("runtime `{runtime}` runs no app of kind `{kind}` (app `{app}`)")]
+    WrongKind {
+        /// Runtime's name.
+        runtime: String,
+        /// App's name.
+        app: String,
+        /// Its kind.
+        kind: &'static str,
+        /// Kinds that it runs.
+        runs: Vec<&'static str>,
+    },
+    /// A `runtime.yaml` or `app.yaml` is wrong.
+    #[error("{file}{}: {problem}", place(*.line, *.column))]
+    Manifest {
+        /// File, as far as it is known.
+        file: String,
+        /// 1 for the first; 0 where it is about the whole file.
+        line: u64,
+        /// 1 for the first.
+        column: u64,
+        /// What is wrong.
+        problem: String,
+        /// Nearest known name.
+        nearest: Option<String>,
+    },
+    /// A template is wrong, or uses a name that is not there.
+    #[error("template `{file}` cannot be rendered")]
+    Template {
+        /// Runtime and file, or the field of `runtime.yaml`.
+        file: String,
+        /// What the template engine says.
+        #[source]
+        source: minijinja::Error,
+    },
+    /// A setting that nobody knows.
+    #[error("runtime `{runtime}` has no setting `{setting}`")]
+    UnknownSetting {
+        /// Variant's or runtime's name.
+        runtime: String,
+        /// As written.
+        setting: String,
+        /// Nearest known name.
+        nearest: Option<String>,
+        /// All known names.
+        known: Vec<String>,
+    },
+    /// A setting's value that the runtime cannot have.
+    #[error("runtime `{runtime}` cannot have `{setting}: {value}`{because}")]
+    BadSetting {
+        /// Variant's or runtime's name.
+        runtime: String,
+        /// Setting.
+        setting: String,
+        /// As written.
+        value: String,
+        /// Empty, or `: ` and the reason.
+        because: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Programs or files that are not on this machine.
+    #[error("runtime `{runtime}` needs {}, which this machine does not have", backticked(.missing))]
+    Missing {
+        /// Runtime's name.
+        runtime: String,
+        /// Names of the needs.
+        missing: Vec<String>,
+        /// Command that gets them, where one is known.
+        install: Option<String>,
+    },
+    /// A program was named in the plan or the environment and is not there.
+    #[error("`{program}`, given by {given_by}, is not a program that can be started")]
+    NamedProgram {
+        /// As given.
+        program: PathBuf,
+        /// `setting `php-fpm`` or `STAMPEDE_PHP_FPM`.
+        given_by: String,
+    },
+    /// A port that was asked for is in use.
+    #[error("port {port} is taken{by}")]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// Empty, or ` by process `nginx` (pid 4711)`.
+        by: String,
+    },
+    /// Another process answers where ours should.
+    #[error("port {port} is answered by process {listener}, not by runtime `{runtime}`")]
+    PortStolen {
+        /// The port.
+        port: u16,
+        /// Name and pid.
+        listener: String,
+        /// Runtime's name.
+        runtime: String,
+    },
+    /// The work folder cannot be used by the user that PHP runs as.
+    #[error("the work folder `{folder}` cannot be entered by user `{user}`")]
+    WorkFolder {
+        /// First folder on the way that is closed.
+        folder: PathBuf,
+        /// The user.
+        user: String,
+    },
+    /// The work folder's name cannot be written into every config file.
+    #[error(
+        "the folder for work folders, `{folder}`, has other characters than letters, digits and `/._-+`"
+    )]
+    WorkFolderName {
+        /// As the environment says.
+        folder: PathBuf,
+    },
+    /// Reading or writing a file failed.
+    #[error("cannot {what} `{path}`")]
+    Io {
+        /// `read`, `write`, `copy` …
+        what: &'static str,
+        /// File or folder.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A runtime given by URL is already running.
+    #[error("runtime `{name}` is already running: there is nothing to prepare")]
+    Live {
+        /// Its name in the plan.
+        name: String,
+    },
+    /// The keeper could not start the stack.
+    #[error("runtime `{runtime}` could not be started")]
+    Keeper {
+        /// Runtime's name.
+        runtime: String,
+        /// What the keeper says.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A process ended before the first correct answer.
+    #[error("runtime `{runtime}` ended while it started: {exits}{log}")]
+    Ended {
+        /// Runtime's name.
+        runtime: String,
+        /// Role and how.
+        exits: String,
+        /// Last lines of its logs, each on a line of its own.
+        log: String,
+    },
+    /// No correct answer in time.
+    #[error(
+        "runtime `{runtime}` did not answer correctly on port {port} within {within}: {last}{log}"
+    )]
+    NotReady {
+        /// Runtime's name.
+        runtime: String,
+        /// Its port.
+        port: u16,
+        /// `10 s`.
+        within: String,
+        /// What the last try saw.
+        last: String,
+        /// Last lines of its logs, each on a line of its own.
+        log: String,
+    },
+    /// The running runtime did not show itself when asked.
+    #[error("runtime `{runtime}` cannot be verified: {problem}")]
+    Unverified {
+        /// Runtime's name.
+        runtime: String,
+        /// What happened.
+        problem: String,
+    },
+}
+
+impl RuntimeError {
+    /// What to do next, for a line of its own.
+    pub fn hint(&self) -> Option<String> {
+        use RuntimeError as E;
+        match self {
+            E::UnknownRuntime { nearest, known, .. } | E::UnknownApp { nearest, known, .. } => {
+                Some(did_you_mean(nearest.as_deref(), known))
+            }
+            E::UnknownSetting { nearest, known, .. } => {
+                Some(did_you_mean(nearest.as_deref(), known))
+            }
+            E::NoApp { .. } => Some(
+                "give the project's folder, or add an `app.yaml` that names its docroot".into(),
+            ),
+            E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
+            E::Manifest { nearest, .. } => {
+                nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
+            }
+            E::BadSetting { allowed, .. } => Some(format!("allowed: {allowed}")),
+            E::Missing { install, .. } => {
+                install.as_ref().map(|command| format!("get it with `{command}`"))
+            }
+            E::NamedProgram { .. } => Some("name an executable file by its full path".into()),
+            E::PortTaken { .. } => {
+                Some("end that process, or leave the port out: a free one is found".into())
+            }
+            E::PortStolen { .. } => Some("try again: a free port is chosen each time".into()),
+            E::WorkFolder { .. } | E::WorkFolderName { .. } => {
+                Some("set TMPDIR to a folder that everybody may enter, like `/tmp`".into())
+            }
+            E::Ended { runtime, .. } => Some(look_alone(runtime)),
+            E::NotReady { runtime, .. } => Some(look_alone(runtime)),
+            E::Unverified { runtime, .. } => Some(look_alone(runtime)),
+            E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Keeper { .. } => None,
+        }
+    }
+}
+
+/// `name` as people may have meant it: at most a third of its letters (at least two) away.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let far = (name.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, _)| *distance <= far)
+        .min()
+        .map(|(_, known)| known.to_string())
+}
+
+fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("known: {}", known.join(", ")),
+    }
+}
+
+fn look_alone(runtime: &str) -> String {
+    format!("look at it alone with `stampede up {runtime}`")
+}
+
+fn place(line: u64, column: u64) -> String {
+    if line == 0 { String::new() } else { format!(":{line}:{column}") }
+}
+
+fn backticked(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_typo_finds_its_name_and_noise_finds_none() {
+        let known = ["workers", "max_requests", "memory_limit"];
+        assert_eq!(nearest("wokers", known), Some("workers".into()));
+        assert_eq!(nearest("max_request", known), Some("max_requests".into()));
+        assert_eq!(nearest("zzzz", known), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Which runtimes are known, and which of them this machine can start.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::catalogue::Catalogue;
+use super::error::RuntimeError;
+use super::locate;
+
+/// One line of `stampede runtimes`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// Its name in plans.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// `per-request`, `worker` or `event-loop`.
+    pub mode: String,
+    /// Whether it can be started here.
+    pub state: State,
+}
+
+/// Whether a runtime can be started here.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// All it needs is here: need → version.
+    Found {
+        /// Need → version as printed, or the path where it prints none.
+        versions: BTreeMap<String, String>,
+    },
+    /// Something is missing.
+    Missing {
+        /// Names of the needs.
+        missing: Vec<String>,
+        /// Command that gets them, where one is known.
+        install: Option<String>,
+    },
+    /// Its folder is wrong.
+    Wrong {
+        /// Why.
+        problem: String,
+    },
+}
+
+/// Every runtime of the catalogue, sorted by name.
+pub fn list(catalogue: &Catalogue) -> Vec<Listed> {
+    catalogue.runtime_names().into_iter().map(|name| listed(catalogue, name)).collect()
+}
+
+fn listed(catalogue: &Catalogue, name: &str) -> Listed {
+    let runtime = match catalogue.runtime(name) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let state = State::Wrong { problem: error.to_string() };
+            return Listed { name: name.into(), title: String::new(), mode: String::new(), state };
+        }
+    };
+    let manifest = &runtime.manifest;
+    let state = match locate::all(&catalogue.places, name, manifest, &BTreeMap::new()) {
+        Ok(found) => State::Found {
+            versions: found
+                .into_iter()
+                .map(|(need, found)| match found.version.is_empty() {
+                    true => (need, found.path.display().to_string()),
+                    false => (need, found.version),
+                })
+                .collect(),
+        },
+        Err(RuntimeError::Missing { missing, install, .. }) => State::Missing { missing, install },
+        Err(error) => State::Wrong { problem: error.to_string() },
+    };
+    let (title, mode) = (manifest.title.clone(), manifest.mode.name().into());
+    Listed { name: name.into(), title, mode, state }
+}

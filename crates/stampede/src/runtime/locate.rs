@@ -1,0 +1,312 @@
+//! Where programs and libraries of a runtime are found, and which version they are.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use super::error::RuntimeError;
+use super::manifest::{Need, RuntimeManifest};
+
+/// What of the surroundings decides where things are found. Passed in, so that a test can
+/// empty it.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Variables that name programs: `STAMPEDE_` and the need in capitals.
+    pub named: BTreeMap<String, String>,
+    /// stampede's own programs: `~/.local/share/stampede/bin`.
+    pub own: Option<PathBuf>,
+    /// Folders of PATH, then the `sbin` folders, which PATH often lacks.
+    pub path: Vec<PathBuf>,
+    /// `~/.config/stampede`.
+    pub config: Option<PathBuf>,
+    /// `STAMPEDE_RUNTIMES`.
+    pub runtimes: Vec<PathBuf>,
+    /// `STAMPEDE_APPS`.
+    pub apps: Vec<PathBuf>,
+    /// Where work folders are made.
+    pub temp: PathBuf,
+    /// `debian`, `fedora` …: which install command is meant.
+    pub family: Vec<String>,
+}
+
+/// A program or library that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Version as it prints it; empty where it prints none.
+    pub version: String,
+}
+
+/// Servers are mostly in `sbin`, which an ordinary user's PATH lacks.
+const SBIN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+/// `nginx -v` takes milliseconds; what takes this long does not print a version.
+const VERSION_WITHIN: Duration = Duration::from_secs(5);
+
+impl Places {
+    /// As this process' environment says.
+    pub fn from_env() -> Places {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = var("HOME").map(PathBuf::from);
+        let below_home = |name: &str, rest: &str| {
+            var(name).map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(rest)))
+        };
+        let list = |name: &str| var(name).map(|value| folders(&value)).unwrap_or_default();
+        let mut path = list("PATH");
+        path.extend(SBIN.iter().map(PathBuf::from).filter(|sbin| !list("PATH").contains(sbin)));
+        Places {
+            named: std::env::vars().filter(|(name, _)| name.starts_with("STAMPEDE_")).collect(),
+            own: below_home("XDG_DATA_HOME", ".local/share").map(|data| data.join("stampede/bin")),
+            path,
+            config: below_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("stampede")),
+            runtimes: list("STAMPEDE_RUNTIMES"),
+            apps: list("STAMPEDE_APPS"),
+            temp: std::env::temp_dir(),
+            family: family(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
+        }
+    }
+
+    /// Looks for a need: named in the plan, named in the environment, stampede's own folder,
+    /// PATH. `Ok(None)`: it is nowhere.
+    ///
+    /// # Errors
+    /// A program that was named is not there.
+    pub fn find(
+        &self,
+        name: &str,
+        need: &Need,
+        in_plan: Option<&str>,
+    ) -> Result<Option<Located>, RuntimeError> {
+        let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
+        let named = in_plan
+            .map(|path| (path, format!("setting `{name}`")))
+            .or_else(|| self.named.get(&variable).map(|path| (path.as_str(), variable.clone())));
+        let path = match named {
+            Some((path, given_by)) => {
+                let path = PathBuf::from(path);
+                if !usable(&path, need) {
+                    return Err(RuntimeError::NamedProgram { program: path, given_by });
+                }
+                path
+            }
+            None => match self.search(need) {
+                Some(path) => path,
+                None => return Ok(None),
+            },
+        };
+        let version = version(&path, need);
+        Ok(Some(Located { path, version }))
+    }
+
+    fn search(&self, need: &Need) -> Option<PathBuf> {
+        for pattern in &need.programs {
+            let folders = self.own.iter().chain(&self.path);
+            let found = folders.flat_map(|folder| matching(folder, pattern));
+            if let Some(path) = highest(found.filter(|path| usable(path, need))) {
+                return Some(path);
+            }
+        }
+        need.files.iter().find_map(|pattern| {
+            let pattern = Path::new(pattern);
+            let name = pattern.file_name()?.to_str()?;
+            highest(matching(pattern.parent()?, name).into_iter())
+        })
+    }
+
+    /// The command that gets what a runtime needs here, where one is known.
+    pub fn install(&self, manifest: &RuntimeManifest) -> Option<String> {
+        let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
+        let packages = manifest.install[family].packages.join(" ");
+        match family.as_str() {
+            "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
+            "fedora" => Some(format!("dnf install {packages}")),
+            "alpine" => Some(format!("apk add {packages}")),
+            "arch" => Some(format!("pacman -S {packages}")),
+            _ => None,
+        }
+    }
+}
+
+/// All needs of a runtime.
+///
+/// # Errors
+/// Those that are nowhere, all in one error with the command that gets them.
+pub fn all(
+    places: &Places,
+    runtime: &str,
+    manifest: &RuntimeManifest,
+    in_plan: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Located>, RuntimeError> {
+    let mut found = BTreeMap::new();
+    let mut missing = Vec::new();
+    for (name, need) in &manifest.needs {
+        match places.find(name, need, in_plan.get(name).map(String::as_str))? {
+            Some(located) => {
+                found.insert(name.clone(), located);
+            }
+            None => missing.push(name.clone()),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    let install = places.install(manifest);
+    Err(RuntimeError::Missing { runtime: runtime.into(), missing, install })
+}
+
+/// Folder of PHP's shared extensions, as compiled into a PHP program or library: no PHP
+/// need be started to learn it, and mod_php could not be. `None`: all is built in.
+pub fn extension_dir(php: &Path) -> Option<PathBuf> {
+    static KNOWN: Cache<Option<PathBuf>> = LazyLock::new(Mutex::default);
+    cached(&KNOWN, php, || {
+        let bytes = std::fs::read(php).unwrap_or_default();
+        texts(&bytes).find_map(|text| {
+            let path = Path::new(text);
+            let name = path.file_name()?.to_str()?;
+            // `20220829`, `no-debug-non-zts-20220829`: the extension API's date.
+            let date = name.get(name.len().checked_sub(8)?..)?;
+            let dated = date.starts_with("20") && date.bytes().all(|byte| byte.is_ascii_digit());
+            (dated && path.is_dir()).then(|| path.to_path_buf())
+        })
+    })
+}
+
+type Cache<T> = LazyLock<Mutex<HashMap<PathBuf, T>>>;
+
+fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> T {
+    let known = cache.lock().ok().and_then(|known| known.get(path).cloned());
+    known.unwrap_or_else(|| {
+        let made = make();
+        if let Ok(mut known) = cache.lock() {
+            known.insert(path.to_path_buf(), made.clone());
+        }
+        made
+    })
+}
+
+/// Once per process and file: a program start costs more than a whole trial may.
+fn version(path: &Path, need: &Need) -> String {
+    static KNOWN: Cache<String> = LazyLock::new(Mutex::default);
+    cached(&KNOWN, path, || match (&need.version, &need.version_in_file) {
+        (Some(command), _) => printed_version(path, command).unwrap_or_default(),
+        (None, Some(before)) => {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            let found = texts(&bytes).find_map(|text| text.strip_prefix(before.as_str()));
+            found.unwrap_or_default().trim().to_string()
+        }
+        (None, None) => String::new(),
+    })
+}
+
+fn printed_version(path: &Path, command: &str) -> Option<String> {
+    let words = shell_words::split(command).ok()?;
+    let mut child = Command::new(path)
+        .args(words.get(1..)?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    let begun = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if begun.elapsed() > VERSION_WITHIN {
+            child.kill().ok()?;
+            child.wait().ok()?;
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().ok()?;
+    // nginx prints its version to standard error.
+    let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines().next().map(|line| line.trim().to_string())
+}
+
+/// NUL-terminated texts of a binary.
+fn texts(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|text| text.len() > 4 && text.len() < 512)
+        .filter_map(|text| std::str::from_utf8(text).ok())
+}
+
+fn folders(value: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(value).filter(|path| path.is_absolute() || path.is_dir()).collect()
+}
+
+/// `ID` and `ID_LIKE` of os-release, nearest first.
+fn family(os_release: &str) -> Vec<String> {
+    let value = |key: &str| {
+        let line = os_release.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(line.trim_matches('"').to_string())
+    };
+    let own = value("ID=").into_iter();
+    let like = value("ID_LIKE=").unwrap_or_default();
+    own.chain(like.split_whitespace().map(String::from)).collect()
+}
+
+fn usable(path: &Path, need: &Need) -> bool {
+    let Ok(meta) = path.metadata() else { return false };
+    meta.is_file() && (need.programs.is_empty() || meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Files of a folder whose name fits: `*` stands for digits and dots, so that `php*` is
+/// `php` and `php8.4` but not `php-config`.
+fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return vec![folder.join(pattern)].into_iter().filter(|path| path.is_file()).collect();
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(before));
+            rest.and_then(|rest| rest.strip_suffix(after)).is_some_and(|middle| {
+                middle.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            })
+        })
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// The highest version by the numbers in the file name; the first found among equals.
+fn highest(found: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    found.fold(None, |best: Option<PathBuf>, path| match best {
+        Some(best) if numbers(&best) >= numbers(&path) => Some(best),
+        _ => Some(path),
+    })
+}
+
+fn numbers(path: &Path) -> Vec<u32> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_version_wins_and_neighbours_do_not_match() {
+        let folder = tempfile::tempdir().expect("folder");
+        for name in ["php", "php8.4", "php8.10", "php7.4", "php-config", "phpize8.4"] {
+            std::fs::write(folder.path().join(name), "").expect("file");
+        }
+        let found = highest(matching(folder.path(), "php*").into_iter());
+        assert_eq!(found, Some(folder.path().join("php8.10")));
+        assert_eq!(matching(folder.path(), "php*").len(), 4);
+        assert_eq!(highest(matching(folder.path(), "nginx").into_iter()), None);
+    }
+
+    #[test]
+    fn ubuntu_counts_as_debian() {
+        let text = "NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n";
+        assert_eq!(family(text), ["ubuntu", "debian"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! A runtime's log files, and the last lines of them for a message.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Lines shown in all; more would bury the message.
+const LINES_MAX: usize = 12;
+/// Read from the end of each file.
+const TAIL_BYTES: u64 = 16 << 10;
+/// A variable with one of these in its name holds a secret.
+const SECRET: [&str; 7] = ["SECRET", "TOKEN", "PASS", "KEY", "DSN", "CREDENTIAL", "DATABASE_URL"];
+
+/// Files below `logs` of a work folder, sorted by name.
+pub fn files(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir.join("logs")) else { return Vec::new() };
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// The last lines, `  name: line` each, with values of secret variables and passwords in URLs
+/// masked.
+pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
+    let mut lines = Vec::new();
+    for file in files(dir) {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = tail(&file);
+        let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        for line in &own[own.len().saturating_sub(LINES_MAX)..] {
+            lines.push(format!("  {name}: {}", mask(line, env)));
+        }
+    }
+    lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
+}
+
+fn tail(file: &Path) -> String {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(file).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+        file.take(TAIL_BYTES).read_to_end(&mut bytes)
+    });
+    match read {
+        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(_) => String::new(),
+    }
+}
+
+fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
+    let secret = |key: &str| SECRET.iter().any(|part| key.to_uppercase().contains(part));
+    let line = env
+        .iter()
+        // One or two characters are no secret, and masking them would garble the line.
+        .filter(|(key, value)| secret(key) && value.len() > 2)
+        .fold(line.to_string(), |line, (_, value)| line.replace(value.as_str(), "***"));
+    mask_url(&line)
+}
+
+/// `scheme://user:password@host` → `scheme://***@host`.
+fn mask_url(line: &str) -> String {
+    let Some(at) = line.find("://").map(|at| at + 3) else { return line.into() };
+    let rest = &line[at..];
+    let end = rest.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(host) => format!("{}***{}", &line[..at], &rest[host..]),
+        None => line.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_do_not_reach_messages() {
+        let env = BTreeMap::from([
+            ("APP_SECRET".into(), "s3cr3t".into()),
+            ("APP_ENV".into(), "prod".into()),
+        ]);
+        let line = mask("prod: key s3cr3t, mysql://joe:pw@db/shop", &env);
+        assert_eq!(line, "prod: key ***, mysql://***@db/shop");
+    }
+}

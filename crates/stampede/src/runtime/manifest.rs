@@ -1,0 +1,436 @@
+//! `runtime.yaml` and `app.yaml` as they are written.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_saphyr::Spanned;
+
+use crate::plan::model::Scalar;
+
+/// `runtime.yaml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeManifest {
+    /// Title for people.
+    pub title: String,
+    /// How it treats app state.
+    pub mode: Mode,
+    /// Kinds of apps that it runs.
+    pub app_kinds: Vec<AppKind>,
+    /// What occupies a worker: a request, or a connection for as long as it is open.
+    pub worker_held_by: HeldBy,
+    /// Programs and files of the machine, by the name that `run:` lines and templates use.
+    pub needs: BTreeMap<String, Need>,
+    /// The need that carries PHP: the common php.ini is rendered, and the extension folder
+    /// is read from this file. Without it no php.ini is written.
+    #[serde(default)]
+    pub php: Option<Spanned<String>>,
+    /// Common settings that it honours; one that it does not list may only be given its
+    /// own default.
+    #[serde(default)]
+    pub common: Vec<Spanned<String>>,
+    /// Settings of its own, and common ones that it narrows.
+    #[serde(default)]
+    pub settings: BTreeMap<String, SettingSpec>,
+    /// Files of the folder that go to the work folder; `.j2` ones are rendered and lose it.
+    #[serde(default)]
+    pub files: Vec<Spanned<String>>,
+    /// Names of further free ports, for templates: `ports.NAME`.
+    #[serde(default)]
+    pub ports: Vec<String>,
+    /// Started in this order, stopped in the reverse.
+    pub processes: Vec<ProcessManifest>,
+    /// When it counts as started.
+    pub ready: Ready,
+    /// How the number of its workers is found out.
+    pub effective_workers: EffectiveWorkers,
+    /// Role that may start more processes than `workers`; the youngest are ended once it is
+    /// ready.
+    #[serde(default)]
+    pub surplus: Option<Surplus>,
+    /// What differs whatever php.ini says.
+    #[serde(default)]
+    pub forced: Forced,
+    /// How to get what it needs, by family of distributions.
+    #[serde(default)]
+    pub install: BTreeMap<String, Install>,
+}
+
+/// How a runtime treats app state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Everything boots for each request.
+    PerRequest,
+    /// Boots once, handles many.
+    Worker,
+    /// One process, many requests at once.
+    EventLoop,
+}
+
+impl Mode {
+    /// As in GLOSSARY.md.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::PerRequest => "per-request",
+            Mode::Worker => "worker",
+            Mode::EventLoop => "event-loop",
+        }
+    }
+}
+
+/// What an app is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AppKind {
+    /// A front controller only.
+    Script,
+    /// A plain PHP handler, with a front controller.
+    Callable,
+    /// Symfony.
+    Symfony,
+    /// Laravel.
+    Laravel,
+    /// Lumen.
+    Lumen,
+    /// A PSR-15 handler.
+    Psr15,
+}
+
+impl AppKind {
+    /// As in DESIGN.md.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AppKind::Script => "script",
+            AppKind::Callable => "callable",
+            AppKind::Symfony => "symfony",
+            AppKind::Laravel => "laravel",
+            AppKind::Lumen => "lumen",
+            AppKind::Psr15 => "psr15",
+        }
+    }
+}
+
+/// What occupies a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeldBy {
+    /// Free again after each answer.
+    Request,
+    /// Held until the connection closes.
+    Connection,
+}
+
+/// Something of the machine that a runtime needs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// Names to look for in PATH and the `sbin` folders, in this order; globs allowed, of
+    /// which the highest version wins.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Absolute paths, globs allowed; for libraries.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// Command that prints the version; its first word is the need's own name.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// Text in the file itself that the version follows; for libraries.
+    #[serde(default)]
+    pub version_in_file: Option<String>,
+}
+
+/// A setting as a runtime declares it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettingSpec {
+    /// Value when the plan gives none.
+    pub default: Scalar,
+    /// Allowed values; empty: any of the default's type.
+    #[serde(default)]
+    pub one_of: Vec<Scalar>,
+    /// Smallest whole number.
+    #[serde(default)]
+    pub min: Option<i64>,
+    /// Why other values are refused, for the error.
+    #[serde(default)]
+    pub because: Option<String>,
+}
+
+/// One process.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessManifest {
+    /// `web`, `php` …
+    pub role: String,
+    /// Command line, a template; its first word names a need.
+    pub run: String,
+    /// Whom it runs as when stampede is root.
+    #[serde(default)]
+    pub user: RunAs,
+    /// Working folder, a template; the work folder when not given.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Environment beside the app's, templates; an empty value leaves the variable out.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How it is asked to end.
+    pub stop: Stop,
+}
+
+/// Whom a process runs as when stampede is root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunAs {
+    /// As stampede: the program changes its user by itself.
+    #[default]
+    Itself,
+    /// The unprivileged user that PHP runs as.
+    App,
+}
+
+/// How a process is asked to end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// Signal by name, without `SIG`.
+    pub signal: Signal,
+    /// Time it gets.
+    pub grace: Wait,
+}
+
+/// Signals that a runtime may be stopped with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Signal {
+    /// 2.
+    Int,
+    /// 3.
+    Quit,
+    /// 15.
+    Term,
+    /// 28.
+    Winch,
+}
+
+impl Signal {
+    /// Its number on Linux.
+    pub const fn number(self) -> i32 {
+        match self {
+            Signal::Int => 2,
+            Signal::Quit => 3,
+            Signal::Term => 15,
+            Signal::Winch => 28,
+        }
+    }
+}
+
+/// When a runtime counts as started.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    /// Path that is asked when the app names none.
+    #[serde(default = "root")]
+    pub path: String,
+    /// Longest time to the first correct answer.
+    pub within: Wait,
+}
+
+/// How the number of workers is found out: a FastCGI status page, or a count.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EffectiveWorkers {
+    /// Unix socket of a FastCGI status page, a template.
+    #[serde(default)]
+    pub status: Option<String>,
+    /// The page's path.
+    #[serde(default = "root")]
+    pub path: String,
+    /// Field of the page.
+    #[serde(default)]
+    pub field: Option<String>,
+    /// Processes of a role.
+    #[serde(default)]
+    pub processes: Option<Count>,
+    /// Template that says `true` where fewer than asked is right before load.
+    #[serde(default)]
+    pub grows: Option<String>,
+}
+
+/// Processes of a role.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// The role.
+    pub role: Spanned<String>,
+    /// Those of them that serve nothing.
+    #[serde(default)]
+    pub minus: u32,
+}
+
+/// A role that may start too many processes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Surplus {
+    /// The role.
+    pub role: Spanned<String>,
+}
+
+/// What a SAPI has or sets by itself. A trailing `*` stands for any rest.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forced {
+    /// Extensions.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// php.ini keys.
+    #[serde(default)]
+    pub ini: Vec<String>,
+}
+
+/// How to get what a runtime needs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    /// Packages of the distribution.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// What else to know.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// `app.yaml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppManifest {
+    /// Title for people.
+    pub title: String,
+    /// What it is written for.
+    pub kind: AppKind,
+    /// Folder of its public files, from the app's folder; `.` for the folder itself.
+    #[serde(default = "dot")]
+    pub docroot: String,
+    /// Front controller, from the docroot.
+    #[serde(default = "index_php")]
+    pub index: String,
+    /// What is asked to see whether it works.
+    #[serde(default)]
+    pub request: AppRequest,
+    /// The correct answer.
+    #[serde(default)]
+    pub expect: Expect,
+    /// What each answer under load must contain; `None`: only the status counts.
+    #[serde(default)]
+    pub contains: Option<String>,
+    /// What moves from answer to answer.
+    #[serde(default)]
+    pub mask: Vec<Mask>,
+    /// Its environment, on top of `APP_ENV=prod` and `APP_DEBUG=0`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// PHP extensions that it wants, by their file name without `.so`.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// Folders of the copy that it writes to.
+    #[serde(default)]
+    pub writable: Vec<String>,
+}
+
+/// What is asked to see whether an app works.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppRequest {
+    /// Path and query; the runtime's `ready.path` when not given.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// The correct answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// HTTP status.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// Headers, by lower-case name; each must begin with the value.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// File of the app's folder with the masked body; `None`: any body.
+    #[serde(default)]
+    pub body: Option<String>,
+}
+
+impl Default for Expect {
+    fn default() -> Expect {
+        Expect { status: ok(), headers: BTreeMap::new(), body: None }
+    }
+}
+
+/// What moves from answer to answer: exactly one of the two.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mask {
+    /// JSON pointer (RFC 6901); a last part `*` stands for every value there.
+    #[serde(default)]
+    pub pointer: Option<String>,
+    /// Regular expression, for bodies that are no JSON; each match becomes `*`.
+    #[serde(default)]
+    pub regex: Option<String>,
+}
+
+/// A length of time: `5s`, `500ms`, `2m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait(pub Duration);
+
+impl<'de> Deserialize<'de> for Wait {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wait, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_wait(&text).map(Wait).ok_or_else(|| {
+            de::Error::custom(format!("`{text}` is no length of time like `5s` or `500ms`"))
+        })
+    }
+}
+
+fn parse_wait(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..digits].parse().ok()?;
+    match &text[digits..] {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        _ => None,
+    }
+}
+
+fn root() -> String {
+    "/".into()
+}
+
+fn dot() -> String {
+    ".".into()
+}
+
+fn index_php() -> String {
+    "index.php".into()
+}
+
+const fn ok() -> u16 {
+    200
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_have_a_unit() {
+        assert_eq!(parse_wait("5s"), Some(Duration::from_secs(5)));
+        assert_eq!(parse_wait("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(parse_wait("2m"), Some(Duration::from_secs(120)));
+        for bad in ["", "5", "s", "-1s", "1.5s", "5 s", "99999999999999999999s"] {
+            assert_eq!(parse_wait(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Ports: a free one before, and who listens there after.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+
+use super::error::RuntimeError;
+use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
+
+/// All traffic stays on this address.
+pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+/// A free port: the given one, or any. Free *now*: another program may take it before ours
+/// does, which is why the listener is checked after the start.
+///
+/// # Errors
+/// The given port is in use; names the process where it can be seen.
+pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
+    let port = given.unwrap_or(0);
+    // std sets SO_REUSEADDR, so that connections in TIME_WAIT do not count as taken.
+    let bound = TcpListener::bind((HOST, port)).and_then(|listener| listener.local_addr());
+    match bound {
+        Ok(address) => Ok(address.port()),
+        Err(_) => {
+            let by = listeners(port).first().map_or(String::new(), |listener| {
+                format!(" by process `{}` (pid {})", listener.name, listener.pid)
+            });
+            Err(RuntimeError::PortTaken { port, by })
+        }
+    }
+}
+
+/// A free port that is none of `taken`, which are free, too, as long as nobody listens.
+///
+/// # Errors
+/// No port is free.
+pub fn another(taken: &[u16]) -> Result<u16, RuntimeError> {
+    // The kernel may give the same port again, but hardly as often as this.
+    for _ in 0..100 {
+        let port = free(None)?;
+        if !taken.contains(&port) {
+            return Ok(port);
+        }
+    }
+    Err(RuntimeError::PortTaken { port: 0, by: String::new() })
+}
+
+/// A process that listens on a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Pid as seen from here.
+    pub pid: u32,
+    /// `comm`.
+    pub name: String,
+}
+
+/// Processes that listen on `port` and whose descriptors may be read; sorted by pid.
+pub fn listeners(port: u16) -> Vec<Listener> {
+    let inodes = listening_inodes(port);
+    if inodes.is_empty() {
+        return Vec::new();
+    }
+    let pids = pids_of(Path::new("/proc"));
+    pids.into_iter()
+        .filter(|pid| holds(*pid, &inodes) == Holds::Yes)
+        .map(|pid| Listener { pid, name: comm(pid) })
+        .collect()
+}
+
+/// Whether one of the group listens on `port`: `None` where that cannot be seen.
+pub fn ours(port: u16, group: &ProcessGroup) -> Option<bool> {
+    let inodes = listening_inodes(port);
+    let held: Vec<Holds> =
+        group.roles.iter().flat_map(pids).map(|pid| holds(pid, &inodes)).collect();
+    match () {
+        () if held.contains(&Holds::Yes) => Some(true),
+        () if inodes.is_empty() || held.contains(&Holds::Hidden) => None,
+        () => Some(false),
+    }
+}
+
+/// Living processes of a role, without zombies: of its cgroup, or its roots and their
+/// descendants.
+pub fn pids(role: &RoleGroup) -> Vec<u32> {
+    let procs = match &role.accounting {
+        Accounting::CgroupV2(folder) => Some(folder.clone()),
+        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
+        Accounting::Proc => None,
+    };
+    let listed = procs.and_then(|folder| fs::read_to_string(folder.join("cgroup.procs")).ok());
+    let pids: BTreeSet<u32> = match listed {
+        Some(text) => text.lines().filter_map(|line| line.parse().ok()).collect(),
+        None => descendants(&role.roots),
+    };
+    pids.into_iter().filter(|pid| lives(*pid)).collect()
+}
+
+/// When a process began, in clock ticks since boot; orders processes by age.
+pub fn began(pid: u32) -> u64 {
+    stat(pid).map_or(0, |stat| stat.began)
+}
+
+/// Whether a process is there and no zombie.
+pub fn lives(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.state != 'Z')
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+    began: u64,
+}
+
+/// proc_pid_stat(5); the name in parentheses may itself hold blanks and parentheses.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // Field 22; state is field 3.
+    let began = fields.nth(17)?.parse().ok()?;
+    Some(Stat { state, parent, began })
+}
+
+fn descendants(roots: &[u32]) -> BTreeSet<u32> {
+    let parents: Vec<(u32, u32)> = pids_of(Path::new("/proc"))
+        .into_iter()
+        .filter_map(|pid| Some((pid, stat(pid)?.parent)))
+        .collect();
+    let mut found: BTreeSet<u32> = roots.iter().copied().collect();
+    loop {
+        let before = found.len();
+        found.extend(
+            parents
+                .iter()
+                .filter(|(_, up)| found.contains(up))
+                .map(|(pid, _)| *pid)
+                .collect::<Vec<_>>(),
+        );
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn pids_of(proc: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(proc) else { return Vec::new() };
+    let mut pids: Vec<u32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+fn comm(pid: u32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
+}
+
+/// Socket inodes in state LISTEN (0A) on the port, of both families.
+fn listening_inodes(port: u16) -> BTreeSet<u64> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok())
+        .flat_map(|text| {
+            text.lines().skip(1).filter_map(|line| inode(line, port)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn inode(line: &str, port: u16) -> Option<u64> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let local = u16::from_str_radix(fields.get(1)?.rsplit(':').next()?, 16).ok()?;
+    (local == port && *fields.get(3)? == "0A").then(|| fields.get(9)?.parse().ok())?
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Yes,
+    No,
+    Hidden,
+}
+
+fn holds(pid: u32, inodes: &BTreeSet<u64>) -> Holds {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Holds::Hidden };
+    let held = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| {
+        let inode = link.to_str().and_then(|link| link.strip_prefix("socket:["));
+        let inode = inode.and_then(|inode| inode.trim_end_matches(']').parse().ok());
+        inode.is_some_and(|inode: u64| inodes.contains(&inode))
+    });
+    if held { Holds::Yes } else { Holds::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_names_the_process() {
+        let listener = TcpListener::bind((HOST, 0)).expect("bind");
+        let port = listener.local_addr().expect("address").port();
+        let error = free(Some(port)).expect_err("taken").to_string();
+        assert!(error.starts_with(&format!("port {port} is taken by process `")), "{error}");
+        assert!(error.contains(&format!("(pid {})", std::process::id())), "{error}");
+        drop(listener);
+        assert_eq!(free(Some(port)).expect("free again"), port);
+    }
+
+    #[test]
+    fn a_listening_line_gives_its_inode() {
+        let line =
+            "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
+        assert_eq!(inode(line, 8080), Some(4711));
+        assert_eq!(inode(line, 8081), None);
+        assert_eq!(inode(&line.replace(" 0A ", " 01 "), 8080), None);
+    }
+}

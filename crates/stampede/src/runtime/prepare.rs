@@ -1,0 +1,487 @@
+//! From a choice of the plan to a stack that can be started: programs found, port chosen,
+//! work folder filled, files rendered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use minijinja::Value;
+use minijinja::value::Serde;
+use serde_json::json;
+use stampede_load::time::Nanos;
+
+use super::app::{App, hand_over, io_error, make_dir};
+use super::catalogue::{Catalogue, RuntimeFolder};
+use super::error::RuntimeError;
+use super::locate::{self, Located};
+use super::manifest::{ProcessManifest, RunAs};
+use super::port;
+use super::setting::{self, Settings};
+use super::start::Failure;
+use super::template::render;
+use super::user::{self, User};
+use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use crate::plan::model::{RuntimeChoice, RuntimeSource};
+use crate::store::record::RuntimeRecord;
+
+/// Where a stack may run.
+#[derive(Clone, Debug, Default)]
+pub struct Placement {
+    /// CPUs of the whole stack; empty: all.
+    pub cpus: Vec<usize>,
+    /// CPUs of single roles.
+    pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// Memory limit in bytes; 0: none.
+    pub memory_bytes: u64,
+    /// Port; `None`: a free one.
+    pub port: Option<u16>,
+}
+
+/// A stack that can be started; its work folder goes when it is dropped unstarted.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Runtime's or variant's name.
+    pub name: String,
+    /// Its folder in the catalogue.
+    pub runtime: RuntimeFolder,
+    /// The app that it will serve.
+    pub app: App,
+    /// Settings in force.
+    pub settings: Settings,
+    /// php.ini values of the plan.
+    pub php_ini: BTreeMap<String, String>,
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    /// What the keeper is asked to start.
+    pub spec: StackSpec,
+    /// Rendered file → text, and the other things worth keeping.
+    pub record: RuntimeRecord,
+    /// File name of the probe below the docroot.
+    pub probe: String,
+    /// Unix socket of the status page, where there is one.
+    pub status: Option<PathBuf>,
+    /// Whether it starts with fewer workers than asked and adds them under load.
+    pub grows: bool,
+    /// Environment of the app: its secret values are masked in messages.
+    pub env: BTreeMap<String, String>,
+    /// Longest time to the first correct answer.
+    pub(crate) ready_within: Duration,
+    pub(crate) work: Work,
+}
+
+/// Owns a work folder until it is gone.
+#[derive(Debug)]
+pub(crate) struct Work(pub(crate) PathBuf);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // The keeper removes it as well; whoever comes second finds nothing.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The probe: shows what the SAPI is. See `verify`.
+const PROBE: &str = include_str!("probe.php");
+/// Extensions loaded first: others need their symbols.
+const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
+
+/// Makes everything ready for `choice` to serve `app`. Starts nothing.
+///
+/// # Errors
+/// All that a person can get wrong: name, kind of app, settings, programs, port, folder.
+pub fn prepare(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Prepared, RuntimeError> {
+    prepare_with(catalogue, choice, app, placement, |_, work| Ok(fs::create_dir(work)?))
+}
+
+/// The same; `reserve` makes the work folder, given the stack's id, and may note down that it
+/// did, for the case that nothing here lives to remove it.
+///
+/// # Errors
+/// As `prepare`, and what `reserve` says.
+pub fn prepare_with(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+    reserve: impl FnOnce(&str, &Path) -> Result<(), Failure>,
+) -> Result<Prepared, RuntimeError> {
+    let RuntimeSource::Catalogue(source) = &choice.source else {
+        return Err(RuntimeError::Live { name: choice.name.clone() });
+    };
+    let runtime = catalogue.runtime(source)?;
+    check_kind(&choice.name, &runtime, app)?;
+    let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
+    let places = &catalogue.places;
+    let needs = locate::all(places, &choice.name, &runtime.manifest, &settings.programs)?;
+    let user = user::unprivileged();
+    let id = new_id();
+    let port = port::free(placement.port)?;
+    check_plain(&places.temp)?;
+    let work = Work(places.temp.join(format!("stampede-{id}")));
+    reserve(&id, &work.0)
+        .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
+    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
+    env.extend(app.manifest.env.clone());
+    env.extend(choice.env.clone());
+    let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
+    fill(&work.0, app, &probe, user.as_ref())?;
+
+    let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
+    let values = stack.values(&work.0, port, placement, &env, user.as_ref())?;
+    let files = stack.render_files(&work.0, &values, user.as_ref())?;
+    let processes = stack.processes(&work.0, &values, &env, user.as_ref())?;
+    let status = runtime.manifest.effective_workers.status.as_deref();
+    let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
+    let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
+    let grows = render("effective_workers", grows, &values)? == "true";
+    let record = stack.record(files, &processes);
+    let spec = StackSpec {
+        id,
+        work: work.0.clone(),
+        cpus: placement.cpus.clone(),
+        cpus_by_role: placement.cpus_by_role.clone(),
+        memory_bytes: placement.memory_bytes,
+        processes,
+    };
+    let (name, app) = (choice.name.clone(), app.clone());
+    let ready_within = runtime.manifest.ready.within.0;
+    let (php_ini, status) = (choice.php_ini.clone(), status.map(PathBuf::from));
+    Ok(Prepared {
+        name,
+        runtime,
+        app,
+        settings,
+        php_ini,
+        port,
+        spec,
+        record,
+        probe,
+        status,
+        grows,
+        env,
+        ready_within,
+        work,
+    })
+}
+
+impl Prepared {
+    /// The work folder.
+    pub fn dir(&self) -> &Path {
+        &self.work.0
+    }
+
+    /// Sets the longest time to the first correct answer, in place of the runtime's own
+    /// (`ready_timeout` in a plan).
+    pub fn within(&mut self, time: Duration) {
+        self.ready_within = time;
+    }
+}
+
+fn check_kind(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), RuntimeError> {
+    let kinds = &runtime.manifest.app_kinds;
+    if kinds.contains(&app.manifest.kind) {
+        return Ok(());
+    }
+    Err(RuntimeError::WrongKind {
+        runtime: name.into(),
+        app: app.name.clone(),
+        kind: app.manifest.kind.name(),
+        runs: kinds.iter().map(|kind| kind.name()).collect(),
+    })
+}
+
+/// Unique on this machine while this process lives, and hard to guess.
+fn new_id() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{next}-{:08x}", std::process::id(), fastrand::u32(..))
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.into(), value.into())
+}
+
+/// Fills the work folder: 0711, so that the unprivileged user gets through and nobody
+/// can list it.
+fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
+    mode(dir, 0o711)?;
+    if let Some(user) = user {
+        check_way(dir, user)?;
+    }
+    let copy = dir.join("app");
+    app.copy_to(&copy)?;
+    let probe = copy.join(&app.manifest.docroot).join(probe);
+    fs::write(&probe, PROBE).map_err(io_error("write", &probe))?;
+    for (name, open) in [("logs", 0o711), ("tmp", 0o700), ("sessions", 0o700)] {
+        let folder = dir.join(name);
+        make_dir(&folder)?;
+        mode(&folder, open)?;
+        if let Some(user) = user.filter(|_| name != "logs") {
+            std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
+                .map_err(io_error("give away", &folder))?;
+        }
+    }
+    match user {
+        Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
+        None => app.manifest.writable.iter().try_for_each(|folder| make_dir(&copy.join(folder))),
+    }
+}
+
+fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
+}
+
+/// Config files of six formats name the work folder, each with its own quoting.
+fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    match temp.to_str() {
+        Some(text) if text.chars().all(plain) && temp.is_absolute() => Ok(()),
+        _ => Err(RuntimeError::WorkFolderName { folder: temp.to_path_buf() }),
+    }
+}
+
+/// A closed folder on the way would show as a 403 or 404 much later.
+fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
+    for folder in dir.ancestors().skip(1).filter(|folder| folder.is_absolute()) {
+        let meta = fs::metadata(folder).map_err(io_error("read", folder))?;
+        let open = match meta.mode() {
+            mode if meta.uid() == user.uid => mode & 0o100,
+            mode if meta.gid() == user.gid => mode & 0o010,
+            mode => mode & 0o001,
+        };
+        if open == 0 {
+            let (folder, user) = (folder.to_path_buf(), user.name.clone());
+            return Err(RuntimeError::WorkFolder { folder, user });
+        }
+    }
+    Ok(())
+}
+
+/// What `prepare` gathered, for the steps that follow.
+struct Stack<'a> {
+    choice: &'a RuntimeChoice,
+    runtime: &'a RuntimeFolder,
+    app: &'a App,
+    settings: &'a Settings,
+    needs: &'a BTreeMap<String, Located>,
+}
+
+impl Stack<'_> {
+    /// Everything that templates may name.
+    fn values(
+        &self,
+        dir: &Path,
+        port: u16,
+        placement: &Placement,
+        env: &BTreeMap<String, String>,
+        user: Option<&User>,
+    ) -> Result<Value, RuntimeError> {
+        let manifest = &self.runtime.manifest;
+        let mut ports: BTreeMap<String, u16> = BTreeMap::new();
+        for name in &manifest.ports {
+            let taken: Vec<u16> = ports.values().copied().chain([port]).collect();
+            ports.insert(name.clone(), port::another(&taken)?);
+        }
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let cpus = if placement.cpus.is_empty() { all } else { placement.cpus.len() };
+        let cpus_of: BTreeMap<&str, usize> = manifest
+            .processes
+            .iter()
+            .map(|process| {
+                let own = placement.cpus_by_role.get(&process.role).map(Vec::len);
+                (process.role.as_str(), own.unwrap_or(cpus))
+            })
+            .collect();
+        // `-` means minus in a template.
+        let needs: BTreeMap<String, &Path> = self
+            .needs
+            .iter()
+            .map(|(name, found)| (name.replace('-', "_"), found.path.as_path()))
+            .collect();
+        let (extensions, zend_extensions) = self.extensions();
+        Ok(Value::from(Serde(json!({
+            "dir": dir,
+            "docroot": docroot(dir, self.app),
+            "index": self.app.manifest.index,
+            "host": port::HOST,
+            "port": port,
+            "ports": ports,
+            "workers": self.settings.workers(),
+            "settings": self.settings.values,
+            "needs": needs,
+            "cpus": cpus,
+            "cpus_of": cpus_of,
+            "env": env,
+            "user": user,
+            "extensions": extensions,
+            "zend_extensions": zend_extensions,
+            "php_ini": self.choice.php_ini,
+        }))))
+    }
+
+    /// Extensions of the app that exist as files, in an order that loads; and OPcache, where
+    /// it is a file (from PHP 8.5 on it is built in).
+    fn extensions(&self) -> (Vec<String>, Vec<&'static str>) {
+        let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
+        let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
+            return (Vec::new(), Vec::new());
+        };
+        let exists = |name: &str| dir.join(format!("{name}.so")).is_file();
+        let mut wanted: Vec<String> = self.app.manifest.extensions.clone();
+        wanted.retain(|name| exists(name));
+        let rank = |name: &String| FIRST.iter().position(|first| first == name);
+        wanted.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
+        wanted.dedup();
+        let zend = if exists("opcache") { vec!["opcache"] } else { Vec::new() };
+        (wanted, zend)
+    }
+
+    fn render_files(
+        &self,
+        dir: &Path,
+        values: &Value,
+        user: Option<&User>,
+    ) -> Result<BTreeMap<String, String>, RuntimeError> {
+        let manifest = &self.runtime.manifest;
+        let mut sources: Vec<(String, String)> = Vec::new();
+        if manifest.php.is_some() {
+            sources.push(("php.ini.j2".into(), self.runtime.common_text("php.ini.j2")?));
+        }
+        for file in &manifest.files {
+            sources.push((file.value.clone(), self.runtime.text(&file.value)?));
+        }
+        let mut files = BTreeMap::new();
+        for (source, text) in sources {
+            let name = source.trim_end_matches(".j2").to_string();
+            let append = self.settings.append.get(&name).cloned().unwrap_or_default();
+            let mut text = match source.ends_with(".j2") {
+                true => {
+                    let values = minijinja::context! { append => append.clone(), ..values.clone() };
+                    render(&format!("{}/{source}", self.runtime.name), &text, &values)?
+                }
+                false => text,
+            };
+            // A template says where raw lines belong with `{{ append }}`; else they come last.
+            if !append.is_empty() && !text.contains(&append) {
+                text = format!("{}\n{append}\n", text.trim_end());
+            }
+            let path = dir.join(&name);
+            fs::write(&path, &text).map_err(io_error("write", &path))?;
+            if let Some(user) = user {
+                std::os::unix::fs::chown(&path, None, Some(user.gid))
+                    .map_err(io_error("give away", &path))?;
+            }
+            mode(&path, 0o640)?;
+            files.insert(name, text);
+        }
+        Ok(files)
+    }
+
+    fn processes(
+        &self,
+        dir: &Path,
+        values: &Value,
+        env: &BTreeMap<String, String>,
+        user: Option<&User>,
+    ) -> Result<Vec<ProcessSpec>, RuntimeError> {
+        let processes = self.runtime.manifest.processes.iter().enumerate();
+        processes
+            .map(|(index, process)| self.process(index, process, dir, values, env, user))
+            .collect()
+    }
+
+    fn process(
+        &self,
+        index: usize,
+        process: &ProcessManifest,
+        dir: &Path,
+        values: &Value,
+        app_env: &BTreeMap<String, String>,
+        user: Option<&User>,
+    ) -> Result<ProcessSpec, RuntimeError> {
+        let role = &process.role;
+        let place = format!("{}/runtime.yaml: run of `{role}`", self.runtime.name);
+        let line = render(&place, &process.run, values)?;
+        let words = shell_words::split(&line).unwrap_or_default();
+        let known = words.first().and_then(|need| self.needs.get(need));
+        let located = known.ok_or_else(|| RuntimeError::Manifest {
+            file: format!("{}/runtime.yaml", self.runtime.name),
+            line: 0,
+            column: 0,
+            problem: format!("`run` of role `{role}` must begin with one of its needs"),
+            nearest: None,
+        })?;
+        let mut env = base_env(dir);
+        env.extend(app_env.clone());
+        for (key, text) in &process.env {
+            let value = render(&place, text, values)?;
+            if !value.is_empty() {
+                env.insert(key.clone(), value);
+            }
+        }
+        let cwd = process.cwd.as_deref().map(|text| render(&place, text, values)).transpose()?;
+        Ok(ProcessSpec {
+            role: role.clone(),
+            program: located.path.clone(),
+            args: words[1..].to_vec(),
+            env,
+            cwd: cwd.map_or_else(|| dir.to_path_buf(), PathBuf::from),
+            user: user.filter(|_| process.user == RunAs::App).map(|user| (user.uid, user.gid)),
+            log: dir.join("logs").join(format!("{index}-{role}.log")),
+            stop: StopSpec {
+                signal: process.stop.signal.number(),
+                grace: Nanos::from(process.stop.grace.0),
+            },
+        })
+    }
+
+    fn record(&self, files: BTreeMap<String, String>, processes: &[ProcessSpec]) -> RuntimeRecord {
+        let commands = processes.iter().map(|process| {
+            let words = std::iter::once(process.program.to_string_lossy())
+                .chain(process.args.iter().map(|arg| arg.as_str().into()));
+            format!("{}: {}", process.role, shell_words::join(words))
+        });
+        let versions =
+            self.needs.iter().map(|(name, found)| (name.clone(), found.version.clone())).collect();
+        RuntimeRecord {
+            title: self.runtime.manifest.title.clone(),
+            mode: self.runtime.manifest.mode.name().into(),
+            versions,
+            settings: self.settings.values.clone(),
+            files,
+            commands: commands.collect(),
+            ..RuntimeRecord::default()
+        }
+    }
+}
+
+pub(crate) fn docroot(dir: &Path, app: &App) -> PathBuf {
+    match app.manifest.docroot.as_str() {
+        "." => dir.join("app"),
+        docroot => dir.join("app").join(docroot),
+    }
+}
+
+/// Nothing of stampede's own environment reaches a runtime: two people's shells would make
+/// two different runtimes.
+fn base_env(dir: &Path) -> BTreeMap<String, String> {
+    let tmp = dir.join("tmp").display().to_string();
+    BTreeMap::from(
+        [
+            ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("HOME", &tmp),
+            ("TMPDIR", &tmp),
+            ("LC_ALL", "C.UTF-8"),
+            ("PHP_INI_SCAN_DIR", ""),
+        ]
+        .map(owned),
+    )
+}

@@ -1,0 +1,46 @@
+<?php
+// Shows what this SAPI really is. Put beside the app's front controller in the work
+// folder's copy, under a name that nobody can guess; the app itself is unchanged.
+$stampede = ['seen' => []];
+// What an earlier request planted must be gone.
+foreach ([
+    'global' => isset($GLOBALS['stampede_canary']),
+    'server' => isset($_SERVER['STAMPEDE_CANARY']),
+    'environment' => getenv('STAMPEDE_CANARY') !== false,
+    'constant' => defined('STAMPEDE_CANARY'),
+    'php.ini' => ini_get('user_agent') === 'stampede-canary',
+    'function' => function_exists('stampede_canary'),
+    'class' => class_exists('StampedeCanary', false),
+    'header' => (bool) preg_grep('/^X-Stampede-Canary:/i', headers_list()),
+    'working folder' => getcwd() === sys_get_temp_dir(),
+] as $name => $visible) {
+    if ($visible) {
+        $stampede['seen'][] = $name;
+    }
+}
+$stampede['pid'] = getmypid();
+if (isset($_GET['sleep_ms'])) {
+    usleep(1000 * min(2000, (int) $_GET['sleep_ms']));
+}
+if (isset($_GET['show'])) {
+    $opcache = function_exists('opcache_get_status') ? @opcache_get_status(false) : false;
+    $stampede['php_version'] = PHP_VERSION;
+    $stampede['sapi'] = PHP_SAPI;
+    $stampede['thread_safe'] = (bool) PHP_ZTS;
+    $stampede['extensions'] = array_merge(get_loaded_extensions(), get_loaded_extensions(true));
+    $stampede['ini'] = (object) array_map('strval', ini_get_all(null, false));
+    $stampede['opcache'] = (bool) ($opcache['opcache_enabled'] ?? false);
+    $stampede['jit'] = (bool) ($opcache['jit']['on'] ?? false);
+}
+if (isset($_GET['plant'])) {
+    $GLOBALS['stampede_canary'] = $_SERVER['STAMPEDE_CANARY'] = 1;
+    putenv('STAMPEDE_CANARY=1');
+    define('STAMPEDE_CANARY', 1);
+    ini_set('user_agent', 'stampede-canary');
+    function stampede_canary() {}
+    class StampedeCanary {}
+    header('X-Stampede-Canary: 1');
+    chdir(sys_get_temp_dir());
+}
+header('Content-Type: application/json');
+echo json_encode($stampede, JSON_INVALID_UTF8_SUBSTITUTE);

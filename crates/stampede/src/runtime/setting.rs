@@ -1,0 +1,363 @@
+//! Settings: the common ones with one meaning for all runtimes, and a runtime's own.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_saphyr::Location;
+
+use super::error::{RuntimeError, nearest};
+use super::manifest::{RuntimeManifest, SettingSpec};
+use crate::plan::model::Scalar;
+
+/// A setting that means the same for every runtime.
+pub struct Common {
+    /// As written in plans.
+    pub name: &'static str,
+    /// One line for people.
+    pub meaning: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+}
+
+/// What a common setting may be, and what it is when the plan is silent.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number, at least `min`.
+    Number {
+        /// When not given.
+        default: i64,
+        /// Smallest.
+        min: i64,
+    },
+    /// On or off.
+    Switch {
+        /// When not given.
+        default: bool,
+    },
+    /// A size as php.ini writes it: `256M`, `-1`.
+    Size {
+        /// When not given.
+        default: &'static str,
+    },
+    /// One of a few words, the first when not given.
+    Word(&'static [&'static str]),
+}
+
+/// All common settings. Values not given are METHOD's "Fair" table.
+pub const COMMON: &[Common] = &[
+    // 8: the same on every machine, and enough to keep four CPUs busy without I/O.
+    common("workers", "PHP workers", Kind::Number { default: 8, min: 1 }),
+    common("max_requests", "requests after which a worker is replaced; 0: never", ZERO),
+    common("memory_limit", "php.ini memory_limit", Kind::Size { default: "256M" }),
+    common("opcache", "OPcache", Kind::Switch { default: true }),
+    common("jit", "OPcache's JIT", Kind::Word(&["disable", "off", "tracing", "function"])),
+    common("access_log", "a log line per request", Kind::Switch { default: false }),
+    common("compression", "compressed answers", Kind::Switch { default: false }),
+    common("keep_alive", "connections stay open after an answer", Kind::Switch { default: true }),
+    common("keep_alive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
+    common("front", "web server before it", Kind::Word(&["none"])),
+];
+
+const ZERO: Kind = Kind::Number { default: 0, min: 0 };
+const SEVENTY_FIVE: Kind = Kind::Number { default: 75, min: 1 };
+/// `append.nginx.conf: "…"`: raw lines for a rendered file.
+const APPEND: &str = "append.";
+
+const fn common(name: &'static str, meaning: &'static str, kind: Kind) -> Common {
+    Common { name, meaning, kind }
+}
+
+/// Settings in force for one runtime.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Name → value, defaults included; common ones that the runtime does not honour have
+    /// their default.
+    pub values: BTreeMap<String, Value>,
+    /// Need → program named in the plan.
+    pub programs: BTreeMap<String, String>,
+    /// Rendered file → raw lines.
+    pub append: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// The number of workers asked for.
+    pub fn workers(&self) -> u32 {
+        let value = self.values.get("workers").and_then(Value::as_i64).unwrap_or(1);
+        u32::try_from(value).unwrap_or(1)
+    }
+}
+
+/// Resolves what a plan gives for runtime `name`.
+///
+/// # Errors
+/// Unknown names (with the nearest) and values that it cannot have.
+pub fn resolve(
+    name: &str,
+    manifest: &RuntimeManifest,
+    given: &BTreeMap<String, Scalar>,
+) -> Result<Settings, RuntimeError> {
+    let mut settings = Settings { values: defaults(manifest), ..Settings::default() };
+    for (key, value) in given {
+        if let Some(file) = key.strip_prefix(APPEND) {
+            check_file(name, manifest, key, file)?;
+            settings.append.insert(file.into(), value.to_string());
+        } else if manifest.needs.contains_key(key) && !settings.values.contains_key(key) {
+            settings.programs.insert(key.clone(), value.to_string());
+        } else {
+            settings.values.insert(key.clone(), accept(name, manifest, key, value)?);
+        }
+    }
+    Ok(settings)
+}
+
+/// Checks that a `runtime.yaml` lists and narrows only common settings that exist, and that
+/// its roles and needs agree.
+///
+/// # Errors
+/// The first that is wrong, with its place where the parser kept it.
+pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), RuntimeError> {
+    let wrong = |place: Location, problem: String, nearest| RuntimeError::Manifest {
+        file: file.into(),
+        line: place.line(),
+        column: place.column(),
+        problem,
+        nearest,
+    };
+    for name in &manifest.common {
+        if find(&name.value).is_none() {
+            let problem = format!("`{}` is no common setting", name.value);
+            let near = nearest(&name.value, COMMON.iter().map(|common| common.name));
+            return Err(wrong(name.referenced, problem, near));
+        }
+    }
+    if let Some(php) = &manifest.php
+        && !manifest.needs.contains_key(&php.value)
+    {
+        let near = nearest(&php.value, manifest.needs.keys().map(String::as_str));
+        let problem = format!("`{}` is not among its needs", php.value);
+        return Err(wrong(php.referenced, problem, near));
+    }
+    let workers = &manifest.effective_workers;
+    if workers.status.is_some() == workers.processes.is_some() {
+        let problem = "`effective_workers` needs either `status` or `processes`".to_string();
+        return Err(wrong(Location::UNKNOWN, problem, None));
+    }
+    let roles = || manifest.processes.iter().map(|process| process.role.as_str());
+    let counted = workers.processes.iter().map(|count| &count.role);
+    for role in counted.chain(manifest.surplus.iter().map(|surplus| &surplus.role)) {
+        if !roles().any(|known| known == role.value) {
+            let problem = format!("no process has the role `{}`", role.value);
+            return Err(wrong(role.referenced, problem, nearest(&role.value, roles())));
+        }
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Option<&'static Common> {
+    COMMON.iter().find(|common| common.name == name)
+}
+
+fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
+    manifest.common.iter().any(|common| common.value == name)
+}
+
+fn defaults(manifest: &RuntimeManifest) -> BTreeMap<String, Value> {
+    let mut values: BTreeMap<String, Value> = COMMON
+        .iter()
+        .map(|common| (common.name.to_string(), common.kind.default_value()))
+        .collect();
+    for (name, spec) in &manifest.settings {
+        values.insert(name.clone(), json(&spec.default));
+    }
+    values
+}
+
+fn accept(
+    name: &str,
+    manifest: &RuntimeManifest,
+    key: &str,
+    value: &Scalar,
+) -> Result<Value, RuntimeError> {
+    let bad = |because: &str, allowed: String| RuntimeError::BadSetting {
+        runtime: name.into(),
+        setting: key.into(),
+        value: value.to_string(),
+        because: if because.is_empty() { String::new() } else { format!(": {because}") },
+        allowed,
+    };
+    let spec = manifest.settings.get(key);
+    if let Some(spec) = spec {
+        let because = spec.because.as_deref().unwrap_or_default();
+        let accepted = narrow(spec, value).ok_or_else(|| bad(because, allowed_by(spec)))?;
+        if find(key).is_none() {
+            return Ok(accepted);
+        }
+    }
+    let Some(common) = find(key) else {
+        let known = known(manifest);
+        return Err(RuntimeError::UnknownSetting {
+            runtime: name.into(),
+            setting: key.into(),
+            nearest: nearest(key, known.iter().map(String::as_str)),
+            known,
+        });
+    };
+    let accepted = common.kind.accept(value).ok_or_else(|| bad("", common.kind.allowed()))?;
+    // One list of settings serves all runtimes of a plan: what a runtime does not honour
+    // may be said, as long as it says what is so anyway.
+    if !honours(manifest, key) && accepted != common.kind.default_value() {
+        let default = scalar_text(&common.kind.default_value());
+        return Err(bad("it has no such setting", format!("{default}, which is so anyway")));
+    }
+    Ok(accepted)
+}
+
+fn known(manifest: &RuntimeManifest) -> Vec<String> {
+    let mut known: Vec<String> = manifest.common.iter().map(|name| name.value.clone()).collect();
+    known.extend(manifest.settings.keys().cloned());
+    known.extend(manifest.needs.keys().cloned());
+    known.sort();
+    known.dedup();
+    known
+}
+
+fn check_file(
+    name: &str,
+    manifest: &RuntimeManifest,
+    key: &str,
+    file: &str,
+) -> Result<(), RuntimeError> {
+    let mut files: Vec<String> =
+        manifest.files.iter().map(|file| file.value.trim_end_matches(".j2").to_string()).collect();
+    if manifest.php.is_some() {
+        files.push("php.ini".into());
+    }
+    if files.iter().any(|known| known == file) {
+        return Ok(());
+    }
+    let known: Vec<String> = files.iter().map(|file| format!("{APPEND}{file}")).collect();
+    Err(RuntimeError::UnknownSetting {
+        runtime: name.into(),
+        setting: key.into(),
+        nearest: nearest(key, known.iter().map(String::as_str)),
+        known,
+    })
+}
+
+impl Kind {
+    /// Its value when the plan is silent.
+    pub fn default_value(self) -> Value {
+        match self {
+            Kind::Number { default, .. } => default.into(),
+            Kind::Switch { default } => default.into(),
+            Kind::Size { default } => default.into(),
+            Kind::Word(words) => words[0].into(),
+        }
+    }
+
+    fn accept(self, value: &Scalar) -> Option<Value> {
+        match self {
+            Kind::Number { min, .. } => match value {
+                Scalar::Int(number) if *number >= min => Some((*number).into()),
+                _ => None,
+            },
+            Kind::Switch { .. } => switch(value).map(Value::from),
+            Kind::Size { .. } => {
+                let text = value.to_string();
+                let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
+                let whole = digits.parse::<i64>().is_ok() && text.len() - digits.len() <= 1;
+                whole.then(|| text.into())
+            }
+            Kind::Word(words) => {
+                words.iter().find(|word| says(value, word)).map(|word| (*word).into())
+            }
+        }
+    }
+
+    fn allowed(self) -> String {
+        match self {
+            Kind::Number { min, .. } => format!("a whole number from {min}"),
+            Kind::Switch { .. } => "on, off".into(),
+            Kind::Size { .. } => "a size like `256M`, or -1 for none".into(),
+            Kind::Word(words) => words.join(", "),
+        }
+    }
+}
+
+fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
+    if !spec.one_of.is_empty() {
+        return spec.one_of.iter().find(|one| same(one, value)).map(json);
+    }
+    match (&spec.default, value) {
+        (Scalar::Bool(_), value) => switch(value).map(Value::from),
+        (Scalar::Int(_), Scalar::Int(number)) => {
+            spec.min.is_none_or(|min| *number >= min).then(|| (*number).into())
+        }
+        (Scalar::Float(_), Scalar::Int(_) | Scalar::Float(_)) => Some(json(value)),
+        (Scalar::Text(_), value) => Some(value.to_string().into()),
+        _ => None,
+    }
+}
+
+fn allowed_by(spec: &SettingSpec) -> String {
+    if !spec.one_of.is_empty() {
+        return spec
+            .one_of
+            .iter()
+            .map(|one| scalar_text(&json(one)))
+            .collect::<Vec<_>>()
+            .join(", ");
+    }
+    match (&spec.default, spec.min) {
+        (Scalar::Bool(_), _) => "on, off".into(),
+        (Scalar::Int(_), Some(min)) => format!("a whole number from {min}"),
+        (Scalar::Int(_), None) => "a whole number".into(),
+        (Scalar::Float(_), _) => "a number".into(),
+        (Scalar::Text(_), _) => "a text".into(),
+    }
+}
+
+/// YAML reads an unquoted `off` as a switch in some places and as a word in others.
+fn switch(value: &Scalar) -> Option<bool> {
+    match value {
+        Scalar::Bool(value) => Some(*value),
+        Scalar::Text(text) => match text.as_str() {
+            "on" | "true" | "yes" => Some(true),
+            "off" | "false" | "no" => Some(false),
+            _ => None,
+        },
+        Scalar::Int(_) | Scalar::Float(_) => None,
+    }
+}
+
+fn says(value: &Scalar, word: &str) -> bool {
+    match value {
+        Scalar::Bool(false) => word == "off" || word == "none",
+        Scalar::Bool(true) => word == "on",
+        other => other.to_string() == word,
+    }
+}
+
+fn same(one: &Scalar, value: &Scalar) -> bool {
+    one == value
+        || (switch(one).is_some() && switch(one) == switch(value))
+        || one.to_string() == value.to_string()
+}
+
+fn json(value: &Scalar) -> Value {
+    match value {
+        Scalar::Bool(value) => (*value).into(),
+        Scalar::Int(value) => (*value).into(),
+        Scalar::Float(value) => (*value).into(),
+        Scalar::Text(value) => value.clone().into(),
+    }
+}
+
+fn scalar_text(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "on".into(),
+        Value::Bool(false) => "off".into(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,254 @@
+//! A started runtime: ready means the first *correct* answer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use stampede_load::time::Nanos;
+
+use super::answer::{Answer, client, get};
+use super::error::RuntimeError;
+use super::logs;
+use super::port::{self, HOST};
+use super::prepare::Prepared;
+use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
+use crate::store::record::RuntimeRecord;
+
+/// What holds a stack's processes, and ends them however this is dropped. The keeper's
+/// stack is one; tests have a simpler one.
+pub trait Guard: Send + Sync {
+    /// Processes that ended by themselves so far.
+    fn exited(&self) -> Vec<Exit>;
+    /// The processes by role.
+    fn group(&self) -> ProcessGroup;
+    /// What guards them.
+    fn isolation(&self) -> IsolationRecord;
+    /// Ends all, as each asks to be ended; says how each ended.
+    ///
+    /// # Errors
+    /// The guard itself was lost.
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure>;
+}
+
+/// What a guard says when it fails.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A runtime that answered correctly. Its processes end when this is dropped.
+pub struct Running {
+    pub(crate) prepared: Prepared,
+    guard: Box<dyn Guard>,
+    first_answer: Nanos,
+}
+
+/// Between two tries; a refused connection costs some microseconds.
+const RETRY: Duration = Duration::from_millis(5);
+/// Longest single question while it starts.
+const ASK_WITHIN: Duration = Duration::from_secs(2);
+/// For a process to be gone after SIGKILL.
+const GONE_WITHIN: Duration = Duration::from_secs(1);
+
+/// Starts a prepared stack under `guard` and waits for its first correct answer.
+///
+/// # Errors
+/// A process ended, no correct answer came in time, or another process has the port: with
+/// the last lines of its logs.
+pub fn start_with(
+    prepared: Prepared,
+    guard: impl FnOnce(&StackSpec) -> Result<Box<dyn Guard>, Failure>,
+) -> Result<Running, RuntimeError> {
+    let begun = Instant::now();
+    let guard = guard(&prepared.spec)
+        .map_err(|source| RuntimeError::Keeper { runtime: prepared.name.clone(), source })?;
+    let mut running = Running { prepared, guard, first_answer: Nanos::default() };
+    running.wait_until_ready(begun)?;
+    running.first_answer = Nanos::from(begun.elapsed());
+    running.check_listener()?;
+    running.end_surplus();
+    Ok(running)
+}
+
+impl Running {
+    /// Runtime's or variant's name.
+    pub fn name(&self) -> &str {
+        &self.prepared.name
+    }
+
+    /// Where it answers.
+    pub fn addr(&self) -> std::net::SocketAddr {
+        (HOST, self.prepared.port).into()
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr())
+    }
+
+    /// URL of the page whose correct answer means ready.
+    pub fn page(&self) -> String {
+        let ready = &self.prepared.runtime.manifest.ready.path;
+        let path = self.prepared.app.manifest.request.path.as_ref().unwrap_or(ready);
+        format!("{}{path}", self.url())
+    }
+
+    /// Its processes by role.
+    pub fn group(&self) -> ProcessGroup {
+        self.guard.group()
+    }
+
+    /// What guards it.
+    pub fn isolation(&self) -> IsolationRecord {
+        self.guard.isolation()
+    }
+
+    /// Living processes: role and pid, workers included.
+    pub fn processes(&self) -> Vec<(String, u32)> {
+        let group = self.group();
+        let roles = group.roles.iter();
+        roles
+            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
+            .collect()
+    }
+
+    /// Processes that ended by themselves so far.
+    pub fn exited(&self) -> Vec<Exit> {
+        self.guard.exited()
+    }
+
+    /// Rendered file → text.
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.prepared.record.files
+    }
+
+    /// Its work folder, gone after `stop`.
+    pub fn dir(&self) -> &Path {
+        self.prepared.dir()
+    }
+
+    /// Its log files; to be kept before `stop`.
+    pub fn logs(&self) -> Vec<PathBuf> {
+        logs::files(self.dir())
+    }
+
+    /// The last lines of its logs, secrets masked; empty when they say nothing.
+    pub fn last_lines(&self) -> String {
+        logs::last_lines(self.dir(), &self.prepared.env)
+    }
+
+    /// What it is, without what verification finds.
+    pub fn record(&self) -> RuntimeRecord {
+        RuntimeRecord { first_answer_ns: self.first_answer.0, ..self.prepared.record.clone() }
+    }
+
+    /// Ends it; says how each process ended.
+    ///
+    /// # Errors
+    /// The guard itself was lost.
+    pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
+        let Running { prepared, guard, .. } = self;
+        let ended = guard.stop();
+        ended.map_err(|source| RuntimeError::Keeper { runtime: prepared.name.clone(), source })
+    }
+
+    /// Asks the page once.
+    ///
+    /// # Errors
+    /// As the client says.
+    pub fn ask(&self, within: Duration) -> Result<Answer, ureq::Error> {
+        get(&client(within), &self.page())
+    }
+
+    fn wait_until_ready(&self, begun: Instant) -> Result<(), RuntimeError> {
+        let within = self.prepared.ready_within;
+        let client = client(ASK_WITHIN);
+        let page = self.page();
+        let mut last = "no connection".to_string();
+        while begun.elapsed() < within {
+            match get(&client, &page) {
+                Ok(answer) => match self.prepared.app.wrong(&answer) {
+                    None => return Ok(()),
+                    Some(wrong) => last = wrong,
+                },
+                Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
+                Err(error) => last = error.to_string(),
+            }
+            let exits = self.guard.exited();
+            if !exits.is_empty() {
+                let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
+                return Err(RuntimeError::Ended {
+                    runtime: self.prepared.name.clone(),
+                    exits,
+                    log: self.log_lines(),
+                });
+            }
+            std::thread::sleep(RETRY);
+        }
+        Err(RuntimeError::NotReady {
+            runtime: self.prepared.name.clone(),
+            port: self.prepared.port,
+            within: format!("{} s", within.as_secs_f64()),
+            last,
+            log: self.log_lines(),
+        })
+    }
+
+    fn log_lines(&self) -> String {
+        match self.last_lines() {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{lines}"),
+        }
+    }
+
+    /// Between the probe for a free port and the start another program may have taken it, and
+    /// answered as if it were ours.
+    fn check_listener(&self) -> Result<(), RuntimeError> {
+        let port = self.prepared.port;
+        if port::ours(port, &self.group()) != Some(false) {
+            return Ok(());
+        }
+        let listener = port::listeners(port);
+        let listener = listener
+            .first()
+            .map_or("another".into(), |found| format!("`{}` (pid {})", found.name, found.pid));
+        Err(RuntimeError::PortStolen { port, listener, runtime: self.prepared.name.clone() })
+    }
+
+    /// Ends the youngest processes of a role that started more than `workers` serve with.
+    fn end_surplus(&self) {
+        let manifest = &self.prepared.runtime.manifest;
+        let Some(surplus) = &manifest.surplus else { return };
+        let group = self.group();
+        let minus = manifest.effective_workers.processes.as_ref().map_or(0, |count| count.minus);
+        let keep = self.prepared.settings.workers().saturating_add(minus) as usize;
+        for role in group.roles.iter().filter(|role| role.role == surplus.role.value) {
+            let mut pids = port::pids(role);
+            // The roots were started first and go on; pids may wrap, start times do not.
+            pids.sort_by_key(|pid| (!role.roots.contains(pid), port::began(*pid), *pid));
+            for pid in pids.iter().skip(keep.max(role.roots.len())) {
+                end(*pid);
+            }
+        }
+    }
+}
+
+/// The pid is of our own group and its parent does not reap it (or we would not be here), so
+/// it cannot have been given to another process meanwhile.
+fn end(pid: u32) {
+    let Some(handle) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+        return;
+    };
+    if rustix::process::kill_process(handle, rustix::process::Signal::KILL).is_err() {
+        return;
+    }
+    let begun = Instant::now();
+    while port::lives(pid) && begun.elapsed() < GONE_WITHIN {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn ended(exit: &Exit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!("`{}` with exit code {code}", exit.role),
+        (None, Some(signal)) => format!("`{}` by signal {signal}", exit.role),
+        (None, None) => format!("`{}`", exit.role),
+    }
+}

@@ -1,0 +1,67 @@
+//! Templates: minijinja with strict names, and three filters of our own.
+
+use std::path::Path;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+use super::error::RuntimeError;
+
+/// Renders `text`; `file` names it in errors.
+///
+/// # Errors
+/// A wrong template, or a name that is not there: nothing is silently empty.
+pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let wrong = |source| RuntimeError::Template { file: file.into(), source };
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()
+        .map_err(wrong)?;
+    environment.set_syntax(syntax);
+    // These are config files: escaping is each format's own matter.
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment.add_filter("ini", ini);
+    environment.add_filter("dirname", dirname);
+    environment.add_filter("sh", |word: &str| shell_words::quote(word).into_owned());
+    environment.add_template(file, text).map_err(wrong)?;
+    environment.get_template(file).and_then(|template| template.render(values)).map_err(wrong)
+}
+
+/// A php.ini value: quoted unless it is a plain word, so that `;`, `=` and `!` mean
+/// themselves. `${NAME}` is the one thing that php.ini expands even in double quotes.
+fn ini(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
+    if value.bytes().all(plain) {
+        return value.into();
+    }
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn dirname(path: &str) -> String {
+    Path::new(path).parent().unwrap_or(Path::new("/")).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use minijinja::context;
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_there_is_an_error() {
+        let error = render("x.conf", "a {{ nothing }} b", &context! {}).expect_err("strict");
+        insta::assert_snapshot!(error, @"template `x.conf` cannot be rendered");
+    }
+
+    #[test]
+    fn ini_values_mean_themselves() {
+        assert_eq!(ini("256M"), "256M");
+        assert_eq!(ini("a;b"), "\"a;b\"");
+        assert_eq!(ini("say \"x\""), "\"say \\\"x\\\"\"");
+        assert_eq!(ini(""), "");
+    }
+}

@@ -1,0 +1,191 @@
+//! What a running runtime shows of itself, asked through its own door.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Deserialize;
+use ureq::Agent;
+
+use super::answer::{client, get, sha256};
+use super::app::App;
+use super::error::RuntimeError;
+use super::fastcgi;
+use super::port;
+use super::start::Running;
+use crate::store::record::Observed;
+
+/// Longest single question.
+const ASK_WITHIN: Duration = Duration::from_secs(5);
+/// Concurrent slow questions last this long: far more than a fork, far less than a trial.
+const SLOW_MS: u32 = 100;
+/// Slow questions at once; beyond this many the check would be a load of its own.
+const SLOW_MAX: u32 = 32;
+/// Requests after which some worker has seen two: one more than there are workers, and
+/// again, since the runtime chooses. Bounded for pools of hundreds.
+const ROUNDS: u32 = 3;
+const ASKED_MAX: u32 = 300;
+
+/// The probe's answer; see `probe.php`.
+#[derive(Debug, Deserialize)]
+struct Probe {
+    seen: Vec<String>,
+    pid: u32,
+    #[serde(default)]
+    php_version: String,
+    #[serde(default)]
+    sapi: String,
+    #[serde(default)]
+    thread_safe: bool,
+    #[serde(default)]
+    extensions: Vec<String>,
+    #[serde(default)]
+    ini: BTreeMap<String, String>,
+    #[serde(default)]
+    opcache: bool,
+    #[serde(default)]
+    jit: bool,
+}
+
+/// Asks `running` what it is and whether it serves `app` correctly. Before load and after.
+///
+/// # Errors
+/// The page's answer is wrong, or the probe's answer does not come.
+pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
+    let asker = Asker { running, client: client(ASK_WITHIN) };
+    let answer = asker.page(app)?;
+    let again = asker.page(app)?;
+    let mut notices = Vec::new();
+    let (first, second) = (answer.masked(&app.masks), again.masked(&app.masks));
+    // Without an expected body only what is stable can be compared.
+    let shown = if first == second {
+        first
+    } else {
+        notices.push("the answer changes from request to request: say what moves in `mask`".into());
+        format!("{}, changing", answer.status)
+    };
+    let probe = asker.probe("show=1")?;
+    let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
+    notices.extend(missing.map(|name| format!("the app wants extension `{name}`: not loaded")));
+    let (isolated, leaks) = asker.isolation()?;
+    notices.extend(leaks);
+    let workers = asker.workers()?;
+    let dir = running.dir().to_string_lossy().into_owned();
+    let mut extensions: Vec<String> =
+        probe.extensions.iter().map(|name| name.to_ascii_lowercase()).collect();
+    extensions.sort();
+    extensions.dedup();
+    let ini = probe.ini.into_iter().map(|(key, value)| (key, value.replace(&dir, "{dir}")));
+    Ok(Observed {
+        php_version: probe.php_version,
+        sapi: probe.sapi,
+        thread_safe: probe.thread_safe,
+        extensions,
+        ini: ini.collect(),
+        opcache: probe.opcache,
+        jit: probe.jit,
+        workers,
+        answer_sha256: sha256(&shown),
+        isolated,
+        notices,
+    })
+}
+
+fn has(extensions: &[String], name: &str) -> bool {
+    let zend = format!("zend {name}");
+    extensions
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(&zend))
+}
+
+struct Asker<'a> {
+    running: &'a Running,
+    client: Agent,
+}
+
+impl Asker<'_> {
+    fn fail(&self, problem: String) -> RuntimeError {
+        RuntimeError::Unverified { runtime: self.running.name().into(), problem }
+    }
+
+    fn page(&self, app: &App) -> Result<super::answer::Answer, RuntimeError> {
+        let answer = get(&self.client, &self.running.page());
+        let answer = answer.map_err(|error| self.fail(format!("the page: {error}")))?;
+        match app.wrong(&answer) {
+            None => Ok(answer),
+            Some(wrong) => Err(self.fail(format!("the page: {wrong}"))),
+        }
+    }
+
+    fn probe(&self, query: &str) -> Result<Probe, RuntimeError> {
+        let url = format!("{}/{}?{query}", self.running.url(), self.running.prepared.probe);
+        let answer =
+            get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
+        serde_json::from_str(&answer.body).map_err(|error| {
+            let body: String = answer.body.chars().take(200).collect();
+            self.fail(format!("probe: status {}, {error}: `{body}`", answer.status))
+        })
+    }
+
+    /// Plants canaries until a worker was asked twice, and says what of one request was
+    /// visible in a later one.
+    fn isolation(&self) -> Result<(bool, Vec<String>), RuntimeError> {
+        let workers = self.running.prepared.settings.workers();
+        let most = workers.saturating_add(1).saturating_mul(ROUNDS).min(ASKED_MAX);
+        let (mut pids, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut twice = false;
+        for _ in 0..most {
+            let probe = self.probe("plant=1")?;
+            twice |= !pids.insert(probe.pid);
+            seen.extend(probe.seen);
+            if twice && pids.len() as u32 >= workers.min(2) {
+                break;
+            }
+        }
+        // One more that plants nothing, so that nothing stays planted where it can stay.
+        seen.extend(self.probe("")?.seen);
+        let mut notices: Vec<String> = seen
+            .iter()
+            .map(|name| format!("{name} of one request is visible in a later one"))
+            .collect();
+        if !twice {
+            notices.push("no worker was met twice: isolation is not shown".into());
+        }
+        Ok((twice && seen.is_empty(), notices))
+    }
+
+    /// Workers as the runtime says or shows them, and at least as many as answered at once.
+    fn workers(&self) -> Result<u32, RuntimeError> {
+        let effective = &self.running.prepared.runtime.manifest.effective_workers;
+        let said = match (&self.running.prepared.status, &effective.processes) {
+            (Some(socket), _) => {
+                let page = fastcgi::get(socket, &effective.path, "json", ASK_WITHIN)
+                    .map_err(|error| self.fail(format!("status page: {error}")))?;
+                let page: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
+                let field = effective.field.as_deref().unwrap_or("total processes");
+                page[field].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+            }
+            (None, Some(count)) => {
+                let group = self.running.group();
+                let roles = group.roles.iter().filter(|role| role.role == count.role.value);
+                let processes: usize = roles.map(|role| port::pids(role).len()).sum();
+                u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(count.minus)
+            }
+            (None, None) => 0,
+        };
+        Ok(said.max(self.answered_at_once()))
+    }
+
+    /// Distinct workers that answered slow questions asked at once: a lower bound, for a
+    /// runtime may queue two questions for one worker while another is idle.
+    fn answered_at_once(&self) -> u32 {
+        let asked = self.running.prepared.settings.workers().saturating_add(1).min(SLOW_MAX);
+        let query = format!("sleep_ms={SLOW_MS}");
+        let pids: BTreeSet<u32> = std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..asked)
+                .map(|_| scope.spawn(|| self.probe(&query).ok().map(|probe| probe.pid)))
+                .collect();
+            asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+        });
+        u32::try_from(pids.len()).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,208 @@
+//! What a person reads when a runtime, an app or a setting is not there or not right.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{Catalogue, Placement, Places, RuntimeError, State, list, prepare};
+
+fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
+    RuntimeChoice {
+        name: name.into(),
+        source: RuntimeSource::Catalogue(name.into()),
+        settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    }
+}
+
+/// Knows the embedded folders, finds no program, and is a Debian.
+fn bare() -> Places {
+    Places { temp: std::env::temp_dir(), family: vec!["debian".into()], ..Places::default() }
+}
+
+fn said(error: &RuntimeError) -> String {
+    let mut text = format!("error: {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        text += &format!("\n  caused by: {source}");
+        cause = source.source();
+    }
+    match error.hint() {
+        Some(hint) => format!("{text}\nhint: {hint}"),
+        None => text,
+    }
+}
+
+fn refused(places: Places, choice: &RuntimeChoice) -> String {
+    let catalogue = Catalogue::load(places);
+    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let prepared = prepare(&catalogue, choice, &app, &Placement::default());
+    said(&prepared.err().expect("refused"))
+}
+
+#[test]
+fn an_unknown_runtime_names_the_nearest() {
+    insta::assert_snapshot!(refused(bare(), &choice("nginx-fmp", &[])), @r"
+    error: unknown runtime `nginx-fmp`
+    hint: did you mean `nginx-fpm`?
+    ");
+    insta::assert_snapshot!("common_is_no_runtime", refused(bare(), &choice("common", &[])));
+}
+
+#[test]
+fn an_unknown_setting_names_the_nearest() {
+    let wrong = [("worker", Scalar::Int(4))];
+    insta::assert_snapshot!("setting_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
+    let wrong = [("append.ngin.conf", Scalar::Text("x".into()))];
+    insta::assert_snapshot!("append_nearest", refused(bare(), &choice("nginx-fpm", &wrong)));
+    let wrong = [("blocksize", Scalar::Int(4))];
+    insta::assert_snapshot!("setting_all_known", refused(bare(), &choice("php-builtin", &wrong)));
+}
+
+#[test]
+fn a_setting_that_cannot_be_says_what_can() {
+    for (snapshot, name, setting, value) in [
+        ("workers_zero", "nginx-fpm", "workers", Scalar::Int(0)),
+        ("pm_unknown", "nginx-fpm", "pm", Scalar::Text("statc".into())),
+        ("front_nginx", "php-builtin", "front", Scalar::Text("nginx".into())),
+        ("keep_alive_on", "php-builtin", "keep_alive", Scalar::Bool(true)),
+        ("max_requests_mod_php", "apache-modphp", "max_requests", Scalar::Int(500)),
+        ("memory_limit_words", "apache-modphp", "memory_limit", Scalar::Text("much".into())),
+        ("jit_unknown", "nginx-fpm", "jit", Scalar::Bool(true)),
+    ] {
+        let text = refused(bare(), &choice(name, &[(setting, value)]));
+        insta::assert_snapshot!(snapshot, text);
+    }
+}
+
+#[test]
+fn a_common_setting_may_say_what_is_so_anyway() {
+    let settings = [("max_requests", Scalar::Int(0)), ("compression", Scalar::Bool(false))];
+    let text = refused(bare(), &choice("php-builtin", &settings));
+    assert!(text.starts_with("error: runtime `php-builtin` needs `php`"), "{text}");
+}
+
+#[test]
+fn a_missing_program_names_the_command_that_gets_it() {
+    insta::assert_snapshot!("missing_debian", refused(bare(), &choice("nginx-fpm", &[])));
+    let unknown = Places { family: vec!["plan9".into()], ..bare() };
+    insta::assert_snapshot!("missing_elsewhere", refused(unknown, &choice("nginx-fpm", &[])));
+}
+
+#[test]
+fn a_named_program_that_is_not_there_says_who_named_it() {
+    let given = [("nginx", Scalar::Text("/nowhere/nginx".into()))];
+    insta::assert_snapshot!("named_in_plan", refused(bare(), &choice("nginx-fpm", &given)));
+    let places = Places {
+        named: BTreeMap::from([("STAMPEDE_PHP_FPM".into(), "/nowhere/fpm".into())]),
+        path: Places::from_env().path,
+        ..bare()
+    };
+    let text = refused(places, &choice("nginx-fpm", &[]));
+    insta::assert_snapshot!("named_in_environment", text);
+}
+
+#[test]
+fn a_folder_without_an_app_says_what_it_lacks() {
+    let folder = tempfile::tempdir().expect("folder");
+    let catalogue = Catalogue::load(bare());
+    let path = folder.path().join("shop");
+    fs::create_dir(&path).expect("folder");
+    let error = catalogue.app(&AppChoice::Folder(path.clone())).expect_err("no app");
+    let text = said(&error).replace(&*path.to_string_lossy(), "FOLDER");
+    insta::assert_snapshot!("folder_without_app", text);
+    assert!(catalogue.app(&AppChoice::Folder(path.join("not-there"))).is_err());
+    let error = catalogue.app(&AppChoice::Named("helo".into())).expect_err("unknown");
+    insta::assert_snapshot!("app_nearest", said(&error));
+}
+
+#[test]
+fn a_project_is_recognised_by_what_it_requires() {
+    let folder = tempfile::tempdir().expect("folder");
+    let catalogue = Catalogue::load(bare());
+    fs::create_dir(folder.path().join("public")).expect("folder");
+    fs::write(folder.path().join("public/index.php"), "<?php").expect("file");
+    for (package, kind) in [
+        ("laravel/framework", "laravel"),
+        ("laravel/lumen-framework", "lumen"),
+        ("symfony/framework-bundle", "symfony"),
+        ("monolog/monolog", "script"),
+    ] {
+        let composer = format!("{{\"require\":{{\"{package}\":\"*\"}}}}");
+        fs::write(folder.path().join("composer.json"), composer).expect("file");
+        let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+        assert_eq!((app.manifest.kind.name(), app.manifest.docroot.as_str()), (kind, "public"));
+    }
+}
+
+#[test]
+fn a_wrong_folder_points_into_its_file() {
+    let folder = tempfile::tempdir().expect("folder");
+    let good = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes/php-builtin/runtime.yaml"),
+    )
+    .expect("runtime.yaml");
+    let own = folder.path().join("own");
+    fs::create_dir(&own).expect("folder");
+    for (snapshot, from, to) in [
+        ("field_unknown", "worker_held_by:", "worker_heldby:"),
+        ("field_missing", "title: PHP's built-in web server\n", ""),
+        ("mode_unknown", "mode: per-request", "mode: per-requests"),
+        ("common_unknown", "[workers, memory_limit,", "[workers, memory_limits,"),
+        ("signal_unknown", "signal: TERM", "signal: TERMINATE"),
+        ("grace_without_unit", "grace: 1s", "grace: 10"),
+        ("role_unknown", "processes: { role: php }", "processes: { role: web }"),
+        ("php_unknown", "php: php\n", "php: phq\n"),
+        ("yaml_broken", "needs:", "needs: ["),
+    ] {
+        assert!(good.contains(from), "{from}");
+        fs::write(own.join("runtime.yaml"), good.replacen(from, to, 1)).expect("file");
+        let places = Places { runtimes: vec![folder.path().into()], ..bare() };
+        let error = Catalogue::load(places).runtime("own").expect_err("wrong");
+        let text = said(&error).replace(&*folder.path().to_string_lossy(), "FOLDER");
+        insta::assert_snapshot!(snapshot, text);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_refused_before_anything_is_made() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("bind");
+    let port = listener.local_addr().expect("address").port();
+    let catalogue = Catalogue::load(Places::from_env());
+    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let placement = Placement { port: Some(port), ..Placement::default() };
+    let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement);
+    let error = error.err().expect("taken");
+    if matches!(error, RuntimeError::Missing { .. }) {
+        return eprintln!("SKIPPED: {error}");
+    }
+    let text = said(&error).replace(&port.to_string(), "PORT");
+    assert!(text.starts_with("error: port PORT is taken by process `"), "{text}");
+    assert!(text.ends_with("hint: end that process, or leave the port out: a free one is found"));
+}
+
+#[test]
+fn a_work_folder_with_odd_characters_is_refused() {
+    let folder = tempfile::Builder::new().prefix("odd name").tempdir().expect("folder");
+    let places = Places { temp: folder.path().into(), ..Places::from_env() };
+    let text = refused(places, &choice("php-builtin", &[]));
+    if !text.contains("needs") {
+        assert!(text.contains("has other characters than letters"), "{text}");
+    }
+}
+
+#[test]
+fn the_list_says_what_is_missing() {
+    let listed = list(&Catalogue::load(bare()));
+    let names: Vec<&str> = listed.iter().map(|runtime| runtime.name.as_str()).collect();
+    for name in ["apache-modphp", "nginx-fpm", "php-builtin"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(!names.contains(&"common"));
+    let builtin = listed.iter().find(|runtime| runtime.name == "php-builtin").expect("listed");
+    let State::Missing { missing, install } = &builtin.state else { panic!("{builtin:?}") };
+    assert_eq!(missing, &["php"]);
+    assert_eq!(install.as_deref(), Some("apt-get install --no-install-recommends php-cli"));
+}

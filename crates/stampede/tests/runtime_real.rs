@@ -1,0 +1,299 @@
+//! Every runtime of the catalogue that is installed here, started for real with `hello`.
+//!
+//! The processes are held by a small guard of this test's own, so that what fails here is
+//! the runtimes and not the keeper.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use stampede::keeper::spec::{
+    Accounting, Exit, IsolationRecord, ProcessGroup, ProcessSpec, RoleGroup, StackSpec,
+};
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{
+    App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, Shown,
+    compare_observed, prepare, start_with, verify,
+};
+
+/// Each process leads a group of its own, which is killed whole at the end.
+struct Held {
+    children: Mutex<Vec<(ProcessSpec, Child)>>,
+}
+
+impl Held {
+    fn start(spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+        let mut children = Vec::new();
+        for process in &spec.processes {
+            let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
+            let mut command = Command::new(&process.program);
+            command
+                .args(&process.args)
+                .env_clear()
+                .envs(&process.env)
+                .current_dir(&process.cwd)
+                .stdin(Stdio::null())
+                .stdout(log.try_clone()?)
+                .stderr(log)
+                .process_group(0);
+            if let Some((uid, gid)) = process.user {
+                command.uid(uid).gid(gid);
+            }
+            children.push((process.clone(), command.spawn()?));
+        }
+        Ok(Box::new(Held { children: Mutex::new(children) }))
+    }
+
+    fn end(&self) -> Vec<Exit> {
+        use std::os::unix::process::ExitStatusExt;
+        let mut exits = Vec::new();
+        let mut children = self.children.lock().expect("lock");
+        for (process, (spec, mut child)) in children.drain(..).enumerate().rev() {
+            let group = Pid::from_child(&child);
+            let asked = Signal::from_named_raw(spec.stop.signal).expect("signal");
+            let _ = rustix::process::kill_process(group, asked);
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from(spec.stop.grace)
+                && child.try_wait().is_ok_and(|status| status.is_none())
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = kill_process_group(group, Signal::KILL);
+            let status = child.wait().expect("wait");
+            let (code, signal) = (status.code(), status.signal());
+            exits.push(Exit { process, role: spec.role, code, signal });
+        }
+        exits
+    }
+}
+
+impl Guard for Held {
+    fn exited(&self) -> Vec<Exit> {
+        let mut children = self.children.lock().expect("lock");
+        let ended = children.iter_mut().enumerate().filter_map(|(process, (spec, child))| {
+            let status = child.try_wait().ok()??;
+            let role = spec.role.clone();
+            Some(Exit { process, role, code: status.code(), signal: None })
+        });
+        ended.collect()
+    }
+
+    fn group(&self) -> ProcessGroup {
+        let children = self.children.lock().expect("lock");
+        let roles = children.iter().map(|(spec, child)| RoleGroup {
+            role: spec.role.clone(),
+            accounting: Accounting::Proc,
+            roots: vec![child.id()],
+        });
+        ProcessGroup { roles: roles.collect() }
+    }
+
+    fn isolation(&self) -> IsolationRecord {
+        IsolationRecord::default()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure> {
+        Ok(self.end())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
+    RuntimeChoice {
+        name: name.into(),
+        source: RuntimeSource::Catalogue(name.into()),
+        settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    }
+}
+
+fn hello(catalogue: &Catalogue) -> App {
+    catalogue.app(&AppChoice::Named("hello".into())).expect("app")
+}
+
+/// `None` where something is missing, which is said.
+fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
+    let app = hello(catalogue);
+    match prepare(catalogue, choice, &app, &Placement::default()) {
+        Ok(prepared) => match start_with(prepared, Held::start) {
+            Ok(running) => Some(running),
+            Err(error) => panic!("{}: {error}", choice.name),
+        },
+        Err(error @ RuntimeError::Missing { .. }) => {
+            eprintln!("SKIPPED {}: {error}", choice.name);
+            None
+        }
+        Err(error) => panic!("{}: {error}", choice.name),
+    }
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue::load(Places::from_env())
+}
+
+fn workers(count: i64) -> [(&'static str, Scalar); 1] {
+    [("workers", Scalar::Int(count))]
+}
+
+#[test]
+fn all_runtimes_serve_the_same_and_are_as_asked() {
+    let catalogue = catalogue();
+    let mut shown: Vec<Shown> = Vec::new();
+    for name in catalogue.runtime_names() {
+        let begun = Instant::now();
+        let Some(running) = started(&catalogue, &choice(name, &workers(4))) else { continue };
+        let first = begun.elapsed();
+        let observed = verify(&running, &hello(&catalogue)).expect("verify");
+        assert_eq!(observed.workers, 4, "{name}");
+        assert!(observed.isolated, "{name}: {:?}", observed.notices);
+        assert!(observed.opcache, "{name}: OPcache is on in this SAPI");
+        assert!(!observed.jit, "{name}: the JIT is off");
+        assert_eq!(observed.ini.get("memory_limit").map(String::as_str), Some("256M"), "{name}");
+        let dir = running.dir().to_path_buf();
+        shown.push(running.shown(observed));
+        let verified = begun.elapsed();
+        let exits = running.stop().expect("stop");
+        // For the reader of a failing run; never asserted, machines differ.
+        eprintln!(
+            "{name}: started {first:?}, verified {verified:?}, stopped {:?}",
+            begun.elapsed()
+        );
+        assert!(exits.iter().all(|exit| exit.signal != Some(9)), "{name}: {exits:?}");
+        assert!(!dir.exists(), "{name}: the work folder is gone");
+    }
+    let differences = compare_observed(&shown);
+    assert!(differences.not_comparable.is_empty(), "{:#?}", differences.not_comparable);
+    eprintln!("forced: {:#?}", differences.forced);
+}
+
+#[test]
+fn one_two_and_three_workers_are_what_they_say() {
+    let catalogue = catalogue();
+    for name in catalogue.runtime_names() {
+        for count in 1..=3 {
+            let Some(running) = started(&catalogue, &choice(name, &workers(count))) else { break };
+            let observed = verify(&running, &hello(&catalogue)).expect("verify");
+            assert_eq!(i64::from(observed.workers), count, "{name}");
+            running.stop().expect("stop");
+        }
+    }
+}
+
+#[test]
+fn settings_reach_the_sapi() {
+    let catalogue = catalogue();
+    for name in catalogue.runtime_names() {
+        let mut choice = choice(
+            name,
+            &[
+                ("workers", Scalar::Int(3)),
+                ("jit", Scalar::Text("tracing".into())),
+                ("memory_limit", Scalar::Text("64M".into())),
+                ("access_log", Scalar::Bool(true)),
+            ],
+        );
+        choice.php_ini.insert("date.timezone".into(), "Europe/Paris".into());
+        choice.env.insert("APP_SECRET".into(), "a;b \"c\"".into());
+        let Some(running) = started(&catalogue, &choice) else { continue };
+        let observed = verify(&running, &hello(&catalogue)).expect("verify");
+        assert!(observed.jit, "{name}: {:?}", observed.ini.get("opcache.jit"));
+        assert_eq!(observed.ini["memory_limit"], "64M", "{name}");
+        assert_eq!(observed.ini["date.timezone"], "Europe/Paris", "{name}");
+        let logged = running.logs().iter().any(|log| {
+            std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
+        });
+        assert!(logged, "{name}: the access log is on");
+        running.stop().expect("stop");
+    }
+}
+
+#[test]
+fn a_variant_over_tcp_with_kept_connections_works() {
+    let catalogue = catalogue();
+    let settings = [
+        ("workers", Scalar::Int(3)),
+        ("socket", Scalar::Text("tcp".into())),
+        ("fastcgi_keep", Scalar::Int(1)),
+        ("append.nginx.conf", Scalar::Text("add_header X-Appended yes;".into())),
+    ];
+    let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
+    let answer = running.ask(Duration::from_secs(5)).expect("answer");
+    assert_eq!(answer.header("x-appended"), Some("yes"));
+    verify(&running, &hello(&catalogue)).expect("verify");
+}
+
+#[test]
+fn a_page_that_is_wrong_never_counts_as_ready() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
+    let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+    let choice = choice("php-builtin", &workers(1));
+    let mut prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+        Ok(prepared) => prepared,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    prepared.within(Duration::from_millis(500));
+    let port = prepared.port.to_string();
+    let error = start_with(prepared, Held::start).err().expect("never ready");
+    let text = error.to_string().replace(&port, "PORT");
+    let text = text.lines().next().unwrap_or_default().to_string();
+    insta::assert_snapshot!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
+}
+
+#[test]
+fn a_runtime_that_ends_shows_its_last_log_lines() {
+    let catalogue = catalogue();
+    let settings = [("append.nginx.conf", Scalar::Text("no_such_directive on;".into()))];
+    let app = hello(&catalogue);
+    let choice = choice("nginx-fpm", &settings);
+    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+        Ok(prepared) => prepared,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    let dir = prepared.dir().display().to_string();
+    let error = start_with(prepared, Held::start).err().expect("ends");
+    let text = error.to_string();
+    assert!(text.starts_with("runtime `nginx-fpm` ended while it started: `web` with exit code 1"));
+    assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
+    assert!(!std::path::Path::new(&dir).exists(), "the work folder is gone");
+    assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
+}
+
+/// As root this file's tests run PHP as an unprivileged user; here all of it runs as one.
+#[test]
+fn an_ordinary_user_can_do_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("SKIPPED: the other tests run as an ordinary user already");
+    }
+    // Copied, for the build folder need not be open to others.
+    let folder = tempfile::tempdir().expect("folder");
+    let program = folder.path().join("test");
+    std::fs::copy(std::env::current_exe().expect("program"), &program).expect("copy");
+    for path in [folder.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    }
+    let output = Command::new(&program)
+        .args(["--exact", "all_runtimes_serve_the_same_and_are_as_asked", "--nocapture"])
+        .current_dir("/")
+        .env("HOME", "/nonexistent")
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .expect("runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    eprintln!("as an ordinary user:\n{text}");
+}
