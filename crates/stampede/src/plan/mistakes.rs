@@ -297,6 +297,7 @@ fn too_many() {
         let PlanError::Wrong(wrong) = error else { panic!("{error}") };
         let fits = matches!(wrong.mistake, Mistake::TooMany { .. } | Mistake::Yaml(_));
         assert!(fits, "{}", wrong.mistake);
+        assert!(!wrong.mistake.to_string().contains("limits"), "{}", wrong.mistake);
     }
 }
 

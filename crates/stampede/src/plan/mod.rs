@@ -12,6 +12,7 @@ mod error;
 mod expect;
 mod flags;
 mod loads;
+mod locate;
 pub mod model;
 mod preset;
 mod read;
@@ -23,6 +24,7 @@ mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
 pub use flags::Overrides;
+pub use locate::{Subject, refused, unknown};
 pub use read::{from_flags, read};
 pub use schema::schema;
 

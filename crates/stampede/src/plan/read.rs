@@ -135,7 +135,8 @@ pub(super) fn resolve(
     let time_scale = time_scale(flags)?;
     let seed = match fields.get("seed") {
         Some(node) => whole(node, "seed", 0..=u64::MAX)?,
-        None => fastrand::u64(..),
+        // 32 bits: short to type again, and exact in every reader of JSON.
+        None => u64::from(fastrand::u32(..)),
     };
     let apps = apps(root, &fields, home.as_deref())?;
     let named =

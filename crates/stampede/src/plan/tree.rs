@@ -141,7 +141,7 @@ fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
     const EXPECTED: &str = "one YAML document: a map of keys such as `app`, `runtimes` and `load`";
     let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
     // The place is shown by the snippet.
-    let message = match message.rfind(" at line ") {
+    let message = match message.find(" at line ") {
         Some(end) => message[..end].to_owned(),
         None => message,
     };
@@ -151,7 +151,7 @@ fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
     };
     let (message, expected) = if message.starts_with("duplicate mapping key") {
         (format!("key `{}` stands here twice", shortened(place.text())), "each key once")
-    } else if message.contains("limits breached") || message.contains("limit exceeded") {
+    } else if message.contains("too large or too complex") {
         let expected = "at most 20 000 values, 32 levels and 200 aliases";
         ("more than a plan may hold".to_owned(), expected)
     } else {
