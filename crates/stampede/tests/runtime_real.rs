@@ -11,13 +11,14 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use stampede::keeper::KeeperOptions;
 use stampede::keeper::spec::{
     Accounting, Exit, IsolationRecord, ProcessGroup, ProcessSpec, RoleGroup, StackSpec,
 };
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
     App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, Shown,
-    compare_observed, prepare, start_with, verify,
+    compare_observed, prepare, prepare_kept, start, start_with, verify,
 };
 
 /// Each process leads a group of its own, which is killed whole at the end.
@@ -271,6 +272,49 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     assert_eq!(error.hint().as_deref(), Some("look at it alone with `stampede up nginx-fpm`"));
 }
 
+/// The binary that becomes keeper and init; another one where the build folder is closed.
+fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
+    let program = std::env::var_os("TEST_KEEPER_PROGRAM")
+        .map_or_else(|| env!("CARGO_BIN_EXE_stampede").into(), std::path::PathBuf::from);
+    KeeperOptions { program, journal: journal.join("journal"), ..KeeperOptions::default() }
+}
+
+#[test]
+fn under_the_keeper_the_same_is_seen() {
+    let catalogue = catalogue();
+    let journal = tempfile::tempdir().expect("folder");
+    let options = keeper_options(journal.path());
+    let app = hello(&catalogue);
+    for name in catalogue.runtime_names() {
+        let begun = Instant::now();
+        let choice = choice(name, &workers(2));
+        let prepared =
+            match prepare_kept(&catalogue, &choice, &app, &Placement::default(), &options) {
+                Ok(prepared) => prepared,
+                Err(error @ RuntimeError::Missing { .. }) => {
+                    eprintln!("SKIPPED {name}: {error}");
+                    continue;
+                }
+                Err(error) => panic!("{name}: {error:?}"),
+            };
+        let dir = prepared.dir().to_path_buf();
+        let running =
+            start(prepared, &options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+        let started = begun.elapsed();
+        let observed = verify(&running, &app).expect("verify");
+        assert_eq!(observed.workers, 2, "{name}: {:?}", running.isolation());
+        assert!(observed.isolated, "{name}");
+        let pids: Vec<u32> = running.processes().into_iter().map(|(_, pid)| pid).collect();
+        let verified = begun.elapsed();
+        let exits = running.stop().expect("stop");
+        eprintln!("{name}: {started:?}, {verified:?}, {:?}, {exits:?}", begun.elapsed());
+        assert!(!dir.exists(), "{name}: the work folder is gone");
+        for pid in pids {
+            assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{name}: {pid}");
+        }
+    }
+}
+
 /// As root this file's tests run PHP as an unprivileged user; here all of it runs as one.
 #[test]
 fn an_ordinary_user_can_do_the_same() {
@@ -282,11 +326,14 @@ fn an_ordinary_user_can_do_the_same() {
     let folder = tempfile::tempdir().expect("folder");
     let program = folder.path().join("test");
     std::fs::copy(std::env::current_exe().expect("program"), &program).expect("copy");
-    for path in [folder.path(), &program] {
+    let keeper = folder.path().join("stampede");
+    std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &keeper).expect("copy");
+    for path in [folder.path(), &program, &keeper] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("mode");
     }
     let output = Command::new(&program)
-        .args(["--exact", "all_runtimes_serve_the_same_and_are_as_asked", "--nocapture"])
+        .args(["all_runtimes_serve", "under_the_keeper", "--nocapture", "--test-threads", "1"])
+        .env("TEST_KEEPER_PROGRAM", &keeper)
         .current_dir("/")
         .env("HOME", "/nonexistent")
         .uid(65534)

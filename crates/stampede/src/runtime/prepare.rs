@@ -24,6 +24,7 @@ use super::start::Failure;
 use super::template::render;
 use super::user::{self, User};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use crate::keeper::{KeeperOptions, discard, reserve};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::store::record::RuntimeRecord;
 
@@ -99,6 +100,30 @@ pub fn prepare(
     placement: &Placement,
 ) -> Result<Prepared, RuntimeError> {
     prepare_with(catalogue, choice, app, placement, |_, work| Ok(fs::create_dir(work)?))
+}
+
+/// The same, with the work folder in the keeper's journal from its first moment: a stampede
+/// that is killed meanwhile leaves nothing.
+///
+/// # Errors
+/// As `prepare`, and a journal that cannot be written.
+pub fn prepare_kept(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+    options: &KeeperOptions,
+) -> Result<Prepared, RuntimeError> {
+    let mut reserved = None;
+    let prepared = prepare_with(catalogue, choice, app, placement, |id, work| {
+        reserved = Some(id.to_string());
+        Ok(reserve(id, work, options)?)
+    });
+    if let (Err(_), Some(id)) = (&prepared, reserved) {
+        // What went wrong first is what the person should read.
+        let _ = discard(&id, options);
+    }
+    prepared
 }
 
 /// The same; `reserve` makes the work folder, given the stack's id, and may note down that it

@@ -12,6 +12,7 @@ use super::logs;
 use super::port::{self, HOST};
 use super::prepare::Prepared;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
+use crate::keeper::{KeeperOptions, Stack};
 use crate::store::record::RuntimeRecord;
 
 /// What holds a stack's processes, and ends them however this is dropped. The keeper's
@@ -46,6 +47,32 @@ const RETRY: Duration = Duration::from_millis(5);
 const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// For a process to be gone after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
+
+impl Guard for Stack {
+    fn exited(&self) -> Vec<Exit> {
+        Stack::exited(self)
+    }
+
+    fn group(&self) -> ProcessGroup {
+        Stack::group(self)
+    }
+
+    fn isolation(&self) -> IsolationRecord {
+        Stack::isolation(self).clone()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure> {
+        Ok(Stack::stop(*self)?)
+    }
+}
+
+/// Starts a prepared stack under the keeper and waits for its first correct answer.
+///
+/// # Errors
+/// As `start_with`.
+pub fn start(prepared: Prepared, options: &KeeperOptions) -> Result<Running, RuntimeError> {
+    start_with(prepared, |spec| Ok(Box::new(Stack::start(spec, options)?)))
+}
 
 /// Starts a prepared stack under `guard` and waits for its first correct answer.
 ///

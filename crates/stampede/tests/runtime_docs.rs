@@ -1,0 +1,71 @@
+//! docs/add-a-runtime.md is true: its example is taken from the page and started.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use stampede::keeper::KeeperOptions;
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{
+    COMMON, Catalogue, Placement, Places, RuntimeError, prepare_kept, start, verify,
+};
+
+const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
+
+/// The block that follows "`FOLDER/FILE`:".
+fn block(file: &str) -> &'static str {
+    let (_, rest) = PAGE.split_once(&format!("`{file}`:")).expect("named on the page");
+    let (_, rest) = rest.split_once("```").expect("block begins");
+    let (_, rest) = rest.split_once('\n').expect("language");
+    rest.split_once("\n```").expect("block ends").0
+}
+
+#[test]
+fn the_worked_example_works() {
+    let folder = tempfile::tempdir().expect("folder");
+    let own = folder.path().join("apache-fpm");
+    std::fs::create_dir(&own).expect("folder");
+    for file in ["runtime.yaml", "fpm.conf.j2", "httpd.conf.j2"] {
+        std::fs::write(own.join(file), block(&format!("apache-fpm/{file}"))).expect("file");
+    }
+    let mut places = Places::from_env();
+    places.runtimes.push(folder.path().into());
+    let catalogue = Catalogue::load(places);
+    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let choice = RuntimeChoice {
+        name: "apache-fpm".into(),
+        source: RuntimeSource::Catalogue("apache-fpm".into()),
+        settings: BTreeMap::from([("workers".into(), Scalar::Int(3))]),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    };
+    let options = KeeperOptions {
+        program: env!("CARGO_BIN_EXE_stampede").into(),
+        journal: folder.path().join("journal"),
+        ..KeeperOptions::default()
+    };
+    let prepared = match prepare_kept(&catalogue, &choice, &app, &Placement::default(), &options) {
+        Ok(prepared) => prepared,
+        Err(error @ RuntimeError::Missing { .. }) => return eprintln!("SKIPPED: {error}"),
+        Err(error) => panic!("{error}: {error:?}"),
+    };
+    let running = start(prepared, &options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let observed = verify(&running, &app).expect("verify");
+    assert_eq!((observed.workers, observed.isolated), (3, true));
+    running.stop().expect("stop");
+}
+
+#[test]
+fn the_page_names_every_common_setting_and_field() {
+    for common in COMMON {
+        assert!(PAGE.contains(&format!("`{}`", common.name)), "{}", common.name);
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes");
+    for entry in std::fs::read_dir(folder).expect("runtimes").flatten() {
+        let file = entry.path().join("runtime.yaml");
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let fields = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+        for field in fields.filter_map(|line| line.split(':').next()) {
+            assert!(PAGE.contains(&format!("`{field}`")), "{}: {field}", file.display());
+        }
+    }
+}
