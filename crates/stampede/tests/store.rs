@@ -158,6 +158,20 @@ fn a_trial_is_read_back_as_it_was_told() {
     assert_eq!(by_second, [(0, 2), (1, 2)]);
 }
 
+/// The monitor's rows come from its own thread.
+#[test]
+fn a_trial_folder_may_move_to_another_thread() {
+    let results = tempfile::tempdir().expect("a folder");
+    let run = new_run(results.path(), "a", MORNING);
+    let mut trial = run.trial(1, "x").expect("a folder");
+    let moved = std::thread::spawn(move || {
+        trial.event(&Event::Resources(&ResourceSample::default()));
+        trial.finish(&trial_record(1, None), None)
+    });
+    moved.join().expect("no panic").expect("written");
+    assert_eq!(only_trial(results.path()).resources().expect("rows").rows.len(), 1);
+}
+
 #[test]
 fn the_warm_up_is_discarded() {
     let results = tempfile::tempdir().expect("a folder");

@@ -1,11 +1,13 @@
 //! One whole reading: all roles, the machine, and ourselves. Time is passed in.
 
+use std::collections::BTreeMap;
+
 use stampede_load::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;
 use super::role::{Memory, Role};
-use super::sample::{OwnSample, ResourceSample};
+use super::sample::{OwnSample, ResourceSample, RoleSample};
 use super::source::{Sources, Text};
 use crate::keeper::spec::ProcessGroup;
 
@@ -66,11 +68,12 @@ impl Reader {
             self.memory_read_at = Some(now);
         }
         let (sources, text) = (&self.sources, &mut self.text);
-        let roles = self
-            .roles
-            .iter_mut()
-            .map(|role| (role.name.clone(), role.read(sources, memory, text)))
-            .collect();
+        let mut roles: BTreeMap<String, RoleSample> = BTreeMap::new();
+        for role in &mut self.roles {
+            let read = role.read(sources, memory, text);
+            // A role may be made of several groups: two pools of workers.
+            add(roles.entry(role.name.clone()).or_default(), &read);
+        }
         let sample = ResourceSample {
             at_ns: now.0,
             interval_ns: now.since(self.read_at).0,
@@ -90,6 +93,16 @@ impl Reader {
     pub fn start_own_at(&mut self, own: OwnSample) {
         self.own = own;
     }
+}
+
+fn add(to: &mut RoleSample, read: &RoleSample) {
+    to.cpu_ns += read.cpu_ns;
+    to.memory_bytes += read.memory_bytes;
+    to.memory_read |= read.memory_read;
+    to.processes += read.processes;
+    to.started += read.started;
+    to.context_switches += read.context_switches;
+    to.throttled_ns += read.throttled_ns;
 }
 
 /// The kernel walks every page of a process for `smaps_rollup`: 1 ms for 256 MB.
@@ -126,6 +139,21 @@ mod tests {
         };
         assert_eq!(figures(&first), (1_000_000_000, 1_000_000_000, 100_000_000, own(50)));
         assert_eq!(figures(&second), (2_500_000_000, 1_500_000_000, 10_000_000, own(10)));
+    }
+
+    #[test]
+    fn groups_of_one_role_are_one_row() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [0, 0]);
+        fake.process(20, 1, [0, 0]);
+        let mut group = group();
+        group.roles.push(RoleGroup { roots: vec![20], ..group.roles[0].clone() });
+        let mut reader = Reader::open(fake.sources(), &group, Nanos(0)).expect("it opens");
+        fake.process(10, 1, [1, 0]);
+        fake.process(20, 1, [2, 0]);
+        let sample = reader.read(Nanos::SECOND, own(0), Position::Middle);
+        let php = &sample.roles["php"];
+        assert_eq!((sample.roles.len(), php.cpu_ns, php.processes), (1, 30_000_000, 2));
     }
 
     #[test]
