@@ -7,6 +7,7 @@
 
 pub mod ammo;
 mod chain;
+pub mod client;
 mod collector;
 mod driver;
 pub mod engine;

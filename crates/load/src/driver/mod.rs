@@ -97,7 +97,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// The next moment at which something is to be done of our own accord.
     fn wake(&self, now: Nanos) -> Nanos {
-        let due = self.parts.pace.wake(self.shots.count());
+        // Finished, the pace names no moment but its end, which is over: turning on it
+        // would spin until the last answer.
+        let pace = Some(&self.parts.pace).filter(|pace| !pace.finished(now));
+        let due = pace.and_then(|pace| pace.wake(self.shots.count()));
         let timeout = self.shots.first().map(|first| first.shot.started.plus(self.parts.timeout));
         let look = now.plus(LOOK).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))

@@ -2,6 +2,8 @@
 
 use std::sync::mpsc;
 
+use stampede_stats::histogram::Times;
+
 use super::*;
 use crate::ammo::{AnswerShape, Request};
 use crate::collector::collect;
@@ -153,6 +155,11 @@ fn failed(fired: &Fired) -> Vec<(&str, u64)> {
     fired.counts.failed.iter().map(|(key, count)| (key.as_str(), *count)).collect()
 }
 
+/// Whether no time reaches the histogram's first microsecond.
+fn all_zero(times: &Times) -> bool {
+    !times.is_empty() && times.max() < 1_024
+}
+
 /// Frozen for 1 s at t = 2 s; 100 shots/s, one connection, 1 ms each. Shot i of the
 /// stall waits 1001 − 9·i ms, so i = 0..=55 take longer than 500 ms. Service time sees one.
 #[test]
@@ -169,14 +176,12 @@ fn a_stall_is_charged_to_every_shot_that_was_due() {
         let response_time = times.response_time.at_rank(400 - i) as f64;
         assert!((response_time / expected - 1.0).abs() <= 0.001, "{i}: {response_time}");
     }
-    let above_500_ms = |times: &stampede_stats::histogram::Times| {
-        times.histogram().count_between(500_500_000, u64::MAX >> 1)
-    };
+    let above_500_ms = |times: &Times| times.histogram().count_between(500_500_000, u64::MAX >> 1);
     assert_eq!(above_500_ms(&times.response_time), 56);
     assert_eq!(above_500_ms(&times.service_time), 1);
     // All of it was the server's doing: connections were busy, the generator was not late.
     assert_eq!(above_500_ms(&times.connection_wait), 55);
-    assert_eq!(times.lateness.max(), times.lateness.min());
+    assert!(all_zero(&times.lateness));
     // Planned in the second in which they were due, ended in the one in which they ended.
     let planned: Vec<u64> = seconds.iter().map(|second| second.counts.planned).collect();
     let ok: Vec<u64> = seconds.iter().map(|second| second.counts.ok).collect();
@@ -191,8 +196,9 @@ fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
     assert_eq!(fired.counts.ok, 400);
     // Due at 2.00 to 2.99 s: all under way at once. The one of 3.00 s finds the first back.
     assert_eq!((fired.connections.opened, fired.in_flight_max), (101, 101));
-    assert_eq!(fired.times.connection_wait.max(), fired.times.connection_wait.min());
-    assert_eq!(fired.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 50);
+    assert!(all_zero(&fired.times.connection_wait));
+    // 1001 − 10·i ms: i = 0..=50.
+    assert_eq!(fired.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 51);
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn tank_stretches_its_schedule() {
     assert_eq!((fired.counts.ok, fired.counts.dropped), (10, 0));
     assert!((fired.stretched - 2.5).abs() < 1e-9, "{}", fired.stretched);
     assert_eq!((fired.scheduled, fired.lasted), (ms(225), ms(250)));
-    assert_eq!(fired.times.connection_wait.max(), fired.times.connection_wait.min());
+    assert!(all_zero(&fired.times.connection_wait));
 }
 
 #[test]

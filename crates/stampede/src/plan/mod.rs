@@ -1,3 +1,30 @@
 //! What to compare: parsed from YAML and flags, fully resolved.
+//!
+//! ```text
+//! text → tree (places, raw texts) → flags laid over → values within bounds → model::Plan
+//! ```
+//! Every mistake names file or flag, line, column, what was expected, and the nearest known
+//! name.
 
+mod budget;
+mod client;
+mod error;
+mod expect;
+mod flags;
+mod loads;
 pub mod model;
+mod preset;
+mod read;
+mod requests;
+mod runtimes;
+mod tree;
+mod value;
+
+pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
+pub use flags::Overrides;
+pub use read::{from_flags, read};
+
+#[cfg(test)]
+mod mistakes;
+#[cfg(test)]
+mod tests;

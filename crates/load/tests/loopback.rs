@@ -1,0 +1,295 @@
+//! The whole generator over real sockets, against servers that behave exactly as told.
+//! Counts are exact; nothing here depends on how fast the machine is.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use stampede_known_server::{
+    Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
+};
+use stampede_load::ammo::Request;
+use stampede_load::report::{End, Second};
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{
+    Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+};
+use stampede_load::time::Nanos;
+use stampede_load::{Fired, Listener, Load, LoadError, Stop, fire};
+
+struct Seconds(Vec<Second>);
+
+impl Listener for Seconds {
+    fn second(&mut self, second: &Second) {
+        self.0.push(second.clone());
+    }
+}
+
+fn target(server: &KnownServer) -> Address {
+    match server.address() {
+        stampede_known_server::Address::Tcp(address) => Address::Tcp(*address),
+        stampede_known_server::Address::Unix(path) => Address::Unix(path.clone()),
+    }
+}
+
+fn load(target: Address, model: Model) -> Load {
+    let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+    with_habits(Load {
+        target,
+        model,
+        habits,
+        timeout: Nanos::from_secs(20),
+        ammo: [].into(),
+        check: Check::default(),
+        cpus: vec![],
+    })
+}
+
+/// The ammo is built with the habits.
+fn with_habits(load: Load) -> Load {
+    let request = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
+    Load { ammo: [request].into(), ..load }
+}
+
+fn users(users: u32, requests: u64) -> Model {
+    Model::Closed { users, until: Until::Requests(requests) }
+}
+
+fn open(schedule: &str) -> Model {
+    Model::Open {
+        schedule: Segments::parse(schedule).unwrap(),
+        arrivals: Arrivals::Uniform,
+        max_in_flight: 1_000,
+        when_full: WhenFull::Queue,
+    }
+}
+
+/// Fires, and checks what holds for every load.
+fn fired(load: &Load) -> Fired {
+    let mut seconds = Seconds(vec![]);
+    let fired = fire(load, &Stop::default(), &mut seconds).unwrap();
+    always(&fired, &seconds.0);
+    assert_eq!(fired.end, End::Complete);
+    fired
+}
+
+fn always(fired: &Fired, seconds: &[Second]) {
+    let counts = &fired.counts;
+    assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
+    assert_eq!(counts.started, counts.ok + counts.failed_total(), "{counts:?}");
+    assert_eq!(seconds.iter().map(|second| second.counts.ok).sum::<u64>(), counts.ok);
+    assert_eq!(seconds.iter().map(|second| second.counts.planned).sum::<u64>(), counts.planned);
+    let indices: Vec<u32> = seconds.iter().map(|second| second.index).collect();
+    assert_eq!(indices, (0..seconds.len() as u32).collect::<Vec<_>>());
+}
+
+/// Fires 12 requests of 3 users at a server that always answers so, and says what failed.
+fn failures(behaviour: Behaviour, change: impl Fn(Load) -> Load) -> BTreeMap<String, u64> {
+    let server = KnownServer::start(behaviour).unwrap();
+    let fired = fired(&change(load(target(&server), users(3, 12))));
+    assert_eq!((fired.counts.planned, fired.counts.dropped), (12, 0));
+    fired.counts.failed
+}
+
+fn all(kind: &str) -> BTreeMap<String, u64> {
+    BTreeMap::from([(kind.to_string(), 12)])
+}
+
+fn short(load: Load) -> Load {
+    Load { timeout: Nanos::from_millis(200), ..load }
+}
+
+#[test]
+fn a_schedule_is_fired_whole() {
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let fired = fired(&load(target(&server), open("const(400,500ms)")));
+    assert_eq!((fired.counts.planned, fired.counts.ok), (200, 200));
+    assert_eq!((fired.times.response_time.len(), server.journal().requests), (200, 200));
+    // The last of 200 shots is due at 199 × 2.5 ms.
+    assert_eq!(fired.scheduled, Nanos(497_500_000));
+    assert_eq!(fired.connections.opened, server.journal().connections);
+    assert!(fired.counts.bytes_sent > 0 && fired.counts.bytes_received > 0);
+}
+
+#[test]
+fn users_keep_their_connections() {
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let fired = fired(&load(target(&server), users(4, 200)));
+    assert_eq!((fired.counts.ok, fired.connections.opened), (200, 4));
+    assert_eq!((server.journal().connections, server.journal().requests), (4, 200));
+    assert!(fired.times.response_time.is_empty());
+}
+
+#[test]
+fn a_connection_per_shot_in_both_versions() {
+    for version in [HttpVersion::Http10, HttpVersion::Http11] {
+        let server = KnownServer::start(Behaviour::default()).unwrap();
+        let habits = Habits { version, connection: ConnectionHabit::PerShot };
+        let load = with_habits(Load { habits, ..load(target(&server), users(4, 40)) });
+        let fired = fired(&load);
+        assert_eq!((fired.counts.ok, fired.connections.opened), (40, 40));
+        assert_eq!(server.journal().connections, 40);
+    }
+}
+
+#[test]
+fn http_1_0_keeps_a_connection_where_both_say_so() {
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let habits = Habits { version: HttpVersion::Http10, connection: ConnectionHabit::KeepAlive };
+    let fired = fired(&with_habits(Load { habits, ..load(target(&server), users(2, 20)) }));
+    assert_eq!((fired.counts.ok, fired.connections.opened), (20, 2));
+}
+
+#[test]
+fn shots_are_dealt_to_several_threads() {
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpu = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap();
+    let mut load = Load { cpus: vec![cpu; 3], ..load(target(&server), open("const(200,500ms)")) };
+    let fired_open = fired(&load);
+    assert_eq!((fired_open.counts.ok, fired_open.scheduled), (100, Nanos(495_000_000)));
+    load.model = users(7, 100);
+    let fired_closed = fired(&load);
+    assert_eq!((fired_closed.counts.ok, fired_closed.connections.opened), (100, 7));
+    assert_eq!(server.journal().requests, 200);
+}
+
+#[test]
+fn a_unix_socket_is_an_address() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = path.join(format!("load-{}.sock", std::process::id()));
+    let server = KnownServer::start_on(&Listen::Unix(path), Behaviour::default()).unwrap();
+    let fired = fired(&load(target(&server), users(4, 50)));
+    assert_eq!((fired.counts.ok, fired.connections.opened), (50, 4));
+}
+
+#[test]
+fn nobody_listens() {
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let fired = fired(&load(Address::Tcp(port), users(3, 12)));
+    assert_eq!((fired.counts.failed, fired.connections.opened), (all("net:refused"), 0));
+}
+
+#[test]
+fn a_server_that_never_answers() {
+    let never = Answer::none(Then::Hold);
+    assert_eq!(failures(Behaviour::answering(never), short), all("net:timeout"));
+}
+
+#[test]
+fn a_server_that_never_accepts() {
+    for accept in [Accept::Never, Accept::NeverFull] {
+        let behaviour = Behaviour { accept, ..Behaviour::default() };
+        assert_eq!(failures(behaviour, short), all("net:timeout"), "{accept:?}");
+    }
+}
+
+#[test]
+fn answers_that_end_too_early() {
+    let failures = |answer| failures(Behaviour::answering(answer), |load| load);
+    assert_eq!(failures(Answer::ok().cut_at(25).then(Then::Reset)), all("net:reset"));
+    assert_eq!(failures(Answer::ok().announcing(100).then(Then::Close)), all("net:cut-short"));
+    assert_eq!(failures(Answer::none(Then::Close)), all("net:cut-short"));
+}
+
+#[test]
+fn answers_that_are_no_http() {
+    let failures = |answer| failures(Behaviour::answering(answer), |load| load);
+    assert_eq!(failures(Answer::raw("SSH-2.0-x\r\n\r\n")), all("net:malformed"));
+    let huge = "x".repeat(1 << 20);
+    assert_eq!(failures(Answer::ok().field("X-Huge", &huge)), all("net:head-too-large"));
+}
+
+#[test]
+fn statuses_are_failures_unless_allowed() {
+    let failures =
+        |answer, change: fn(Load) -> Load| failures(Behaviour::answering(answer), change);
+    assert_eq!(failures(Answer::new(502, ""), |load| load), all("http:502"));
+    assert_eq!(failures(Answer::new(302, ""), |load| load), all("http:302"));
+    let allowed = |load| Load { check: Check { statuses: vec![302], ..Check::default() }, ..load };
+    assert_eq!(failures(Answer::new(302, ""), allowed), BTreeMap::new());
+    assert_eq!(failures(Answer::ok(), allowed), all("http:200"));
+}
+
+#[test]
+fn a_wrong_body_is_no_correct_answer() {
+    let wants = |load| {
+        let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
+        Load { check, ..load }
+    };
+    assert_eq!(failures(Behaviour::answering(Answer::new(200, "goodbye")), wants), all("check"));
+    let torn = Answer::new(200, "oh hello there").chunked(3, &[("X-Sum", "1")]);
+    let torn = torn.written(Writing::Torn { bytes: 7, gap: Duration::ZERO }).after_interim(103);
+    assert_eq!(failures(Behaviour::answering(torn), wants), BTreeMap::new());
+}
+
+#[test]
+fn a_close_that_was_announced_is_no_failure() {
+    let behaviour = Behaviour::answering(Answer::ok().then(Then::CloseSaid));
+    let server = KnownServer::start(behaviour).unwrap();
+    let fired = fired(&load(target(&server), users(3, 12)));
+    assert_eq!((fired.counts.ok, fired.connections.opened), (12, 12));
+}
+
+#[test]
+fn every_third_fails_and_the_others_do_not() {
+    let reply = Reply { service_time: Duration::ZERO, answer: Answer::new(503, "") };
+    let behaviour = Behaviour { exceptions: vec![(3, reply)], ..Behaviour::default() };
+    let server = KnownServer::start(behaviour).unwrap();
+    let fired = fired(&load(target(&server), open("const(300,300ms)")));
+    assert_eq!((fired.counts.ok, fired.counts.failed.get("http:503")), (60, Some(&30)));
+}
+
+#[test]
+fn connections_that_starve_behind_pinned_workers_are_found() {
+    let workers = Workers::PerConnection(2);
+    let server = KnownServer::start(Behaviour {
+        workers,
+        ..Behaviour::taking(Duration::from_millis(5), Answer::ok())
+    })
+    .unwrap();
+    let until = Until::For(Nanos::from_millis(500));
+    let model = Model::Closed { users: 5, until };
+    let load = Load { timeout: Nanos::from_millis(700), ..load(target(&server), model) };
+    let fired = fired(&load);
+    assert_eq!(fired.counts.failed, BTreeMap::from([("net:timeout".to_string(), 3)]));
+    assert_eq!(fired.connections.never_answered, 3);
+}
+
+#[test]
+fn told_to_stop_it_accounts_for_every_shot() {
+    struct StopAtOnce(Stop, Vec<Second>);
+    impl Listener for StopAtOnce {
+        fn second(&mut self, second: &Second) {
+            self.0.ask();
+            self.1.push(second.clone());
+        }
+    }
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let load = load(target(&server), open("const(100,60s)"));
+    let mut listener = StopAtOnce(Stop::default(), vec![]);
+    let fired = fire(&load, &listener.0.clone(), &mut listener).unwrap();
+    always(&fired, &listener.1);
+    assert_eq!((fired.end, fired.counts.planned), (End::Stopped, 6_000));
+    assert!(fired.counts.dropped > 0 && fired.counts.ok > 0);
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    let nobody = Address::Tcp((Ipv4Addr::LOCALHOST, 1).into());
+    let begin = |load: Load| match fire(&load, &Stop::default(), &mut Seconds(vec![])) {
+        Ok(fired) => panic!("fired {:?}", fired.counts),
+        Err(error) => error,
+    };
+    let cpu = Load { cpus: vec![1_000_000], ..load(nobody.clone(), users(1, 1)) };
+    let path = Address::Unix(PathBuf::from("/".repeat(200)));
+    let errors = [
+        begin(Load { ammo: [].into(), ..load(nobody.clone(), users(1, 1)) }),
+        begin(load(nobody.clone(), users(0, 1))),
+        begin(cpu),
+        begin(load(path, users(1, 1))),
+    ];
+    assert!(matches!(errors[2], LoadError::Pin { cpu: 1_000_000, .. }));
+    insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"));
+}

@@ -1,0 +1,41 @@
+//! Running out of file descriptors is an outcome. Alone in its program: the limit is the
+//! process's.
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use stampede_known_server::{Accept, Behaviour, KnownServer};
+use stampede_load::ammo::Request;
+use stampede_load::report::Second;
+use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_load::time::Nanos;
+use stampede_load::{Listener, Load, Stop, fire};
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+#[test]
+fn running_out_of_file_descriptors_is_an_outcome() {
+    let behaviour = Behaviour { accept: Accept::Never, ..Behaviour::default() };
+    let server = KnownServer::start(behaviour).unwrap();
+    let stampede_known_server::Address::Tcp(address) = *server.address() else {
+        panic!("{}", server.address())
+    };
+    setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
+    let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+    let load = Load {
+        target: Address::Tcp(address),
+        model: Model::Closed { users: 100, until: Until::Requests(100) },
+        habits,
+        timeout: Nanos::from_millis(300),
+        ammo: [Request::build("GET", "/", &[], b"", habits, None).unwrap()].into(),
+        check: Check::default(),
+        cpus: vec![],
+    };
+    let counts = fire(&load, &Stop::default(), &mut Nobody).unwrap().counts;
+    assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped);
+    let kinds: Vec<&str> = counts.failed.keys().map(String::as_str).collect();
+    assert_eq!((counts.planned, kinds), (100, vec!["net:no-file", "net:timeout"]));
+    assert!(counts.failed["net:no-file"] >= 36, "{counts:?}");
+}

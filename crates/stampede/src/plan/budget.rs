@@ -1,0 +1,39 @@
+//! CPUs and memory: of the whole stack, or by role.
+
+use std::collections::BTreeMap;
+
+use super::error::PlanError;
+use super::model::Budget;
+use super::tree::Node;
+use super::value::{Fields, size, whole_u32};
+
+/// Roles that a budget can be split by.
+pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
+
+/// The kernel's own limit is 8192 CPUs (`CONFIG_NR_CPUS` on x86-64).
+const CPUS_MAX: u32 = 8_192;
+
+/// Reads a budget; nothing given: half of the machine's CPUs, no memory limit.
+pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
+    let Some(node) = node else { return Ok(Budget::Shared { cpus: 0, memory_bytes: 0 }) };
+    let fields = Fields::of(node, "`budget`", &["cpus", "memory", "php", "web", "load"])?;
+    let memory_bytes = match fields.get("memory") {
+        Some(node) => size(node, "memory")?,
+        None => 0,
+    };
+    let mut by_role = BTreeMap::new();
+    for role in ROLES {
+        fields.not_both("cpus", role)?;
+        if let Some(node) = fields.get(role) {
+            by_role.insert(role.to_owned(), whole_u32(node, "number of CPUs", 1..=CPUS_MAX)?);
+        }
+    }
+    if !by_role.is_empty() {
+        return Ok(Budget::ByRole { cpus: by_role, memory_bytes });
+    }
+    let cpus = match fields.get("cpus") {
+        Some(node) => whole_u32(node, "number of CPUs", 0..=CPUS_MAX)?,
+        None => 0,
+    };
+    Ok(Budget::Shared { cpus, memory_bytes })
+}

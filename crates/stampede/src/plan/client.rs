@@ -1,0 +1,95 @@
+//! Clients: named sets of connection habits, as the tools behind published figures have
+//! them, and what a plan changes of them.
+
+use stampede_load::spec::WhenFull;
+
+use super::error::PlanError;
+use super::model::{Client, KeepAlive};
+use super::tree::{Node, Value};
+use super::value::{Fields, name_of, not_a, whole_u32};
+
+/// All habits of one client.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Habits {
+    pub client: Client,
+    pub max_in_flight: u32,
+    pub when_full: WhenFull,
+}
+
+/// Names of the known clients.
+pub(super) const NAMES: [&str; 4] = ["stampede", "tank", "ab", "k6"];
+
+/// Shots under way at once, at most: file descriptors and ports end earlier.
+const IN_FLIGHT_MAX: u32 = 1_000_000;
+
+/// Keys of a client's map.
+const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
+
+impl Habits {
+    /// The habits of a known client; of `stampede` for any other name.
+    ///
+    /// `tank` is phantom as Yandex Tank starts it: HTTP/1.0, a connection a shot, 1000
+    /// instances, a schedule that stretches while all are busy. `ab` speaks HTTP/1.0 and
+    /// keeps nothing without `-k`. `k6` keeps connections, HTTP/1.1 without TLS.
+    pub fn named(name: &str) -> Habits {
+        let (http, keep_alive, when_full) = match name {
+            "tank" => ("1.0", KeepAlive::Off, WhenFull::Stretch),
+            "ab" => ("1.0", KeepAlive::Off, WhenFull::Queue),
+            "k6" => ("1.1", KeepAlive::On, WhenFull::Queue),
+            _ => ("1.1", KeepAlive::Auto, WhenFull::Queue),
+        };
+        let name = NAMES.into_iter().find(|known| *known == name).unwrap_or("stampede").to_owned();
+        let client = Client { name, http: http.to_owned(), keep_alive };
+        Habits { client, max_in_flight: 1_000, when_full }
+    }
+
+    /// These habits with what `node` (a name, or a map) says instead.
+    pub fn with(&self, node: &Node) -> Result<Habits, PlanError> {
+        match &node.value {
+            Value::Map(_) => {
+                let fields = Fields::of(node, "a client", &KEYS)?;
+                let start = match fields.get("use") {
+                    Some(name) => Habits::named(client_name(name)?),
+                    None => self.clone(),
+                };
+                start.changed_by(&fields)
+            }
+            _ => Ok(Habits::named(client_name(node)?)),
+        }
+    }
+
+    /// These habits with the keys of `fields` that are habits; others are passed over.
+    pub fn changed_by(mut self, fields: &Fields<'_>) -> Result<Habits, PlanError> {
+        if let Some(node) = fields.get("keep_alive") {
+            self.client.keep_alive = keep_alive(node)?;
+        }
+        if let Some(node) = fields.get("http") {
+            self.client.http = name_of(node, "HTTP version", &["1.0", "1.1"])?.to_owned();
+        }
+        if let Some(node) = fields.get("max_in_flight") {
+            self.max_in_flight = whole_u32(node, "`max_in_flight`", 1..=IN_FLIGHT_MAX)?;
+        }
+        if let Some(node) = fields.get("when_full") {
+            self.when_full = match name_of(node, "habit", &["queue", "drop", "stretch"])? {
+                "drop" => WhenFull::Drop,
+                "stretch" => WhenFull::Stretch,
+                _ => WhenFull::Queue,
+            };
+        }
+        Ok(self)
+    }
+}
+
+fn client_name(node: &Node) -> Result<&str, PlanError> {
+    name_of(node, "client", &NAMES)
+}
+
+/// Reads `auto`, `on` or `off`.
+fn keep_alive(node: &Node) -> Result<KeepAlive, PlanError> {
+    match node.text() {
+        Some("auto") => Ok(KeepAlive::Auto),
+        Some("on" | "true" | "yes") => Ok(KeepAlive::On),
+        Some("off" | "false" | "no") => Ok(KeepAlive::Off),
+        _ => Err(not_a(node, "a way to keep connections", "`auto`, `on` or `off`")),
+    }
+}

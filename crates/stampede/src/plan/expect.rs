@@ -1,0 +1,127 @@
+//! Expectations: `p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.
+
+use stampede_load::schedule::parse_length;
+
+use super::error::{Mistake, PlanError, nearest, one_of};
+use super::model::Expectation;
+use super::tree::{Node, shortened};
+use super::value::{not_a, parse_size, texts};
+
+/// Figures beside the percentiles.
+const FIGURES: [&str; 6] = ["max", "mean", "ok", "throughput", "cpu_cost", "memory"];
+
+/// Two characters before their first: `<=` begins with `<`.
+const RELATIONS: [&str; 4] = ["<=", ">=", "<", ">"];
+
+const FORM: &str = "a figure, a relation and a bound, such as `p95 < 100ms`, `ok >= 99.9%`, \
+                    `throughput >= 200`, `cpu_cost < 500us`, `memory < 100MiB` or `p95 worse < 5%`";
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    Time,
+    Share,
+    Rate,
+    Bytes,
+}
+
+/// Reads a list of expectations, or a single one.
+pub(super) fn expectations(node: &Node) -> Result<Vec<Expectation>, PlanError> {
+    texts(node, FORM)?.into_iter().map(expectation).collect()
+}
+
+/// Reads one.
+fn expectation(node: &Node) -> Result<Expectation, PlanError> {
+    let text = node.text().unwrap_or("");
+    let Some((at, relation)) = relation(text) else {
+        return Err(not_a(node, "an expectation", FORM));
+    };
+    let (left, bound) = (&text[..at], text[at + relation.len()..].trim());
+    let mut words = left.split_whitespace();
+    let (Some(figure), worse, None) = (words.next(), words.next(), words.next()) else {
+        return Err(not_a(node, "an expectation", FORM));
+    };
+    let place = |part: &str| node.inside(text.find(part).unwrap_or(0), part.len());
+    let Some(unit) = unit(figure) else {
+        let known = ["p50", "p95", "p99", "p99.9"].into_iter().chain(FIGURES);
+        let mistake = Mistake::UnknownName { kind: "figure", name: shortened(figure) };
+        let expected = format!("a percentile such as `p95` or `p99.9`, {}", one_of(FIGURES));
+        return Err(place(figure).wrong_name(mistake, expected, nearest(figure, known)));
+    };
+    if let Some(word) = worse.filter(|word| *word != "worse") {
+        let mistake =
+            Mistake::NotA { found: format!("`{}`", shortened(word)), wanted: "a relation" };
+        return Err(place(word).wrong(mistake, "`worse`, `<`, `<=`, `>` or `>=`"));
+    }
+    let unit = if worse.is_some() { Unit::Share } else { unit };
+    let Some(value) = bound_of(bound, unit) else {
+        let (wanted, expected) = bound_words(unit);
+        let mistake = Mistake::NotA { found: format!("`{}`", shortened(bound)), wanted };
+        // The bound is the end of the text; searching for it could find an earlier part.
+        let begin = text.trim_end().len() - bound.len();
+        return Err(node.inside(begin, bound.len()).wrong(mistake, expected));
+    };
+    Ok(Expectation {
+        text: text.trim().to_owned(),
+        figure: figure.to_owned(),
+        worse: worse.is_some(),
+        relation: relation.to_owned(),
+        bound: value,
+    })
+}
+
+/// The first relation in `text`, and where.
+fn relation(text: &str) -> Option<(usize, &'static str)> {
+    let at = text.find(['<', '>'])?;
+    let relation = RELATIONS.into_iter().find(|relation| text[at..].starts_with(relation))?;
+    Some((at, relation))
+}
+
+/// What `figure` is counted in; `None`: there is no such figure.
+fn unit(figure: &str) -> Option<Unit> {
+    if let Some(rank) = figure.strip_prefix('p').filter(|rank| !rank.is_empty()) {
+        let decimals = rank.split_once('.').map_or("", |(_, decimals)| decimals);
+        let plain = rank.bytes().all(|b| b.is_ascii_digit() || b == b'.') && decimals.len() <= 3;
+        let rank: f64 = rank.parse().ok().filter(|_| plain)?;
+        return (rank > 0.0 && rank < 100.0).then_some(Unit::Time);
+    }
+    match figure {
+        "max" | "mean" | "cpu_cost" => Some(Unit::Time),
+        "ok" => Some(Unit::Share),
+        "throughput" => Some(Unit::Rate),
+        "memory" => Some(Unit::Bytes),
+        _ => None,
+    }
+}
+
+/// Reads a bound: times in ns, shares as 0 … 1, rates per second, memory in bytes.
+fn bound_of(text: &str, unit: Unit) -> Option<f64> {
+    let number = |text: &str| {
+        let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        text.parse::<f64>().ok().filter(|_| digits)
+    };
+    match unit {
+        // A bare number would be seconds; nobody who writes `p95 < 100` means that.
+        Unit::Time => match number(text) {
+            Some(_) => None,
+            None => parse_length(text).ok().map(|length| length.0 as f64),
+        },
+        // Read as written with its point moved: 99.9 / 100.0 is 0.9990000000000001.
+        Unit::Share => {
+            let share = text.strip_suffix('%')?.trim_end();
+            number(share).and_then(|_| format!("{share}e-2").parse().ok())
+        }
+        Unit::Rate => number(text.strip_suffix("/s").unwrap_or(text).trim_end()),
+        Unit::Bytes => parse_size(text),
+    }
+}
+
+/// What a bound should be: for the mistake, and as expected.
+fn bound_words(unit: Unit) -> (&'static str, &'static str) {
+    match unit {
+        Unit::Time => ("a time", "a time with its unit, such as `500us`, `100ms` or `2s`"),
+        Unit::Share => ("a share", "a share in per cent, such as `99.9%`"),
+        Unit::Rate => ("a rate", "correct answers per second, such as `200`"),
+        Unit::Bytes => ("a size", "a size, such as `100MiB`"),
+    }
+}

@@ -1,0 +1,392 @@
+//! Flags of the command line, laid over a plan's tree before it is read: plan and flags are
+//! one thing, and one set of messages serves both.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::{Mistake, Place, PlanError, Source};
+use super::tree::{Node, Style, Value};
+
+/// Flags as typed; `None` or empty: not given. Texts, so that a message can point into them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--app`: a name or a folder, or several with commas.
+    pub app: Option<String>,
+    /// `--runtimes A,B`. Names that the plan has keep their settings.
+    pub runtimes: Option<String>,
+    /// `--only A,B`: of the plan's runtimes just these.
+    pub only: Option<String>,
+    /// `--rate 200`, with `--for`.
+    pub rate: Option<String>,
+    /// `--schedule 'line(1,100,60s)'`.
+    pub schedule: Option<String>,
+    /// `--users 50`, with `--for` or `--requests`.
+    pub users: Option<String>,
+    /// `--for 60s`. Alone it changes the plan's loads of users or a rate.
+    pub for_: Option<String>,
+    /// `--requests 10000`. Alone it changes the plan's loads of users.
+    pub requests: Option<String>,
+    /// `--path /search?q=1`: of every load.
+    pub path: Option<String>,
+    /// `--rounds 5` or `auto`.
+    pub rounds: Option<String>,
+    /// `--seed 1`.
+    pub seed: Option<String>,
+    /// `--workers 8`; a runtime's own number stays.
+    pub workers: Option<String>,
+    /// `--cpus 2`.
+    pub cpus: Option<String>,
+    /// `--memory 1GiB`.
+    pub memory: Option<String>,
+    /// `--out FOLDER`.
+    pub out: Option<String>,
+    /// `--warm-up 5s`.
+    pub warm_up: Option<String>,
+    /// `--timeout 2s`: of every load.
+    pub timeout: Option<String>,
+    /// `--client tank`: of every load.
+    pub client: Option<String>,
+    /// `--keep-alive auto|on|off`: of every load.
+    pub keep_alive: Option<String>,
+    /// `--max-in-flight 1000`: of every load with a schedule or a rate.
+    pub max_in_flight: Option<String>,
+    /// `--when-full queue|drop|stretch`: of every load with a schedule or a rate.
+    pub when_full: Option<String>,
+    /// `--arrivals uniform|poisson`: of every load with a schedule or a rate.
+    pub arrivals: Option<String>,
+    /// `--expect 'p95 < 100ms'`, each time once; they replace the plan's.
+    pub expect: Vec<String>,
+    /// `--time-scale 0.1`: schedules, `for` and warm-up that many times as long.
+    pub time_scale: Option<String>,
+}
+
+/// Flags with their places.
+pub(super) struct Flags {
+    source: Arc<Source>,
+    given: Vec<Given>,
+}
+
+struct Given {
+    name: &'static str,
+    value: Node,
+}
+
+impl Flags {
+    /// Writes the flags as one line, which places point into.
+    pub fn new(overrides: &Overrides) -> Flags {
+        let mut text = String::new();
+        let mut spans = Vec::new();
+        for (name, value) in overrides.pairs() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            // Quotes as most people type them; for reading, not for a shell.
+            let quoted = value.is_empty() || value.contains(|c: char| " ()<>{}&;*\"".contains(c));
+            let quote = if quoted { "'" } else { "" };
+            text += &format!("--{name} {quote}");
+            spans.push((name, text.len(), value));
+            text += &format!("{value}{quote}");
+        }
+        let base = PathBuf::new();
+        let source = Arc::new(Source { name: "command line".to_owned(), text, base });
+        let given = spans.into_iter().map(|(name, offset, value)| {
+            let place = Place { source: Arc::clone(&source), offset, length: value.len() };
+            let value = Value::Text(value.to_owned(), Style::Plain);
+            Given { name, value: Node { place, value } }
+        });
+        Flags { given: given.collect(), source }
+    }
+
+    /// The command line as a source.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// Each flag as a shell takes it, for "how to run it again".
+    pub fn as_typed(&self) -> Vec<String> {
+        let typed = |given: &Given| {
+            let value = given.value.text().unwrap_or("");
+            format!("--{} {}", given.name, shell_words::quote(value))
+        };
+        self.given.iter().map(typed).collect()
+    }
+
+    /// The value of a flag.
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.given.iter().find(|given| given.name == name).map(|given| &given.value)
+    }
+
+    /// Lays the flags over `plan`, a map.
+    pub fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+        for (flag, key) in [
+            ("rounds", "rounds"),
+            ("seed", "seed"),
+            ("workers", "workers"),
+            ("out", "out"),
+            ("timeout", "timeout"),
+            ("client", "client"),
+            ("keep-alive", "keep_alive"),
+            ("arrivals", "arrivals"),
+        ] {
+            if let Some(value) = self.get(flag) {
+                set(plan, key, value.clone());
+            }
+        }
+        if let Some(value) = self.get("warm-up") {
+            remove(plan, "cold");
+            set(plan, "warm_up", value.clone());
+        }
+        if let Some(value) = self.get("app") {
+            remove(plan, "app");
+            set(plan, "apps", split(value));
+        }
+        if let Some(value) = self.get("runtimes") {
+            let names = split(value);
+            let chosen = keep_settings(names, plan.get("runtimes"));
+            set(plan, "runtimes", chosen);
+        }
+        self.expect_over(plan);
+        self.budget_over(plan);
+        self.load_over(plan)
+    }
+
+    fn expect_over(&self, plan: &mut Node) {
+        let all: Vec<Node> = self
+            .given
+            .iter()
+            .filter(|given| given.name == "expect")
+            .map(|given| given.value.clone())
+            .collect();
+        if let Some(first) = all.first() {
+            let place = first.place.clone();
+            set(plan, "expect", Node { place, value: Value::List(all) });
+        }
+    }
+
+    fn budget_over(&self, plan: &mut Node) {
+        for key in ["cpus", "memory"] {
+            let Some(value) = self.get(key) else { continue };
+            let empty = || Node { place: value.place.clone(), value: Value::Map(Vec::new()) };
+            let mut budget = plan.get("budget").cloned().unwrap_or_else(empty);
+            if key == "cpus" {
+                for role in super::budget::ROLES {
+                    remove(&mut budget, role);
+                }
+            }
+            set(&mut budget, key, value.clone());
+            set(plan, "budget", budget);
+        }
+    }
+
+    /// A flag that says what is fired replaces the plan's loads; where the plan has just one
+    /// load, its other keys stay. A flag that only says how changes every load.
+    fn load_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+        let what: Vec<(&str, Node)> =
+            [("schedule", "schedule"), ("rate", "rate"), ("users", "users")]
+                .into_iter()
+                .filter_map(|(flag, key)| self.get(flag).map(|value| (key, value.clone())))
+                .collect();
+        if let Some((_, first)) = what.first() {
+            let place = first.place.clone();
+            let mut load = single_load(plan.get("load"), &place);
+            for key in ["schedule", "rate", "users", "for"] {
+                remove(&mut load, key);
+            }
+            if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
+                remove(&mut load, "requests");
+            }
+            for (key, value) in what.into_iter().chain(self.ends()) {
+                set(&mut load, key, value);
+            }
+            set(plan, "load", Node { place, value: Value::List(vec![load]) });
+        } else {
+            for (key, value) in self.ends() {
+                change_end(plan, key, &value)?;
+            }
+        }
+        for (flag, key) in [
+            ("path", "path"),
+            // Said of each load, for a load's own client would bring its own.
+            ("keep-alive", "keep_alive"),
+            ("max-in-flight", "max_in_flight"),
+            ("when-full", "when_full"),
+        ] {
+            if let Some(value) = self.get(flag) {
+                each_load(plan, |load| habit_over(load, key, value));
+            }
+        }
+        // The plan's own value is the flag's by now; a load's own would win over it.
+        for (flag, key) in [("timeout", "timeout"), ("client", "client"), ("arrivals", "arrivals")]
+        {
+            if self.get(flag).is_some() {
+                each_load(plan, |load| remove(load, key));
+            }
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> impl Iterator<Item = (&'static str, Node)> {
+        [("for", "for"), ("requests", "requests")]
+            .into_iter()
+            .filter_map(|(flag, key)| self.get(flag).map(|value| (key, value.clone())))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+}
+
+impl Overrides {
+    /// Given flags by name, in a fixed order.
+    fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let single = [
+            ("app", &self.app),
+            ("runtimes", &self.runtimes),
+            ("only", &self.only),
+            ("rate", &self.rate),
+            ("schedule", &self.schedule),
+            ("users", &self.users),
+            ("for", &self.for_),
+            ("requests", &self.requests),
+            ("path", &self.path),
+            ("rounds", &self.rounds),
+            ("seed", &self.seed),
+            ("workers", &self.workers),
+            ("cpus", &self.cpus),
+            ("memory", &self.memory),
+            ("out", &self.out),
+            ("warm-up", &self.warm_up),
+            ("timeout", &self.timeout),
+            ("client", &self.client),
+            ("keep-alive", &self.keep_alive),
+            ("max-in-flight", &self.max_in_flight),
+            ("when-full", &self.when_full),
+            ("arrivals", &self.arrivals),
+            ("time-scale", &self.time_scale),
+        ];
+        let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        single.chain(self.expect.iter().map(|text| ("expect", text.as_str()))).collect()
+    }
+}
+
+/// `--for` or `--requests` alone: of each load of the plan that has users or a rate.
+fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), PlanError> {
+    let mut changed = false;
+    each_load(plan, |load| {
+        let fits = load.get("users").is_some() || key == "for" && load.get("rate").is_some();
+        if fits {
+            remove(load, "for");
+            if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
+                remove(load, "requests");
+            }
+            set(load, key, value.clone());
+            changed = true;
+        }
+    });
+    let beside = if key == "for" { "rate" } else { "users" };
+    match changed {
+        true => Ok(()),
+        false => Err(value.place.wrong(
+            Mistake::Missing(beside),
+            format!(
+                "`--rate` or `--users` beside `--{key}`, or a plan whose load has one; a \
+                 schedule is made shorter with `--time-scale`"
+            ),
+        )),
+    }
+}
+
+/// A habit of open loads is no business of users; a schedule's text becomes a map.
+fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
+    if matches!(key, "max_in_flight" | "when_full") && load.get("users").is_some() {
+        return;
+    }
+    if let Value::Text(..) = load.value {
+        let schedule = load.clone();
+        load.value = Value::Map(Vec::new());
+        set(load, "schedule", schedule);
+    }
+    if key == "path" {
+        remove(load, "urls");
+        if load.get("requests").is_some_and(|node| matches!(node.value, Value::List(_))) {
+            remove(load, "requests");
+        }
+    }
+    set(load, key, value.clone());
+}
+
+/// Calls `change` with each load of the plan, whatever form `load` has.
+fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
+    let Value::Map(entries) = &mut plan.value else { return };
+    let load = entries.iter_mut().find(|(key, _)| key.text() == Some("load"));
+    let Some((_, load)) = load else { return };
+    match &mut load.value {
+        Value::Map(named) => named.iter_mut().for_each(|(_, load)| change(load)),
+        Value::List(list) => list.iter_mut().for_each(change),
+        Value::Text(..) => change(load),
+        Value::Null => {}
+    }
+}
+
+/// The plan's load if it is just one map, else an empty one at `place`.
+fn single_load(load: Option<&Node>, place: &Place) -> Node {
+    let single = match load.map(|node| &node.value) {
+        Some(Value::Map(named)) if named.len() == 1 => Some(&named[0].1),
+        Some(Value::List(list)) if list.len() == 1 => Some(&list[0]),
+        _ => None,
+    };
+    match single {
+        Some(node) if matches!(node.value, Value::Map(_)) => {
+            Node { place: place.clone(), value: node.value.clone() }
+        }
+        _ => Node { place: place.clone(), value: Value::Map(Vec::new()) },
+    }
+}
+
+/// Runtimes by name; those that the plan has keep what it says of them.
+fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
+    let planned = match planned.map(|node| &node.value) {
+        Some(Value::List(items)) => items.as_slice(),
+        _ => &[],
+    };
+    let Value::List(names_list) = names.value else { return names };
+    let chosen = names_list.into_iter().map(|name| {
+        let same = |item: &&Node| match &item.value {
+            Value::Map(entries) => entries.iter().any(|(key, _)| key.text() == name.text()),
+            _ => false,
+        };
+        planned.iter().find(same).cloned().unwrap_or(name)
+    });
+    Node { place: names.place, value: Value::List(chosen.collect()) }
+}
+
+/// A comma-separated value as a list, each item at its place; blanks around are free.
+pub(super) fn split(node: &Node) -> Node {
+    let text = node.text().unwrap_or("");
+    let mut at = 0;
+    let items = text.split(',').map(|item| {
+        let begin = at + (item.len() - item.trim_start().len());
+        at += item.len() + 1;
+        let item = item.trim();
+        let place = node.inside(begin, item.len());
+        Node { place, value: Value::Text(item.to_owned(), Style::Plain) }
+    });
+    Node { place: node.place.clone(), value: Value::List(items.collect()) }
+}
+
+/// Sets a key of a map.
+fn set(map: &mut Node, key: &str, value: Node) {
+    let Value::Map(entries) = &mut map.value else { return };
+    match entries.iter_mut().find(|(known, _)| known.text() == Some(key)) {
+        Some((_, old)) => *old = value,
+        None => {
+            let key = Value::Text(key.to_owned(), Style::Plain);
+            entries.push((Node { place: value.place.clone(), value: key }, value));
+        }
+    }
+}
+
+/// Takes a key out of a map.
+fn remove(map: &mut Node, key: &str) {
+    if let Value::Map(entries) = &mut map.value {
+        entries.retain(|(known, _)| known.text() != Some(key));
+    }
+}

@@ -1,0 +1,371 @@
+//! Loads of a plan: a schedule, a rate or users, and what is fired.
+
+use stampede_load::schedule::{MicroRate, RateError, Segments, Written, parse_rate};
+use stampede_load::spec::{Arrivals, Model, Until};
+use stampede_load::time::Nanos;
+
+use super::client::Habits;
+use super::error::{Mistake, PlanError, one_of};
+use super::expect::expectations;
+use super::model::{LoadChoice, RequestSpec};
+use super::requests::{requests_of, single_request};
+use super::runtimes::{Named, selection};
+use super::tree::{Node, Value, shortened};
+use super::value::{
+    ANY_LENGTH, Fields, items, length, name_of, not_a, out_of_range, schedule, whole, whole_u32,
+};
+
+/// Keys of a load's map.
+pub(super) const KEYS: [&str; 20] = [
+    "schedule",
+    "rate",
+    "users",
+    "for",
+    "requests",
+    "urls",
+    "method",
+    "path",
+    "headers",
+    "body",
+    "client",
+    "http",
+    "keep_alive",
+    "max_in_flight",
+    "when_full",
+    "arrivals",
+    "timeout",
+    "only",
+    "except",
+    "expect",
+];
+
+/// Loads of one plan, at most.
+const LOADS_MAX: usize = 100;
+
+/// Users of a closed load: a connection each, and one machine has no more ports than that
+/// on a handful of addresses.
+const USERS_MAX: u32 = 1_000_000;
+
+/// Shots of a closed load that ends by count.
+const REQUESTS_MAX: u64 = 1_000_000_000;
+
+/// Longest timeout of a shot; shortest is a millisecond.
+pub(super) const TIMEOUT: std::ops::RangeInclusive<Nanos> =
+    Nanos::from_millis(1)..=Nanos::from_secs(3_600);
+
+const EXPECTED: &str = "a schedule such as `const(200,60s)`, or a load such as \
+                        `{users: 50, for: 60s}` or `{rate: 200, for: 60s}`";
+
+/// What the plan says for all loads; a load's own values win.
+pub(super) struct Common {
+    pub habits: Habits,
+    pub timeout: Nanos,
+    pub arrivals: Arrivals,
+    pub seed: u64,
+    /// Schedules and lengths are this many times as long.
+    pub time_scale: f64,
+}
+
+/// Reads loads: a map of names, a list, or a single schedule.
+pub(super) fn loads(
+    node: &Node,
+    common: &Common,
+    runtimes: &[Named],
+) -> Result<Vec<LoadChoice>, PlanError> {
+    let mut all: Vec<LoadChoice> = Vec::new();
+    match &node.value {
+        Value::Map(named) => {
+            unnamed(node)?;
+            for (key, load) in named {
+                let name = load_name(key)?;
+                all.push(one_load(load, Some(name), common, runtimes)?);
+            }
+        }
+        Value::List(list) => {
+            for item in list {
+                let mut load = one_load(item, None, common, runtimes)?;
+                load.name = unique(load.name, &all);
+                all.push(load);
+            }
+        }
+        Value::Text(..) => all.push(one_load(node, None, common, runtimes)?),
+        Value::Null => {}
+    }
+    match all.len() {
+        0 => Err(not_a(node, "a load", EXPECTED)),
+        1..=LOADS_MAX => Ok(all),
+        found => Err(node
+            .place
+            .wrong(Mistake::TooMany { kind: "loads", found }, format!("at most {LOADS_MAX}"))),
+    }
+}
+
+/// `load: {users: 50, for: 60s}` is one load without a name, where names stand: said at once,
+/// not as a wrong load named `users`.
+fn unnamed(node: &Node) -> Result<(), PlanError> {
+    let is_load = |key: &str| node.get(key).is_some_and(|value| value.text().is_some());
+    let found = ["users", "rate", "schedule"].into_iter().find(|key| is_load(key));
+    let Some((key, _)) = found.and_then(|key| node.entry(key)) else { return Ok(()) };
+    let mistake = Mistake::NotA {
+        found: format!("`{}`", key.text().unwrap_or("")),
+        wanted: "the name of a load",
+    };
+    let expected = "names with loads, `load: {rush: {users: 50, for: 60s}}`, or a list, \
+                    `load: [{users: 50, for: 60s}]`";
+    Err(key.place.wrong(mistake, expected))
+}
+
+/// A name fit for tables and folders.
+fn load_name(key: &Node) -> Result<String, PlanError> {
+    let name = key.text().unwrap_or("");
+    let fits = !name.trim().is_empty()
+        && name.chars().count() <= 64
+        && !name.starts_with('.')
+        && !name.contains(|c: char| c == '/' || c.is_control());
+    match fits {
+        true => Ok(name.to_owned()),
+        false => Err(not_a(key, "a load's name", "at most 64 characters without `/`")),
+    }
+}
+
+/// `name`, with a number where another load has it.
+fn unique(name: String, others: &[LoadChoice]) -> String {
+    let taken = |name: &str| others.iter().any(|other| other.name == name);
+    if !taken(&name) {
+        return name;
+    }
+    let numbered = (2..=others.len() + 2).map(|i| format!("{name} #{i}"));
+    numbered.into_iter().find(|name| !taken(name)).unwrap_or(name)
+}
+
+/// Reads one load; without a name it is named by what it is.
+fn one_load(
+    node: &Node,
+    name: Option<String>,
+    common: &Common,
+    runtimes: &[Named],
+) -> Result<LoadChoice, PlanError> {
+    let empty = Node { place: node.place.clone(), value: Value::Map(Vec::new()) };
+    if let Some(cut) = node.get("schedule").filter(|node| is_cut(node)) {
+        schedule(cut)?;
+    }
+    let (fields, own) = match &node.value {
+        Value::Map(_) => (Fields::of(node, "a load", &KEYS)?, None),
+        Value::Text(..) => (Fields::of(&empty, "a load", &KEYS)?, Some(schedule(node)?)),
+        _ => return Err(not_a(node, "a load", EXPECTED)),
+    };
+    let habits = match fields.get("client") {
+        Some(client) => common.habits.with(client)?,
+        None => common.habits.clone(),
+    };
+    let habits = habits.changed_by(&fields)?;
+    let timeout = match fields.get("timeout") {
+        Some(node) => length(node, "timeout", TIMEOUT)?,
+        None => common.timeout,
+    };
+    let expect = match fields.get("expect") {
+        Some(node) => expectations(node)?,
+        None => Vec::new(),
+    };
+    let (model, words) = match own {
+        Some(segments) => open(segments, &fields, &habits, common)?,
+        None => model(node, &fields, &habits, common)?,
+    };
+    let name = name.unwrap_or(words);
+    let (only, except) = chosen(node, &fields, runtimes, &name)?;
+    let requests = requests(&fields)?;
+    Ok(LoadChoice { name, model, client: habits.client, timeout, requests, only, except, expect })
+}
+
+/// An unquoted schedule inside `{…}`: YAML has made keys of its later values, which would be
+/// complained about first.
+fn is_cut(schedule: &Node) -> bool {
+    schedule.text().is_some_and(|text| text.contains('(') && !text.contains(')'))
+}
+
+/// The model of a load given as a map, and the load in words.
+fn model(
+    node: &Node,
+    fields: &Fields<'_>,
+    habits: &Habits,
+    common: &Common,
+) -> Result<(Model, String), PlanError> {
+    for (one, other) in
+        [("schedule", "rate"), ("schedule", "users"), ("rate", "users"), ("schedule", "for")]
+    {
+        fields.not_both(one, other)?;
+    }
+    if let Some(users) = fields.get("users") {
+        return closed(node, users, fields, common);
+    }
+    count_needs_users(fields)?;
+    if let Some(node) = fields.get("schedule") {
+        return open(schedule(node)?, fields, habits, common);
+    }
+    let Some(rate_node) = fields.get("rate") else {
+        let near = match fields.get("for") {
+            Some(_) => "`rate` or `users` beside `for`",
+            None => EXPECTED,
+        };
+        return Err(node.place.wrong(Mistake::Missing("schedule"), near));
+    };
+    let rate = rate(rate_node)?;
+    let Some(length_node) = fields.get("for") else {
+        let place = fields.key_place("rate");
+        return Err(place.wrong(Mistake::Missing("for"), "how long, such as `for: 60s`"));
+    };
+    let segments = Segments::constant(rate, length(length_node, "`for`", ANY_LENGTH)?);
+    if segments.planned() == 0 {
+        let expected = "a rate and a length that make one shot or more";
+        return Err(rate_node.place.wrong(Mistake::NoShot, expected));
+    }
+    open(segments, fields, habits, common)
+}
+
+/// An open load.
+fn open(
+    segments: Segments,
+    fields: &Fields<'_>,
+    habits: &Habits,
+    common: &Common,
+) -> Result<(Model, String), PlanError> {
+    let arrivals = match fields.get("arrivals") {
+        Some(node) => arrivals(node, common.seed)?,
+        None => common.arrivals,
+    };
+    let schedule = match common.time_scale {
+        1.0 => segments,
+        factor => segments.scaled(factor),
+    };
+    let words = schedule.to_string();
+    let (max_in_flight, when_full) = (habits.max_in_flight, habits.when_full);
+    Ok((Model::Open { schedule, arrivals, max_in_flight, when_full }, words))
+}
+
+/// A closed load.
+fn closed(
+    node: &Node,
+    users_node: &Node,
+    fields: &Fields<'_>,
+    common: &Common,
+) -> Result<(Model, String), PlanError> {
+    for key in ["arrivals", "max_in_flight", "when_full"] {
+        fields.not_both("users", key)?;
+    }
+    let users = whole_u32(users_node, "number of users", 1..=USERS_MAX)?;
+    let count = fields.get("requests").filter(|node| is_count(node));
+    let (until, words) = match (fields.get("for"), count) {
+        (Some(_), Some(_)) => {
+            let mistake = Mistake::Together("requests", "for");
+            return Err(fields.key_place("requests").wrong(mistake, "how long, or how many"));
+        }
+        (Some(node), None) => {
+            let length = scaled(length(node, "`for`", ANY_LENGTH)?, common.time_scale);
+            (Until::For(length), Written(length).to_string())
+        }
+        (None, Some(node)) => {
+            let count = whole(node, "number of requests", 1..=REQUESTS_MAX)?;
+            (Until::Requests(count), format!("{count} requests"))
+        }
+        (None, None) => {
+            let expected = "how long or how many: `for: 60s`, or `requests: 10000`";
+            let place = match node.value {
+                Value::Map(_) => fields.key_place("users"),
+                _ => node.place.clone(),
+            };
+            return Err(place.wrong(Mistake::Missing("for"), expected));
+        }
+    };
+    let words = match users {
+        1 => format!("1 user {words}"),
+        _ => format!("{users} users {words}"),
+    };
+    Ok((Model::Closed { users, until }, words))
+}
+
+/// A number of requests ends a load of users; a rate ends by `for`.
+fn count_needs_users(fields: &Fields<'_>) -> Result<(), PlanError> {
+    if !fields.get("requests").is_some_and(is_count) {
+        return Ok(());
+    }
+    let other = if fields.get("rate").is_some() { "rate" } else { "schedule" };
+    let expected = "`for` beside `rate`, or `requests` beside `users`; what to fire is a list";
+    Err(fields.key_place("requests").wrong(Mistake::Together("requests", other), expected))
+}
+
+/// `requests` is a count where it is a number, a list of what to fire else.
+fn is_count(node: &Node) -> bool {
+    !matches!(node.value, Value::List(_))
+}
+
+/// Reads a rate.
+fn rate(node: &Node) -> Result<MicroRate, PlanError> {
+    const EXPECTED: &str = "shots per second with at most six decimals, such as `200` or `0.5`";
+    match node.text().map(parse_rate) {
+        Some(Ok(rate)) => Ok(rate),
+        Some(Err(RateError::TooHigh)) => {
+            Err(out_of_range(node, "rate", "0 to 10 000 000 shots per second"))
+        }
+        _ => Err(not_a(node, "a rate", EXPECTED)),
+    }
+}
+
+/// Reads how arrivals spread.
+pub(super) fn arrivals(node: &Node, seed: u64) -> Result<Arrivals, PlanError> {
+    Ok(match name_of(node, "way of arriving", &["uniform", "poisson"])? {
+        "poisson" => Arrivals::Poisson { seed },
+        _ => Arrivals::Uniform,
+    })
+}
+
+/// `length`, `factor` times as long, at least 1 ns.
+pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
+    match length.0 {
+        0 => length,
+        ns => Nanos(((ns as f64 * factor).round() as u64).max(1)),
+    }
+}
+
+/// What is fired, in turn.
+fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
+    let base = single_request(fields)?;
+    let list = fields.get("requests").filter(|node| !is_count(node));
+    if list.is_some() {
+        fields.not_both("requests", "urls")?;
+    }
+    let Some((key, list)) =
+        list.map(|n| ("requests", n)).or_else(|| fields.get("urls").map(|n| ("urls", n)))
+    else {
+        return Ok(vec![base]);
+    };
+    fields.not_both(key, "path")?;
+    requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
+}
+
+/// Names of the runtimes that a load is for and not for.
+fn chosen(
+    node: &Node,
+    fields: &Fields<'_>,
+    runtimes: &[Named],
+    name: &str,
+) -> Result<(Vec<String>, Vec<String>), PlanError> {
+    let names = |key: &str| match fields.get(key) {
+        Some(node) => selection(node, runtimes),
+        None => Ok(Vec::new()),
+    };
+    let (only, except) = (names("only")?, names("except")?);
+    let is_for = |runtime: &Named| {
+        let name = &runtime.choice.name;
+        (only.is_empty() || only.contains(name)) && !except.contains(name)
+    };
+    if !runtimes.iter().any(is_for) {
+        let mistake = Mistake::ForNoRuntime(shortened(name));
+        let place = match fields.get("except") {
+            Some(_) => fields.key_place("except"),
+            None => node.place.clone(),
+        };
+        let names = runtimes.iter().map(|runtime| runtime.choice.name.as_str());
+        return Err(place.wrong(mistake, format!("one of {} to remain", one_of(names))));
+    }
+    Ok((only, except))
+}

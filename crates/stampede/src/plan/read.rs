@@ -1,0 +1,364 @@
+//! The whole plan: from a file and flags to the resolved model.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use stampede_load::time::Nanos;
+
+use super::budget::budget;
+use super::client::Habits;
+use super::error::{Mistake, Place, PlanError, Source, nearest};
+use super::expect::expectations;
+use super::flags::{Flags, Overrides, split};
+use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
+use super::model::{AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Plan, Rounds};
+use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
+use super::tree::{self, BYTES_MAX, Node, Value, shortened};
+use super::value::{Fields, items, length, not_a, out_of_range, switch, text, whole, whole_u32};
+
+/// Keys of a plan that are no settings.
+pub(super) const KEYS: [&str; 17] = [
+    "app",
+    "apps",
+    "budget",
+    "runtimes",
+    "load",
+    "client",
+    "keep_alive",
+    "arrivals",
+    "php_ini",
+    "env",
+    "warm_up",
+    "cold",
+    "timeout",
+    "rounds",
+    "seed",
+    "expect",
+    "out",
+];
+
+/// Settings that mean the same for all runtimes, and so may stand in the plan itself.
+pub(super) const SETTINGS: [&str; 14] = [
+    "workers",
+    "max_requests",
+    "memory_limit",
+    "front",
+    "access_log",
+    "compression",
+    "keepalive_timeout",
+    "buffers",
+    "backlog",
+    "pm",
+    "socket",
+    "jit",
+    "preload",
+    "reboot_kernel",
+];
+
+/// Discarded load before measuring, where the plan says nothing.
+pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
+
+/// Longest warm-up.
+const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
+
+/// Most rounds; 20 tell what there is to tell (METHOD: `auto` ends there).
+const ROUNDS_MAX: u32 = 1_000;
+
+/// Most apps of one plan.
+const APPS_MAX: usize = 100;
+
+/// Reads the plan at `path` with `flags` laid over it.
+///
+/// # Errors
+/// The file cannot be read, or something in it or in a flag is wrong; see [`PlanError`].
+pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
+    let text = file_text(path)?;
+    let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let source = Arc::new(Source { name: path.display().to_string(), text, base });
+    let mut root = tree::parse(&source)?;
+    if let Value::Null = root.value {
+        let expected = "keys such as `app`, `runtimes` and `load`";
+        return Err(root.place.wrong(
+            Mistake::NotA { found: "an empty file".to_owned(), wanted: "a plan" },
+            expected,
+        ));
+    }
+    if !matches!(root.value, Value::Map(_)) {
+        return Err(not_a(&root, "a plan", "keys such as `app`, `runtimes` and `load`"));
+    }
+    let flags = Flags::new(flags);
+    let mut plan = resolve(&mut root, &flags, home())?;
+    plan.source = Some(path.to_path_buf());
+    plan.text = source.text.clone();
+    Ok(plan)
+}
+
+/// Makes a plan of flags alone.
+///
+/// # Errors
+/// Something in a flag is wrong, or missing; see [`PlanError`].
+pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
+    let flags = Flags::new(flags);
+    let place = Place::begin_of(flags.source());
+    let mut root = Node { place, value: Value::Map(Vec::new()) };
+    resolve(&mut root, &flags, home())
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// The file's text; never more than a plan can sensibly be.
+fn file_text(path: &Path) -> Result<String, PlanError> {
+    let unreadable = |source| PlanError::Unreadable { path: path.to_path_buf(), source };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > BYTES_MAX {
+        return Err(PlanError::TooLarge { path: path.to_path_buf() });
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))
+}
+
+/// Lays `flags` over the tree and reads it.
+pub(super) fn resolve(
+    root: &mut Node,
+    flags: &Flags,
+    home: Option<PathBuf>,
+) -> Result<Plan, PlanError> {
+    flags.lay_over(root)?;
+    let known: Vec<&str> = KEYS.into_iter().chain(SETTINGS).collect();
+    let fields = plan_fields(root, &known)?;
+    fields.not_both("app", "apps")?;
+    fields.not_both("cold", "warm_up")?;
+    let time_scale = time_scale(flags)?;
+    let seed = match fields.get("seed") {
+        Some(node) => whole(node, "seed", 0..=u64::MAX)?,
+        None => fastrand::u64(..),
+    };
+    let apps = apps(root, &fields, home.as_deref())?;
+    let named =
+        runtimes(required(root, &fields, "runtimes")?, &common_of_runtimes(root, &fields)?)?;
+    let load_node = required(root, &fields, "load")?;
+    let common = common_of_loads(&fields, seed, time_scale)?;
+    let mut plan = Plan {
+        source: None,
+        text: String::new(),
+        flags: flags.as_typed(),
+        apps,
+        loads: loads(load_node, &common, &named)?,
+        runtimes: Vec::new(),
+        budget: budget(fields.get("budget"))?,
+        warm_up: scaled(warm_up(&fields)?, time_scale),
+        rounds: rounds(&fields)?,
+        seed,
+        expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
+        out: out(&fields, home.as_deref())?,
+    };
+    only(&mut plan, named, flags)?;
+    Ok(plan)
+}
+
+/// The plan's map, with the nearest name for every unknown key.
+fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanError> {
+    match Fields::of(root, "the plan", known) {
+        Err(PlanError::Wrong(mut wrong)) => {
+            // All thirty names would be no help.
+            wrong.expected = "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
+                              setting of all runtimes such as `workers`"
+                .to_owned();
+            Err(PlanError::Wrong(wrong))
+        }
+        other => other,
+    }
+}
+
+/// A key that every plan has.
+fn required<'a>(
+    root: &Node,
+    fields: &Fields<'a>,
+    key: &'static str,
+) -> Result<&'a Node, PlanError> {
+    fields.get(key).ok_or_else(|| {
+        let expected = match key {
+            "runtimes" => "`runtimes: [nginx-fpm, apache-modphp]`, or `--runtimes A,B`",
+            "load" => {
+                "`load: [\"const(200,60s)\"]`, or `--rate 200 --for 60s`, `--users 50 --for 60s` \
+                 or `--schedule`"
+            }
+            _ => "`app: NAME` or a folder, or `--app`",
+        };
+        root.place.wrong(Mistake::Missing(key), expected)
+    })
+}
+
+fn apps(
+    root: &Node,
+    fields: &Fields<'_>,
+    home: Option<&Path>,
+) -> Result<Vec<AppChoice>, PlanError> {
+    let Some(list) = fields.get("apps") else {
+        return Ok(vec![app(required(root, fields, "app")?, home)?]);
+    };
+    let list_items = items(list, "a list of apps, such as `[laravel, lumen]`")?;
+    if list_items.is_empty() || list_items.len() > APPS_MAX {
+        let mistake = Mistake::TooMany { kind: "apps", found: list_items.len() };
+        let empty = Mistake::NotA { found: "an empty list".to_owned(), wanted: "a list of apps" };
+        let mistake = if list_items.is_empty() { empty } else { mistake };
+        return Err(list.place.wrong(mistake, "1 to 100 apps"));
+    }
+    let mut all: Vec<AppChoice> = Vec::new();
+    for item in list_items {
+        let app = app(item, home)?;
+        if all.contains(&app) {
+            let name = item.text().unwrap_or("").to_owned();
+            return Err(item.place.wrong(Mistake::Twice { kind: "apps", name }, "each app once"));
+        }
+        all.push(app);
+    }
+    Ok(all)
+}
+
+/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a folder.
+fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
+    const EXPECTED: &str =
+        "an app's name such as `hello`, or a folder such as `~/shop` or `./shop`";
+    let name = text(node, "an app", EXPECTED)?;
+    if name.contains('\0') {
+        return Err(not_a(node, "an app", EXPECTED));
+    }
+    if name.contains('/') || name.starts_with(['.', '~']) {
+        return folder(node, name, home).map(AppChoice::Folder);
+    }
+    Ok(AppChoice::Named(name.to_owned()))
+}
+
+/// A path from the plan: `~` is the home folder, relative ones start where the plan is, or,
+/// in a flag, in the current folder.
+fn folder(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanError> {
+    if let Some(rest) = path.strip_prefix('~') {
+        let Some(home) = home.filter(|_| rest.is_empty() || rest.starts_with('/')) else {
+            return Err(not_a(
+                node,
+                "a folder",
+                "`~/…` with `HOME` set; other users' folders in full",
+            ));
+        };
+        return Ok(home.join(rest.trim_start_matches('/')));
+    }
+    let joined = node.place.source.base.join(path);
+    let tidy: PathBuf = joined.components().filter(|part| *part != Component::CurDir).collect();
+    Ok(if tidy.as_os_str().is_empty() { PathBuf::from(".") } else { tidy })
+}
+
+fn out(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, PlanError> {
+    let Some(node) = fields.get("out") else { return Ok(None) };
+    let path = text(node, "a folder", "a folder for the results, such as `results/today`")?;
+    folder(node, path, home).map(Some)
+}
+
+fn common_of_runtimes(root: &Node, fields: &Fields<'_>) -> Result<runtimes::Common, PlanError> {
+    let mut settings = BTreeMap::new();
+    for name in SETTINGS {
+        if let Some((key, value)) = root.entry(name) {
+            settings.extend([setting(key, value)?]);
+        }
+    }
+    Ok(runtimes::Common {
+        settings,
+        php_ini: fields.get("php_ini").map_or(Ok(BTreeMap::new()), php_ini)?,
+        env: fields.get("env").map_or(Ok(BTreeMap::new()), env)?,
+    })
+}
+
+fn common_of_loads(
+    fields: &Fields<'_>,
+    seed: u64,
+    time_scale: f64,
+) -> Result<loads::Common, PlanError> {
+    let habits = Habits::named("stampede");
+    let habits = match fields.get("client") {
+        Some(node) => habits.with(node)?,
+        None => habits,
+    };
+    Ok(loads::Common {
+        // Of the plan's own keys, `keep_alive` is the one that is a habit.
+        habits: habits.changed_by(fields)?,
+        timeout: match fields.get("timeout") {
+            Some(node) => length(node, "timeout", TIMEOUT)?,
+            None => DEFAULT_TIMEOUT,
+        },
+        arrivals: match fields.get("arrivals") {
+            Some(node) => arrivals(node, seed)?,
+            None => DEFAULT_ARRIVALS,
+        },
+        seed,
+        time_scale,
+    })
+}
+
+fn warm_up(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
+    let cold = match fields.get("cold") {
+        Some(node) => switch(node)?,
+        None => false,
+    };
+    match (cold, fields.get("warm_up")) {
+        (true, _) => Ok(Nanos(0)),
+        (false, Some(node)) => length(node, "warm-up", WARM_UP),
+        (false, None) => Ok(DEFAULT_WARM_UP),
+    }
+}
+
+fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
+    match fields.get("rounds") {
+        None => Ok(Rounds::Fixed(1)),
+        Some(node) if node.text() == Some("auto") => Ok(Rounds::Auto),
+        Some(node) => whole_u32(node, "number of rounds", 1..=ROUNDS_MAX).map(Rounds::Fixed),
+    }
+}
+
+fn time_scale(flags: &Flags) -> Result<f64, PlanError> {
+    const EXPECTED: &str = "a factor from 0.001 to 1000, such as `0.1`";
+    let Some(node) = flags.get("time-scale") else { return Ok(1.0) };
+    match node.text().unwrap_or("").parse::<f64>() {
+        Ok(factor) if (0.001..=1000.0).contains(&factor) => Ok(factor),
+        Ok(_) => Err(out_of_range(node, "factor", EXPECTED)),
+        Err(_) => Err(not_a(node, "a factor", EXPECTED)),
+    }
+}
+
+/// Leaves the runtimes that `--only` names, and the loads that are for one of them.
+fn only(plan: &mut Plan, named: Vec<Named>, flags: &Flags) -> Result<(), PlanError> {
+    let keep = match flags.get("only") {
+        Some(node) => Some((node, selection(&split(node), &named)?)),
+        None => None,
+    };
+    plan.runtimes = named.into_iter().map(|named| named.choice).collect();
+    let Some((node, names)) = keep else { return Ok(()) };
+    plan.runtimes.retain(|runtime| names.contains(&runtime.name));
+    let left = |load: &LoadChoice| {
+        let is_for = |name: &String| {
+            (load.only.is_empty() || load.only.contains(name)) && !load.except.contains(name)
+        };
+        names.iter().any(is_for)
+    };
+    plan.loads.retain(left);
+    for load in &mut plan.loads {
+        load.only.retain(|name| names.contains(name));
+        load.except.retain(|name| names.contains(name));
+    }
+    if plan.loads.is_empty() {
+        let name = shortened(node.text().unwrap_or(""));
+        let mistake = Mistake::UnknownName { kind: "load for", name: name.clone() };
+        let near = nearest(&name, []);
+        return Err(node.place.wrong_name(
+            mistake,
+            "runtimes that a load of the plan is for",
+            near,
+        ));
+    }
+    Ok(())
+}

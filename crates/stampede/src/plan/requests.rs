@@ -1,0 +1,122 @@
+//! What a load fires: method, path, headers and body, fit for the wire.
+
+use super::error::{Mistake, PlanError};
+use super::model::RequestSpec;
+use super::tree::{Node, Value};
+use super::value::{Fields, entries, not_a, out_of_range, text};
+
+/// Requests of one load, at most; they are prepared in memory before the trial.
+const REQUESTS_MAX: usize = 10_000;
+
+/// Largest body.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// Keys of a request's map.
+const KEYS: [&str; 4] = ["method", "path", "headers", "body"];
+
+const PATH: &str = "a path such as `/` or `/search?q=1`: it begins with `/` and has no blanks";
+
+/// The request that a load's own keys make: `GET /` where they say nothing.
+pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanError> {
+    let get = RequestSpec {
+        method: "GET".to_owned(),
+        path: "/".to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    changed(get, fields)
+}
+
+/// Requests in turn, each made from `base` by what its entry says.
+pub(super) fn requests_of(
+    items: &[Node],
+    list: &Node,
+    base: &RequestSpec,
+) -> Result<Vec<RequestSpec>, PlanError> {
+    if items.is_empty() {
+        return Err(list.place.wrong(
+            Mistake::NotA { found: "an empty list".to_owned(), wanted: "something to fire" },
+            "paths or requests, such as `[/, /about]`",
+        ));
+    }
+    if items.len() > REQUESTS_MAX {
+        let mistake = Mistake::TooMany { kind: "requests", found: items.len() };
+        return Err(list.place.wrong(mistake, "at most 10 000"));
+    }
+    items
+        .iter()
+        .map(|item| match &item.value {
+            Value::Map(_) => changed(base.clone(), &Fields::of(item, "a request", &KEYS)?),
+            _ => Ok(RequestSpec { path: path(item)?.to_owned(), ..base.clone() }),
+        })
+        .collect()
+}
+
+/// `request` with what `fields` says instead.
+fn changed(mut request: RequestSpec, fields: &Fields<'_>) -> Result<RequestSpec, PlanError> {
+    if let Some(node) = fields.get("path") {
+        request.path = path(node)?.to_owned();
+    }
+    if let Some(node) = fields.get("headers") {
+        request.headers = headers(node)?;
+    }
+    if let Some(node) = fields.get("body") {
+        let Some(body) = node.text() else { return Err(not_a(node, "a body", "a text")) };
+        if body.len() > BODY_BYTES_MAX {
+            return Err(out_of_range(node, "body", "at most 1 MiB"));
+        }
+        request.body = body.as_bytes().to_vec();
+        // Who gives a body and no method means to send it.
+        if fields.get("method").is_none() && request.method == "GET" {
+            request.method = "POST".to_owned();
+        }
+    }
+    if let Some(node) = fields.get("method") {
+        request.method = method(node)?.to_owned();
+    }
+    Ok(request)
+}
+
+/// A path and query as they go into the request line: no blank or line break may split it.
+fn path(node: &Node) -> Result<&str, PlanError> {
+    let path = text(node, "a path", PATH)?;
+    let fits = path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic());
+    if fits { Ok(path) } else { Err(not_a(node, "a path", PATH)) }
+}
+
+/// A method; CONNECT and TRACE make no sense against an app.
+fn method(node: &Node) -> Result<&str, PlanError> {
+    const EXPECTED: &str = "a method such as `GET` or `POST`";
+    let method = text(node, "a method", EXPECTED)?;
+    let fits = method.len() <= 32 && method.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
+    match fits && !matches!(method, "CONNECT" | "TRACE") {
+        true => Ok(method),
+        false => Err(not_a(node, "a method", EXPECTED)),
+    }
+}
+
+/// Headers in order. Names are tokens, values have no line breaks (RFC 9110 section 5);
+/// those that frame the message are ours.
+fn headers(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
+    const EXPECTED: &str = "headers, such as `{Accept: application/json}`";
+    const OURS: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let mut all = Vec::new();
+    for (key, value) in entries(node, EXPECTED)? {
+        let name = key.text().unwrap_or("");
+        if name.is_empty() || !name.bytes().all(token) {
+            return Err(not_a(key, "a header's name", "letters, digits and `-`"));
+        }
+        if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+            let expected = "no `Content-Length`, `Transfer-Encoding` or `Connection`: the body, \
+                            `http` and `keep_alive` make them";
+            return Err(not_a(key, "a header to choose", expected));
+        }
+        let text = value.text().filter(|text| !text.contains(|c: char| c.is_control()));
+        let Some(text) = text else {
+            return Err(not_a(value, "a header's value", "a text of one line"));
+        };
+        all.push((name.to_owned(), text.to_owned()));
+    }
+    Ok(all)
+}

@@ -1,0 +1,308 @@
+//! Runtimes of a plan: names, variants with settings, sweeps, and what already runs.
+
+use std::collections::BTreeMap;
+
+use super::error::{Mistake, PlanError, nearest, one_of};
+use super::model::{RuntimeChoice, RuntimeSource, Scalar};
+use super::preset::PRESETS;
+use super::tree::{Node, Value, shortened};
+use super::value::{
+    Fields, entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole,
+};
+
+/// Cells of one plan, at most: what takes longer than a life is a mistake.
+pub(super) const RUNTIMES_MAX: usize = 1_000;
+
+/// Workers of a runtime.
+pub(super) const WORKERS: std::ops::RangeInclusive<u64> = 1..=100_000;
+
+/// What the plan says for all runtimes; a runtime's own values win.
+pub(super) struct Common {
+    pub settings: BTreeMap<String, Scalar>,
+    pub php_ini: BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
+}
+
+/// A runtime with the name it has before a sweep is appended.
+pub(super) struct Named {
+    pub base: String,
+    pub choice: RuntimeChoice,
+}
+
+const EXPECTED: &str =
+    "a runtime's name, or its name with settings, such as `{nginx-fpm: {workers: 16}}`";
+
+/// Reads the list.
+pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
+    let mut all: Vec<Named> = Vec::new();
+    for item in items(node, "a list of runtimes, such as `[nginx-fpm, roadrunner]`")? {
+        for named in runtime(item, common)? {
+            if all.iter().any(|other| other.choice.name == named.choice.name) {
+                let mistake = Mistake::Twice { kind: "runtimes", name: named.choice.name };
+                return Err(item.place.wrong(
+                    mistake,
+                    "a name of its own: `{other-name: {use: nginx-fpm, workers: 16}}`",
+                ));
+            }
+            all.push(named);
+        }
+        if all.len() > RUNTIMES_MAX {
+            let mistake = Mistake::TooMany { kind: "runtimes and sweep values", found: all.len() };
+            return Err(item.place.wrong(mistake, "at most 1 000"));
+        }
+    }
+    match all.is_empty() {
+        true => Err(not_a(node, "a list with a runtime in it", EXPECTED)),
+        false => Ok(all),
+    }
+}
+
+/// Reads one item: one runtime, or one for each combination of swept values.
+fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
+    let (name_node, body) = match &item.value {
+        Value::Text(..) => (item, None),
+        Value::Map(entries) => match entries.as_slice() {
+            [(name, body)] => (name, Some(body)),
+            several => {
+                let mistake = Mistake::SeveralNames { found: several.len() };
+                let place = several.get(1).map_or(&item.place, |(name, _)| &name.place);
+                return Err(place.wrong(
+                    mistake,
+                    "one name; its settings stand below it, indented: `{nginx-fpm: {workers: 16}}`",
+                ));
+            }
+        },
+        _ => return Err(not_a(item, "a runtime", EXPECTED)),
+    };
+    let name = runtime_name(name_node)?;
+    let body = body.filter(|body| !matches!(body.value, Value::Null));
+    let own = match body {
+        Some(body) => entries(body, "settings, such as `{workers: 16}`")?,
+        None => &[],
+    };
+    let mut choice = RuntimeChoice {
+        name: name.to_owned(),
+        source: runtime_source(name_node, name, body)?,
+        settings: common.settings.clone(),
+        php_ini: common.php_ini.clone(),
+        env: common.env.clone(),
+    };
+    let mut sweep = None;
+    if let (RuntimeSource::Live { .. }, Some(body)) = (&choice.source, body) {
+        Fields::of(body, "a live runtime", &["use", "url", "watch"])?;
+    }
+    for (key, value) in own {
+        match key.text().unwrap_or("") {
+            "use" => {}
+            "url" | "watch" if matches!(choice.source, RuntimeSource::Live { .. }) => {}
+            "php_ini" => choice.php_ini.extend(php_ini(value)?),
+            "env" => choice.env.extend(env(value)?),
+            "append" => choice.settings.extend(append(value)?),
+            "sweep" => sweep = Some(value),
+            _ => {
+                let (name, value) = setting(key, value)?;
+                choice.settings.insert(name, value);
+            }
+        }
+    }
+    swept(name, choice, sweep)
+}
+
+/// A name fit for tables and for folders.
+fn runtime_name(node: &Node) -> Result<&str, PlanError> {
+    let fits = |name: &str| {
+        name.len() <= 64
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    match node.text() {
+        Some(name) if fits(name) => Ok(name),
+        _ => Err(not_a(
+            node,
+            "a runtime's name",
+            "letters, digits, `-`, `_` and `.`, at most 64, such as `nginx-fpm`",
+        )),
+    }
+}
+
+/// Where it comes from: `live`, what `use` names, else the catalogue entry of its own name.
+fn runtime_source(
+    name_node: &Node,
+    name: &str,
+    body: Option<&Node>,
+) -> Result<RuntimeSource, PlanError> {
+    let used = match body.and_then(|body| body.get("use")) {
+        Some(node) => runtime_name(node)?,
+        None => name,
+    };
+    if used != "live" {
+        return Ok(RuntimeSource::Catalogue(used.to_owned()));
+    }
+    const EXPECTED: &str = "an address, such as `{url: \"http://127.0.0.1:8080\"}`";
+    let Some(url) = body.and_then(|body| body.get("url")) else {
+        return Err(name_node.place.wrong(Mistake::Missing("url"), EXPECTED));
+    };
+    let address = text(url, "an address", EXPECTED)?;
+    let host = ["http://", "https://"].iter().find_map(|scheme| address.strip_prefix(scheme));
+    if host.is_none_or(str::is_empty)
+        || address.contains(|c: char| c.is_whitespace() || c.is_control())
+    {
+        return Err(not_a(url, "an address", EXPECTED));
+    }
+    let watch = match body.and_then(|body| body.get("watch")) {
+        Some(node) => Some(watch(node)?),
+        None => None,
+    };
+    Ok(RuntimeSource::Live { url: address.to_owned(), watch })
+}
+
+/// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
+fn watch(node: &Node) -> Result<(String, String), PlanError> {
+    const EXPECTED: &str = "what to watch, such as `{container: shop}`";
+    let known = ["container", "unit", "pid"];
+    Fields::of(node, "`watch`", &known)?;
+    match entries(node, EXPECTED)? {
+        [(key, value)] => {
+            let kind = key.text().unwrap_or("").to_owned();
+            let value = text(value, "a name", EXPECTED)?;
+            Ok((kind, value.to_owned()))
+        }
+        _ => Err(not_a(node, "one thing to watch", EXPECTED)),
+    }
+}
+
+/// Reads one setting; whether the runtime has it is told by its folder, later.
+pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), PlanError> {
+    let name = key.text().unwrap_or("");
+    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    if name.is_empty() || !name.bytes().all(word) {
+        return Err(not_a(key, "a setting's name", "lower-case letters, digits and `_`"));
+    }
+    if name == "workers" {
+        whole(value, "`workers`", WORKERS)?;
+    }
+    Ok((name.to_owned(), scalar(value)?))
+}
+
+/// One choice for each combination of swept values, named by them.
+fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<Named>, PlanError> {
+    const EXPECTED: &str = "settings with lists of values, such as `{jit: [\"off\", tracing]}`";
+    let mut all = vec![choice];
+    let settings = match sweep {
+        Some(node) => entries(node, EXPECTED)?,
+        None => &[],
+    };
+    for (key, values) in settings {
+        let values = items(values, EXPECTED)?;
+        if values.is_empty() || all.len() * values.len() > RUNTIMES_MAX {
+            let found = all.len() * values.len();
+            let mistake = Mistake::TooMany { kind: "values of a sweep", found };
+            let empty = Mistake::NotA { found: "an empty list".to_owned(), wanted: "a sweep" };
+            let mistake = if found == 0 { empty } else { mistake };
+            return Err(key.place.wrong(mistake, "1 to 1 000 combinations"));
+        }
+        let mut wider = Vec::with_capacity(all.len() * values.len());
+        for choice in &all {
+            for value in values {
+                let (name, scalar) = setting(key, value)?;
+                let mut choice = choice.clone();
+                // As written: `off` reads better than the boolean that it is.
+                choice.name += &format!(" {name}={}", shortened(value.text().unwrap_or("")));
+                choice.settings.insert(name, scalar);
+                wider.push(choice);
+            }
+        }
+        all = wider;
+    }
+    Ok(all.into_iter().map(|choice| Named { base: base.to_owned(), choice }).collect())
+}
+
+/// Reads a preset's name, or a map of values that may build on a preset (`use`).
+pub(super) fn php_ini(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
+    const EXPECTED: &str =
+        "a preset such as `article-000`, or values such as `{memory_limit: 512M}`";
+    let Value::Map(values) = &node.value else {
+        text(node, "a preset or a map of values", EXPECTED)?;
+        return preset(node);
+    };
+    let mut ini = match node.get("use") {
+        Some(name) => preset(name)?,
+        None => BTreeMap::new(),
+    };
+    for (key, value) in values.iter().filter(|(key, _)| key.text() != Some("use")) {
+        let name = key.text().unwrap_or("");
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+        if name.is_empty() || !name.bytes().all(fits) {
+            return Err(not_a(key, "the name of a php.ini value", "a name such as `opcache.jit`"));
+        }
+        ini.insert(name.to_owned(), one_line(value)?);
+    }
+    Ok(ini)
+}
+
+fn preset(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
+    let names = PRESETS.map(|(name, _)| name);
+    let name = name_of(node, "php.ini preset", &names)?;
+    let values = PRESETS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, v)| v);
+    Ok(values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+}
+
+/// Reads the app's environment.
+pub(super) fn env(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {
+    let mut env = BTreeMap::new();
+    for (key, value) in entries(node, "variables, such as `{APP_ENV: prod}`")? {
+        let name = key.text().unwrap_or("");
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if name.is_empty() || name.as_bytes()[0].is_ascii_digit() || !name.bytes().all(fits) {
+            return Err(not_a(key, "a variable's name", "letters, digits and `_`"));
+        }
+        env.insert(name.to_owned(), one_line(value)?);
+    }
+    Ok(env)
+}
+
+/// A value of php.ini or of the environment as written; nothing is an empty text. Both are
+/// rendered into files where a line break would begin another value.
+fn one_line(node: &Node) -> Result<String, PlanError> {
+    match &node.value {
+        Value::Null => Ok(String::new()),
+        Value::Text(text, _) if !text.contains(|c: char| c.is_control()) => Ok(text.clone()),
+        _ => Err(not_a(node, "a value of one line", "a number or a text without line breaks")),
+    }
+}
+
+/// Reads raw lines for a runtime's files, as settings named `append.<file>`.
+fn append(node: &Node) -> Result<Vec<(String, Scalar)>, PlanError> {
+    const EXPECTED: &str = "lines for a file, such as `{nginx.conf: [\"aio threads;\"]}`";
+    /// More than any configuration that is still the runtime's own.
+    const BYTES_MAX: usize = 64 << 10;
+    let mut all = Vec::new();
+    for (file, lines) in entries(node, EXPECTED)? {
+        let lines = texts(lines, EXPECTED)?;
+        let text: Vec<&str> = lines.iter().filter_map(|line| line.text()).collect();
+        let text = text.join("\n");
+        if text.len() > BYTES_MAX {
+            return Err(out_of_range(file, "what is appended to", "at most 64 KiB"));
+        }
+        all.push((format!("append.{}", file.text().unwrap_or("")), Scalar::Text(text)));
+    }
+    Ok(all)
+}
+
+/// Reads a list of runtimes' names against those that the plan has: full names, and the
+/// base names of sweeps. Gives full names.
+pub(super) fn selection(node: &Node, all: &[Named]) -> Result<Vec<String>, PlanError> {
+    let mut chosen = Vec::new();
+    for item in texts(node, "runtimes of this plan, such as `[nginx-fpm]`")? {
+        let name = item.text().unwrap_or("");
+        let matching = all.iter().filter(|named| named.choice.name == name || named.base == name);
+        let before = chosen.len();
+        chosen.extend(matching.map(|named| named.choice.name.clone()));
+        if chosen.len() == before {
+            let known = || all.iter().map(|named| named.choice.name.as_str());
+            let mistake = Mistake::UnknownName { kind: "runtime", name: shortened(name) };
+            return Err(item.place.wrong_name(mistake, one_of(known()), nearest(name, known())));
+        }
+    }
+    Ok(chosen)
+}

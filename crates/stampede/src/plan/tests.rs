@@ -1,0 +1,314 @@
+//! Plans as people write them, mistakes as people make them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stampede_load::spec::{Arrivals, Model, Until, WhenFull};
+use stampede_load::time::Nanos;
+
+use super::error::Source;
+use super::flags::Flags;
+use super::model::*;
+use super::*;
+
+const SHOP: &str = include_str!("fixtures/shop.yaml");
+const SYMFONY: &str = include_str!("fixtures/symfony.yaml");
+const LARAVEL: &str = include_str!("fixtures/laravel.yaml");
+const SHORT: &str = include_str!("fixtures/short.yaml");
+const EVERYTHING: &str = include_str!("fixtures/everything.yaml");
+
+/// Reads a text as if it were `plans/plan.yaml`, at home in `/home/ada`.
+pub(super) fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError> {
+    let (name, base) = ("plans/plan.yaml".to_owned(), PathBuf::from("plans"));
+    let source = Arc::new(Source { name, text: text.to_owned(), base });
+    let mut root = tree::parse(&source)?;
+    read::resolve(&mut root, &Flags::new(flags), Some(PathBuf::from("/home/ada")))
+}
+
+fn plan(text: &str) -> Plan {
+    read_text(text, &Overrides::default())
+        .unwrap_or_else(|error| panic!("{}", error.render(Look::Plain)))
+}
+
+fn plan_with(text: &str, flags: &Overrides) -> Plan {
+    read_text(text, flags).unwrap_or_else(|error| panic!("{}", error.render(Look::Plain)))
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.runtimes.iter().map(|runtime| runtime.name.as_str()).collect()
+}
+
+fn load_names(plan: &Plan) -> Vec<&str> {
+    plan.loads.iter().map(|load| load.name.as_str()).collect()
+}
+
+fn schedule_of(load: &LoadChoice) -> String {
+    match &load.model {
+        Model::Open { schedule, .. } => schedule.to_string(),
+        Model::Closed { .. } => panic!("{} is closed", load.name),
+    }
+}
+
+#[test]
+fn the_shop_plan() {
+    let plan = plan(SHOP);
+    assert_eq!(plan.apps, [AppChoice::Folder(PathBuf::from("/home/ada/shop"))]);
+    assert_eq!(plan.budget, Budget::Shared { cpus: 1, memory_bytes: 1 << 30 });
+    assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "live"]);
+    let live = RuntimeSource::Live {
+        url: "http://127.0.0.1:8080".to_owned(),
+        watch: Some(("container".to_owned(), "shop".to_owned())),
+    };
+    assert_eq!(plan.runtimes[2].source, live);
+    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(8));
+    assert_eq!(load_names(&plan), ["day", "rush"]);
+    assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
+    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(60)) };
+    assert_eq!(plan.loads[1].model, rush);
+    assert_eq!(plan.warm_up, Nanos::from_secs(5));
+    assert_eq!(plan.rounds, Rounds::Fixed(5));
+    let bounds: Vec<_> = plan.expect.iter().map(|e| (e.figure.as_str(), e.bound)).collect();
+    assert_eq!(bounds, [("p95", 100e6), ("ok", 0.999)]);
+}
+
+#[test]
+fn the_symfony_plan() {
+    let plan = plan(SYMFONY);
+    assert_eq!(names(&plan), ["nginx-fpm", "roadrunner", "reactphp", "nginx-fpm-80"]);
+    let variant = &plan.runtimes[3];
+    assert_eq!(variant.source, RuntimeSource::Catalogue("nginx-fpm".to_owned()));
+    assert_eq!(variant.settings["workers"], Scalar::Int(80));
+    assert_eq!(variant.settings["pm"], Scalar::Text("dynamic".to_owned()));
+    assert_eq!(variant.settings["front"], Scalar::Text("nginx".to_owned()));
+    assert_eq!(variant.php_ini["realpath_cache_size"], "4096K");
+    let first = &plan.loads[0];
+    assert_eq!((first.name.as_str(), &first.except[..]), ("100", &["nginx-fpm-80".to_owned()][..]));
+    assert_eq!(
+        first.client,
+        Client { name: "tank".into(), http: "1.0".into(), keep_alive: KeepAlive::Off }
+    );
+    let Model::Open { schedule, max_in_flight, when_full, .. } = &first.model else {
+        panic!("closed")
+    };
+    assert_eq!(schedule.planned(), 57_030);
+    assert_eq!((*max_in_flight, *when_full), (1_000, WhenFull::Stretch));
+    assert_eq!((plan.warm_up, first.timeout), (Nanos::from_secs(5), Nanos::from_secs(11)));
+}
+
+#[test]
+fn the_laravel_plan() {
+    let plan = plan(LARAVEL);
+    assert_eq!(plan.apps.len(), 2);
+    let cpus = [("load", 4), ("php", 16), ("web", 2)].map(|(role, n)| (role.to_owned(), n)).into();
+    assert_eq!(plan.budget, Budget::ByRole { cpus, memory_bytes: 0 });
+    assert_eq!(plan.warm_up, Nanos(0));
+    assert_eq!(plan.loads[0].timeout, Nanos::from_secs(2));
+    assert_eq!(plan.runtimes[0].php_ini["memory_limit"], "512M");
+    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(100));
+    assert!(plan.runtimes[1].php_ini.is_empty());
+}
+
+#[test]
+fn the_short_form() {
+    let plan = plan(SHORT);
+    assert_eq!(load_names(&plan), ["4 users 20s"]);
+    assert_eq!(plan.rounds, Rounds::Fixed(1));
+    assert_eq!(plan.budget, Budget::Shared { cpus: 0, memory_bytes: 0 });
+    assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);
+    assert_eq!(plan.loads[0].requests.len(), 1);
+    assert_eq!(plan.loads[0].requests[0].path, "/");
+}
+
+/// Every key once; what becomes of it is read in the snapshot.
+#[test]
+fn the_whole_grammar() {
+    let mut plan = plan(EVERYTHING);
+    plan.text.clear();
+    insta::assert_debug_snapshot!(plan);
+}
+
+#[test]
+fn flags_alone_make_a_plan() {
+    let flags = Overrides {
+        app: Some("./shop".into()),
+        runtimes: Some("nginx-fpm, php-builtin".into()),
+        rate: Some("200".into()),
+        for_: Some("60s".into()),
+        seed: Some("7".into()),
+        ..Overrides::default()
+    };
+    let plan = from_flags(&flags).unwrap();
+    assert_eq!(plan.apps, [AppChoice::Folder(PathBuf::from("shop"))]);
+    assert_eq!(names(&plan), ["nginx-fpm", "php-builtin"]);
+    assert_eq!(load_names(&plan), ["const(200,60s)"]);
+    assert_eq!(plan.seed, 7);
+    assert_eq!(
+        plan.flags,
+        [
+            "--app ./shop",
+            "--runtimes 'nginx-fpm, php-builtin'",
+            "--rate 200",
+            "--for 60s",
+            "--seed 7"
+        ]
+    );
+}
+
+#[test]
+fn flags_win_over_the_plan() {
+    let flags = Overrides {
+        app: Some("hello".into()),
+        users: Some("3".into()),
+        requests: Some("100".into()),
+        cpus: Some("3".into()),
+        workers: Some("5".into()),
+        timeout: Some("1s".into()),
+        warm_up: Some("1s".into()),
+        expect: vec!["ok >= 50%".into(), "p50 < 1s".into()],
+        rounds: Some("auto".into()),
+        runtimes: Some("nginx-unit,php-builtin".into()),
+        ..Overrides::default()
+    };
+    let plan = plan_with(LARAVEL, &flags);
+    assert_eq!(plan.apps, [AppChoice::Named("hello".into())]);
+    assert_eq!(load_names(&plan), ["3 users 100 requests"]);
+    assert_eq!(plan.budget, Budget::Shared { cpus: 3, memory_bytes: 0 });
+    assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
+    assert_eq!(plan.warm_up, Nanos::from_secs(1));
+    assert_eq!(plan.expect.len(), 2);
+    assert_eq!(plan.rounds, Rounds::Auto);
+    // What the plan says of a runtime stays: it is that runtime.
+    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(16));
+    assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(5));
+}
+
+#[test]
+fn flags_change_loads_of_the_plan() {
+    let habits = Overrides {
+        for_: Some("2s".into()),
+        client: Some("ab".into()),
+        max_in_flight: Some("5".into()),
+        path: Some("/x".into()),
+        ..Overrides::default()
+    };
+    let plan = plan_with(SHOP, &habits);
+    assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
+    let Model::Open { max_in_flight, .. } = plan.loads[0].model else { panic!() };
+    assert_eq!(max_in_flight, 5);
+    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(2)) };
+    assert_eq!(plan.loads[1].model, rush);
+    for load in &plan.loads {
+        assert_eq!((load.client.name.as_str(), load.requests[0].path.as_str()), ("ab", "/x"));
+    }
+    // One load: what is fired changes, how stays.
+    let text = "app: a\nruntimes: [b]\nload: {x: {users: 5, for: 1s, path: /p, timeout: 3s}}";
+    let plan = plan_with(
+        text,
+        &Overrides { schedule: Some("const(5,1s)".into()), ..Overrides::default() },
+    );
+    assert_eq!(schedule_of(&plan.loads[0]), "const(5,1s)");
+    assert_eq!(
+        (plan.loads[0].timeout, plan.loads[0].requests[0].path.as_str()),
+        (Nanos::from_secs(3), "/p")
+    );
+}
+
+#[test]
+fn the_flag_for_keep_alive_wins_over_the_client_of_a_load() {
+    let text = "app: a\nruntimes: [b]\nload: {x: {users: 5, for: 1s, client: k6}}";
+    let flags = Overrides { keep_alive: Some("off".into()), ..Overrides::default() };
+    assert_eq!(plan(text).loads[0].client.keep_alive, KeepAlive::On);
+    assert_eq!(plan_with(text, &flags).loads[0].client.keep_alive, KeepAlive::Off);
+}
+
+#[test]
+fn time_scale_makes_everything_shorter() {
+    let flags = Overrides { time_scale: Some("0.1".into()), ..Overrides::default() };
+    let plan = plan_with(SHOP, &flags);
+    assert_eq!(schedule_of(&plan.loads[0]), "const(200,6s)");
+    let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(6)) };
+    assert_eq!(plan.loads[1].model, rush);
+    assert_eq!(plan.warm_up, Nanos::from_millis(500));
+}
+
+#[test]
+fn only_leaves_what_it_names() {
+    let only = |names: &str| Overrides { only: Some(names.into()), ..Overrides::default() };
+    let plan = plan_with(SYMFONY, &only("nginx-fpm-80"));
+    assert_eq!(names(&plan), ["nginx-fpm-80"]);
+    assert_eq!(load_names(&plan), ["1000"]); // "100" leaves it out
+    let plan = plan_with(EVERYTHING, &only("nginx-fpm-jit, nginx-fpm"));
+    assert_eq!(plan.runtimes.len(), 5);
+}
+
+#[test]
+fn seeds_are_drawn_and_stored() {
+    assert_ne!(plan(SHORT).seed, plan(SHORT).seed);
+    let text = format!("{SHORT}seed: 9\narrivals: poisson\n");
+    let plan = plan(&text.replace("{users: 4, for: 20s}", "\"const(5,1s)\""));
+    let Model::Open { arrivals, .. } = plan.loads[0].model else { panic!() };
+    assert_eq!((plan.seed, arrivals), (9, Arrivals::Poisson { seed: 9 }));
+}
+
+#[test]
+fn aliases_and_merges_are_yaml() {
+    let text = "app: hello\nruntimes:\n  - a: &common {workers: 3, pm: static}\n  - b: {<<: *common, workers: 4}\nload: [\"const(5,1s)\"]\n";
+    let plan = plan(text);
+    assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(4));
+    assert_eq!(plan.runtimes[1].settings["pm"], Scalar::Text("static".into()));
+}
+
+#[test]
+fn an_alias_bomb_is_refused() {
+    let mut text = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for i in 1..12 {
+        let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
+        text += &format!("b{i}: &a{i} [{aliases}]\n");
+    }
+    let error = read_text(&text, &Overrides::default()).unwrap_err();
+    assert!(matches!(&error, PlanError::Wrong(wrong) if matches!(wrong.mistake, Mistake::Yaml(_))));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = read(&folder.path().join("none.yaml"), &Overrides::default()).unwrap_err();
+    assert!(matches!(none, PlanError::Unreadable { .. }));
+    let path = folder.path().join("plan.yaml");
+    std::fs::write(&path, b"app: \xff").unwrap();
+    let error = read(&path, &Overrides::default()).unwrap_err();
+    assert!(
+        matches!(&error, PlanError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::InvalidData)
+    );
+    std::fs::write(&path, vec![b'#'; tree::BYTES_MAX + 1]).unwrap();
+    assert!(matches!(read(&path, &Overrides::default()), Err(PlanError::TooLarge { .. })));
+    std::fs::write(&path, SHORT).unwrap();
+    let plan = read(&path, &Overrides::default()).unwrap();
+    assert_eq!((plan.source.as_deref(), plan.text.as_str()), (Some(path.as_path()), SHORT));
+}
+
+/// The ready plans, as they stand in the repository.
+#[test]
+fn the_ready_plans() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut read_plans = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!plan(&text).loads.is_empty(), "{}", path.display());
+            read_plans += 1;
+        }
+    }
+    assert!(read_plans >= 3);
+}
+
+/// The demo is promised to last two minutes: 9 trials of 10 s, and what is around them.
+#[test]
+fn the_demo_lasts_a_minute_and_a_half_of_load() {
+    let plan = plan(include_str!("../../../../plans/demo.yaml"));
+    let Model::Open { schedule, .. } = &plan.loads[0].model else { panic!("closed") };
+    let trials = 3 * plan.runtimes.len() as u64;
+    assert_eq!(plan.rounds, Rounds::Fixed(3));
+    assert_eq!(trials * (plan.warm_up.plus(schedule.length()).0), 90_000_000_000);
+}

@@ -1,0 +1,265 @@
+//! YAML as a small tree in which every node knows its place. Scalars keep their text as
+//! written: `1.10` in an environment stays `1.10`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Location, Spanned};
+
+use super::error::{Mistake, Place, PlanError, Source};
+
+/// Largest plan that is read.
+pub(super) const BYTES_MAX: usize = 1 << 20;
+
+/// One node.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+/// What a node holds.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Null,
+    Text(String, Style),
+    List(Vec<Node>),
+    Map(Vec<(Node, Node)>),
+}
+
+/// How a scalar was written: quotes make it a text, whatever it looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Quoted,
+}
+
+impl Node {
+    /// The scalar's text as written.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text, _) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of `key`, in a map.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|(_, value)| value)
+    }
+
+    /// Key and value of `key`, in a map.
+    pub fn entry(&self, key: &str) -> Option<(&Node, &Node)> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|(k, _)| k.text() == Some(key)).map(|(k, v)| (k, v))
+    }
+
+    /// What it is, for messages.
+    pub fn found(&self) -> String {
+        match &self.value {
+            Value::Null => "nothing".to_owned(),
+            Value::Text(text, _) => format!("`{}`", shortened(text)),
+            Value::List(_) => "a list".to_owned(),
+            Value::Map(_) => "a map".to_owned(),
+        }
+    }
+
+    /// The place of a part of its text; the whole where the text is not written as it is
+    /// (escapes, folded lines, an alias).
+    pub fn inside(&self, offset: usize, length: usize) -> Place {
+        let text = self.text().unwrap_or("");
+        let raw = self.place.text();
+        let quoted = |quote: char| raw.strip_prefix(quote)?.strip_suffix(quote);
+        let quotes = match (raw == text, quoted('"').or_else(|| quoted('\''))) {
+            (true, _) => 0,
+            (false, Some(inner)) if inner == text => 1,
+            _ => return self.place.clone(),
+        };
+        Place {
+            source: Arc::clone(&self.place.source),
+            offset: self.place.offset + quotes + offset.min(text.len()),
+            length,
+        }
+    }
+}
+
+/// A text for a message: one line, not too long.
+pub(super) fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Reads one document. Duplicate keys, several documents, unknown tags and alias bombs are
+/// errors.
+pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
+    // Far above any real plan, far below what hurts: a plan that three aliases blow up to
+    // millions of nodes is refused after 20 000.
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_documents: 1,
+            max_depth: 32,
+            max_nodes: 20_000,
+            max_events: 50_000,
+            max_aliases: 200,
+            max_anchors: 100,
+            max_merge_keys: 100,
+            max_total_scalar_bytes: BYTES_MAX,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 20_000,
+            max_replay_stack_depth: 8,
+        },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&source.text, options) {
+        Ok(raw) => Ok(node(raw, source)),
+        Err(error) => Err(syntax(&error, source)),
+    }
+}
+
+/// The parser's own error, at its place, in our form.
+fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
+    let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    // The place is shown by the snippet.
+    let message = match message.rfind(" at line ") {
+        Some(end) => message[..end].to_owned(),
+        None => message,
+    };
+    let place = match error.location() {
+        Some(location) => place(&location, source),
+        None => Place::begin_of(source),
+    };
+    let expected = match message.starts_with("duplicate mapping key") {
+        true => "each key once",
+        false => "one YAML document: a map of keys such as `app`, `runtimes` and `load`",
+    };
+    place.wrong(Mistake::Yaml(message), expected)
+}
+
+/// From the parser's location: bytes where it has them, else from line and column.
+fn place(location: &Location, source: &Arc<Source>) -> Place {
+    let text = &source.text;
+    let span = location.span();
+    let (offset, length) = match (span.byte_offset(), span.byte_len()) {
+        (Some(offset), Some(length)) => (offset as usize, length as usize),
+        _ => (from_line(text, location.line() as usize, location.column() as usize), 0),
+    };
+    let valid = text.get(offset..offset.saturating_add(length)).is_some();
+    let (offset, length) = if valid { (offset, length) } else { (text.len(), 0) };
+    Place { source: Arc::clone(source), offset, length }
+}
+
+/// Byte offset of line and column (characters), both from 1.
+fn from_line(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rest = &text[start..];
+    start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(i, _)| i)
+}
+
+/// Places resolved, raw scalar texts taken from the source.
+fn node(raw: Spanned<Raw>, source: &Arc<Source>) -> Node {
+    let at = place(&raw.referenced, source);
+    // Of an alias: where its value is written.
+    let defined = place(&raw.defined, source);
+    let written = defined.text();
+    let value = match raw.value {
+        Raw::Null => Value::Null,
+        Raw::Typed => Value::Text(written.to_owned(), Style::Plain),
+        Raw::Text(text) => {
+            let style = match written == text && !looks_typed(&text) {
+                true => Style::Plain,
+                false => Style::Quoted,
+            };
+            Value::Text(text, style)
+        }
+        Raw::List(items) => Value::List(items.into_iter().map(|item| node(item, source)).collect()),
+        Raw::Map(entries) => Value::Map(
+            entries.into_iter().map(|(k, v)| (key(k, source), node(v, source))).collect(),
+        ),
+    };
+    Node { place: at, value }
+}
+
+fn key(key: Spanned<String>, source: &Arc<Source>) -> Node {
+    Node { place: place(&key.referenced, source), value: Value::Text(key.value, Style::Plain) }
+}
+
+/// A text that would be a number or a boolean without its tag (`!!str 5`).
+fn looks_typed(text: &str) -> bool {
+    text.parse::<f64>().is_ok() || matches!(text, "true" | "false")
+}
+
+/// As the parser hands it over.
+enum Raw {
+    Null,
+    /// A number or boolean; its text is at its place.
+    Typed,
+    Text(String),
+    List(Vec<Spanned<Raw>>),
+    Map(Vec<(Spanned<String>, Spanned<Raw>)>),
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Raw, D::Error> {
+        deserializer.deserialize_any(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Raw, E> {
+        Ok(Raw::Typed)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Raw, E> {
+        Ok(Raw::Typed)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Raw, E> {
+        Ok(Raw::Typed)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
+        Ok(Raw::Typed)
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
+        Ok(Raw::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element()? {
+            items.push(item);
+        }
+        Ok(Raw::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = access.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Raw::Map(entries))
+    }
+}

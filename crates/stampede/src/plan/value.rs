@@ -1,0 +1,290 @@
+//! From a node to a value: numbers, sizes, lengths of time, names, each within its bounds.
+
+use std::ops::RangeInclusive;
+
+use stampede_load::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
+use stampede_load::time::Nanos;
+
+use super::error::{Mistake, Place, PlanError, nearest, one_of};
+use super::model::Scalar;
+use super::tree::{Node, Style, Value, shortened};
+
+/// A map whose keys are known.
+pub(super) struct Fields<'a> {
+    node: &'a Node,
+}
+
+impl<'a> Fields<'a> {
+    /// `node` as a map in which every key is one of `known`; `place` names it in messages.
+    pub fn of(
+        node: &'a Node,
+        place: &'static str,
+        known: &[&str],
+    ) -> Result<Fields<'a>, PlanError> {
+        for (key, _) in entries(node, "a map")? {
+            let name = key.text().unwrap_or("");
+            if !known.contains(&name) {
+                let mistake = Mistake::UnknownKey { key: shortened(name), place };
+                let near = nearest(name, known.iter().copied());
+                return Err(key.place.wrong_name(mistake, one_of(known.iter().copied()), near));
+            }
+        }
+        Ok(Fields { node })
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.node.get(key)
+    }
+
+    /// Where `key` stands.
+    pub fn key_place(&self, key: &str) -> Place {
+        self.node.entry(key).map_or(&self.node.place, |(key, _)| &key.place).clone()
+    }
+
+    /// An error at the second of two keys that exclude each other, if both are there.
+    pub fn not_both(&self, one: &'static str, other: &'static str) -> Result<(), PlanError> {
+        if self.get(one).is_none() || self.get(other).is_none() {
+            return Ok(());
+        }
+        let mistake = Mistake::Together(other, one);
+        Err(self.key_place(other).wrong(mistake, format!("either `{one}` or `{other}`")))
+    }
+}
+
+/// The entries of a map.
+pub(super) fn entries<'a>(
+    node: &'a Node,
+    wanted: &'static str,
+) -> Result<&'a [(Node, Node)], PlanError> {
+    match &node.value {
+        Value::Map(entries) => Ok(entries),
+        _ => Err(not_a(node, "a map", wanted)),
+    }
+}
+
+/// The items of a list.
+pub(super) fn items<'a>(node: &'a Node, expected: &str) -> Result<&'a [Node], PlanError> {
+    match &node.value {
+        Value::List(items) => Ok(items),
+        _ => Err(not_a(node, "a list", expected)),
+    }
+}
+
+/// A list of texts, or a single one.
+pub(super) fn texts<'a>(node: &'a Node, expected: &str) -> Result<Vec<&'a Node>, PlanError> {
+    let all: Vec<&Node> = match &node.value {
+        Value::List(items) => items.iter().collect(),
+        _ => vec![node],
+    };
+    for item in &all {
+        text(item, "a text", expected)?;
+    }
+    Ok(all)
+}
+
+/// A text as written, not empty.
+pub(super) fn text<'a>(
+    node: &'a Node,
+    wanted: &'static str,
+    expected: &str,
+) -> Result<&'a str, PlanError> {
+    match node.text() {
+        Some(text) if !text.trim().is_empty() => Ok(text),
+        _ => Err(not_a(node, wanted, expected)),
+    }
+}
+
+/// The value is of another kind.
+pub(super) fn not_a(node: &Node, wanted: &'static str, expected: &str) -> PlanError {
+    node.place.wrong(Mistake::NotA { found: node.found(), wanted }, expected)
+}
+
+/// One of a few names.
+pub(super) fn name_of<'a>(
+    node: &'a Node,
+    kind: &'static str,
+    known: &[&str],
+) -> Result<&'a str, PlanError> {
+    let expected = one_of(known.iter().copied());
+    let Some(name) = node.text() else { return Err(not_a(node, "a name", &expected)) };
+    if known.contains(&name) {
+        return Ok(name);
+    }
+    let near = nearest(name, known.iter().copied());
+    let mistake = Mistake::UnknownName { kind, name: shortened(name) };
+    Err(node.place.wrong_name(mistake, expected, near))
+}
+
+/// A whole number within `range`.
+pub(super) fn whole(
+    node: &Node,
+    what: &'static str,
+    range: RangeInclusive<u64>,
+) -> Result<u64, PlanError> {
+    let expected =
+        || format!("a whole number from {} to {}", grouped(*range.start()), grouped(*range.end()));
+    let Some(text) = node.text() else { return Err(not_a(node, "a number", &expected())) };
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(not_a(node, "a whole number", &expected()));
+    }
+    match text.parse::<u64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(out_of_range(node, what, &expected())),
+    }
+}
+
+/// The same, for numbers that fit.
+pub(super) fn whole_u32(
+    node: &Node,
+    what: &'static str,
+    range: RangeInclusive<u32>,
+) -> Result<u32, PlanError> {
+    let wide = u64::from(*range.start())..=u64::from(*range.end());
+    whole(node, what, wide).map(|number| u32::try_from(number).unwrap_or(*range.end()))
+}
+
+/// A value beyond its bounds.
+pub(super) fn out_of_range(node: &Node, what: &'static str, expected: &str) -> PlanError {
+    let found = shortened(node.text().unwrap_or(""));
+    node.place.wrong(Mistake::OutOfRange { what, found }, expected)
+}
+
+/// `true` or `false`, as YAML 1.2 and 1.1 write them.
+pub(super) fn switch(node: &Node) -> Result<bool, PlanError> {
+    match node.text() {
+        Some("true" | "on" | "yes") => Ok(true),
+        Some("false" | "off" | "no") => Ok(false),
+        _ => Err(not_a(node, "a switch", "`true` or `false`")),
+    }
+}
+
+/// A length of time within bounds; zero only where `shortest` says so.
+pub(super) fn length(
+    node: &Node,
+    what: &'static str,
+    range: RangeInclusive<Nanos>,
+) -> Result<Nanos, PlanError> {
+    const EXAMPLES: &str = "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`";
+    let Some(text) = node.text() else { return Err(not_a(node, "a length of time", EXAMPLES)) };
+    let expected = || {
+        use stampede_load::schedule::Written;
+        let longest = match *range.end() == LONGEST {
+            true => "7 days".to_owned(),
+            false => Written(*range.end()).to_string(),
+        };
+        match range.start().0 {
+            0 => format!("at most {longest}"),
+            1 => format!("more than 0 and at most {longest}"),
+            _ => format!("{} to {longest}", Written(*range.start())),
+        }
+    };
+    match parse_length(text) {
+        Ok(length) if range.contains(&length) => Ok(length),
+        Err(LengthError::Malformed) => Err(not_a(node, "a length of time", EXAMPLES)),
+        Ok(_) | Err(LengthError::TooLong) => Err(out_of_range(node, what, &expected())),
+    }
+}
+
+/// More than 0, at most 7 days.
+pub(super) const ANY_LENGTH: RangeInclusive<Nanos> = Nanos(1)..=LONGEST;
+
+/// A schedule; its errors point at the character.
+pub(super) fn schedule(node: &Node) -> Result<Segments, PlanError> {
+    let Some(text) = node.text() else {
+        return Err(not_a(
+            node,
+            "a schedule",
+            "a schedule, such as `line(1,100,60s) const(100,540s)`",
+        ));
+    };
+    Segments::parse(text).map_err(|error| {
+        let place = node.inside(error.offset, error.length);
+        let after = &place.source.text[(place.offset + place.length).min(place.source.text.len())..];
+        if matches!(error.problem, Problem::NotClosed { .. }) && after.starts_with(',') {
+            // YAML has cut it: a plain text in `[…]` or `{…}` ends at its first comma.
+            let expected = "a schedule in quotes, for inside `[…]` and `{…}` YAML splits at commas: \
+                            `[\"const(200,60s)\"]`";
+            return node.place.wrong(Mistake::Schedule(error), expected);
+        }
+        let (expected, near) = (error.expected(), error.nearest().map(str::to_owned));
+        place.wrong_name(Mistake::Schedule(error), expected, near)
+    })
+}
+
+/// Units of sizes. `M` is 1024² as in PHP, Docker and cgroups; `MB` is 10⁶.
+const SIZE_UNITS: [(&str, u64); 15] = [
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("tib", 1 << 40),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+    ("k", 1 << 10),
+    ("m", 1 << 20),
+    ("g", 1 << 30),
+    ("t", 1 << 40),
+    ("bytes", 1),
+    ("b", 1),
+    ("", 1),
+];
+
+/// Reads a size in bytes: `1GiB`, `512M`, `256MB`, `1.5GiB`, `1048576`.
+pub(super) fn parse_size(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    let unit = text[end..].trim().to_ascii_lowercase();
+    let (_, bytes) = SIZE_UNITS.iter().find(|(name, _)| *name == unit)?;
+    Some(number * *bytes as f64)
+}
+
+/// A size, 0 or from 16 MiB to 1 PiB: below that no PHP runtime starts.
+pub(super) fn size(node: &Node, what: &'static str) -> Result<u64, PlanError> {
+    const EXPECTED: &str =
+        "a size from 16MiB to 1024TiB, such as `1GiB`, `512M` or `256MB`; 0 for no limit";
+    let Some(bytes) = node.text().and_then(parse_size) else {
+        return Err(not_a(node, "a size", EXPECTED));
+    };
+    let bounds = (1_u64 << 24) as f64..=(1_u64 << 50) as f64;
+    if bytes != 0.0 && !bounds.contains(&bytes) {
+        return Err(out_of_range(node, what, EXPECTED));
+    }
+    Ok(bytes as u64)
+}
+
+/// A setting's value, typed as YAML types it; quotes make it a text.
+pub(super) fn scalar(node: &Node) -> Result<Scalar, PlanError> {
+    let (text, style) = match &node.value {
+        Value::Text(text, style) => (text.as_str(), *style),
+        _ => return Err(not_a(node, "a single value", "a number, a text, `on` or `off`")),
+    };
+    if style == Style::Quoted {
+        return Ok(Scalar::Text(text.to_owned()));
+    }
+    Ok(match text {
+        "true" | "on" => Scalar::Bool(true),
+        "false" | "off" => Scalar::Bool(false),
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(number), _) => Scalar::Int(number),
+            (_, Ok(number)) if number.is_finite() => Scalar::Float(number),
+            _ => Scalar::Text(text.to_owned()),
+        },
+    })
+}
+
+/// `57030` as `57 030`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
