@@ -70,8 +70,8 @@ fn requests_may_come_in_pieces_or_together() {
     ask(&mut stream, &format!("{head}{GET}"), &format!("{}{OK}", &OK[..OK.len() - 2]));
 }
 
-/// Requests for 18 MB of answers before one is read: more than both socket buffers hold, by
-/// the usual limits (6 MB and 4 MB).
+/// Requests for 18 MB of answers before one is read: more than the socket buffers take,
+/// for the kernel lets a receive buffer grow only as it is read.
 #[test]
 fn a_client_that_reads_late_gets_every_answer() {
     const REQUESTS: usize = 400_000;
