@@ -253,6 +253,30 @@ fn whole_answers_count_as_what_they_are() {
     each_counts_as_what_it_is(whole(), LONG);
 }
 
+/// A server that closes kept connections without a word races with the next shot on them.
+/// That shot is lost by the server's doing, and counted; nothing is fired twice.
+#[test]
+fn a_close_without_a_word_costs_no_more_than_the_shot_it_met() {
+    for (kind, habit) in WAYS {
+        let about = format!("{kind:?}, {habit:?}");
+        let answer = Answer::new(200, "hello").then(Then::Close);
+        let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
+        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
+        let lost = |kind| fired.counts.failed.get(kind).copied().unwrap_or(0);
+        let (cut, reset) = (lost("net:cut-short"), lost("net:reset"));
+        counted_as(
+            &fired,
+            &[("ok", SHOTS - cut - reset), ("net:cut-short", cut), ("net:reset", reset)],
+            &about,
+        );
+        // Whoever was read by the server was answered.
+        assert_eq!(server.journal().requests, fired.counts.ok, "{about}");
+        if habit == ConnectionHabit::PerShot {
+            assert_eq!(fired.counts.ok, SHOTS, "{about}");
+        }
+    }
+}
+
 #[test]
 fn broken_answers_count_as_what_they_are() {
     each_counts_as_what_it_is(broken(), LONG);
