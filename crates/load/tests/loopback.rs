@@ -2,6 +2,7 @@
 //! Counts are exact; nothing here depends on how fast the machine is.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -162,6 +163,27 @@ fn a_unix_socket_is_an_address() {
     let server = KnownServer::start_on(&Listen::Unix(path), Behaviour::default()).unwrap();
     let fired = fired(&load(target(&server), users(4, 50)));
     assert_eq!((fired.counts.ok, fired.connections.opened), (50, 4));
+}
+
+#[test]
+fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    let load = load(address, users(1, 3));
+    let body = vec![b'x'; 8 << 20];
+    let request = Request::build("POST", "/", &[], &body, load.habits, None).unwrap();
+    let bytes = request.bytes.len();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut request = vec![0; bytes];
+        for _ in 0..3 {
+            client.read_exact(&mut request).unwrap();
+            client.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        }
+    });
+    let fired = fired(&Load { ammo: [request].into(), ..load });
+    assert_eq!((fired.counts.ok, fired.counts.bytes_sent), (3, 3 * bytes as u64));
+    server.join().unwrap();
 }
 
 #[test]

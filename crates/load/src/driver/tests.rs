@@ -15,6 +15,7 @@ use crate::report::{Fired, Listener, Second};
 use crate::schedule::Schedule;
 use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 
+mod allocations;
 mod random;
 
 /// Due times as a list.
