@@ -254,6 +254,17 @@ fn a_close_that_was_announced_is_no_failure() {
     assert_eq!((fired.counts.ok, fired.connections.opened), (12, 12));
 }
 
+/// The server's close and the next request cross on the way, or they do not: which, nobody
+/// can say, but nothing is lost, and nothing is called what it was not.
+#[test]
+fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
+    let server = KnownServer::start(Behaviour::answering(Answer::ok().then(Then::Close))).unwrap();
+    let fired = fired(&load(target(&server), users(3, 60)));
+    assert!(fired.counts.ok > 0 && fired.counts.planned == 60, "{:?}", fired.counts);
+    let known = ["net:cut-short", "net:reset"];
+    assert!(fired.counts.failed.keys().all(|key| known.contains(&key.as_str())));
+}
+
 #[test]
 fn every_third_fails_and_the_others_do_not() {
     let reply = Reply { service_time: Duration::ZERO, answer: Answer::new(503, "") };
@@ -273,7 +284,7 @@ fn connections_that_starve_behind_pinned_workers_are_found() {
     .unwrap();
     let until = Until::For(Nanos::from_millis(500));
     let model = Model::Closed { users: 5, until };
-    let load = Load { timeout: Nanos::from_millis(700), ..load(target(&server), model) };
+    let load = Load { timeout: Nanos::from_secs(3), ..load(target(&server), model) };
     let fired = fired(&load);
     assert_eq!(fired.counts.failed, BTreeMap::from([("net:timeout".to_string(), 3)]));
     assert_eq!(fired.connections.never_answered, 3);
