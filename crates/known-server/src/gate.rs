@@ -77,3 +77,32 @@ impl Drop for Permit<'_> {
         self.gate.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worker_that_was_free_first_is_taken_first() {
+        let gate = Gate::new(2);
+        let (mut one, mut two) = (gate.take().unwrap(), gate.take().unwrap());
+        one.free_at = Duration::from_secs(5);
+        two.free_at = Duration::from_secs(3);
+        drop((one, two));
+        let taken = [gate.take().unwrap(), gate.take().unwrap()].map(|permit| permit.free_at);
+        assert_eq!(taken, [Duration::from_secs(3), Duration::from_secs(5)]);
+    }
+
+    #[test]
+    fn a_closed_gate_sends_away_who_waits_and_who_comes() {
+        let gate = Gate::new(1);
+        let held = gate.take().unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.take().is_none());
+            gate.close();
+            assert!(waiting.join().unwrap());
+        });
+        drop(held);
+        assert!(gate.take().is_none());
+    }
+}

@@ -168,3 +168,21 @@ fn unix(path: &Path, backlog: u16) -> io::Result<Listener> {
 /// Connections that wait to be accepted, unless a behaviour says otherwise: as many
 /// as every measured runtime gets; the kernel may cap it (`net.core.somaxconn`).
 pub(crate) const BACKLOG: u16 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_what_was_asked_for() {
+        let source = || io::Error::from_raw_os_error(98);
+        let errors = [
+            ServerError::Listen { at: "unix:/run/known.sock".to_owned(), source: source() },
+            ServerError::Thread { source: source() },
+            ServerError::Cpu { cpu: 99, source: source() },
+            ServerError::Freeze { lasts_ns: 5_000, every_ns: 4_000 },
+            ServerError::NoWorkers,
+        ];
+        insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"));
+    }
+}

@@ -168,6 +168,17 @@ fn service_time_passes_before_the_first_byte_on_many_connections_at_once() {
 }
 
 #[test]
+fn hundreds_of_connections_are_open_at_once() {
+    // Both ends are ours: well under the usual 1 024 open files.
+    const CONNECTIONS: u64 = 300;
+    let server = answering(Answer::ok());
+    let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| asking(&server, GET)).collect();
+    streams.iter_mut().for_each(|stream| expect(stream, OK));
+    let journal = server.journal();
+    assert_eq!((journal.requests, journal.connections_open_max), (CONNECTIONS, CONNECTIONS));
+}
+
+#[test]
 fn one_worker_answers_one_request_after_the_other() {
     let behaviour =
         Behaviour { workers: Workers::PerRequest(1), ..Behaviour::taking(ms(20), Answer::ok()) };
