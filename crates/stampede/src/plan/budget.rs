@@ -10,13 +10,16 @@ use super::value::{Fields, size, whole_u32};
 /// Roles that a budget can be split by.
 pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 
+/// Keys of a budget.
+pub(super) const KEYS: [&str; 5] = ["cpus", "memory", "php", "web", "load"];
+
 /// The kernel's own limit is 8192 CPUs (`CONFIG_NR_CPUS` on x86-64).
 const CPUS_MAX: u32 = 8_192;
 
 /// Reads a budget; nothing given: half of the machine's CPUs, no memory limit.
 pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
     let Some(node) = node else { return Ok(Budget::Shared { cpus: 0, memory_bytes: 0 }) };
-    let fields = Fields::of(node, "`budget`", &["cpus", "memory", "php", "web", "load"])?;
+    let fields = Fields::of(node, "`budget`", &KEYS)?;
     let memory_bytes = match fields.get("memory") {
         Some(node) => size(node, "memory")?,
         None => 0,

@@ -23,7 +23,7 @@ pub(super) const NAMES: [&str; 4] = ["stampede", "tank", "ab", "k6"];
 const IN_FLIGHT_MAX: u32 = 1_000_000;
 
 /// Keys of a client's map.
-const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
+pub(super) const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
 
 impl Habits {
     /// The habits of a known client; of `stampede` for any other name.

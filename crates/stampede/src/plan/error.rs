@@ -107,6 +107,9 @@ pub enum Mistake {
     /// `only` and `except` leave nothing.
     #[error("load `{0}` is for no runtime")]
     ForNoRuntime(String),
+    /// `--only` leaves runtimes that no load is for.
+    #[error("no load of the plan is for `{0}`")]
+    NoLoad(String),
     /// More than a plan may hold.
     #[error("{found} {kind} are too many")]
     TooMany {
@@ -115,6 +118,9 @@ pub enum Mistake {
         /// How many.
         found: usize,
     },
+    /// What a later check found: see `refused`.
+    #[error("{0}")]
+    Refused(String),
     /// A schedule's own mistake.
     #[error("{0}")]
     Schedule(ScheduleError),
@@ -268,10 +274,17 @@ pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
     let found = found.to_lowercase();
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&found, &name.to_lowercase()), name))
+        .map(|name| (alike(&found, &name.to_lowercase()), name))
         .filter(|&(alike, _)| alike >= ALIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name.to_owned())
+}
+
+/// How alike two names are, 0 to 1. One slip of the finger (`jti` for `jit`) counts as alike
+/// also where the names are too short for Jaro-Winkler to see it.
+fn alike(one: &str, other: &str) -> f64 {
+    let one_slip = other.len() > 2 && strsim::osa_distance(one, other) == 1;
+    strsim::jaro_winkler(one, other).max(if one_slip { 0.9 } else { 0.0 })
 }
 
 /// Names as a list for people: `` `a`, `b` or `c` ``.

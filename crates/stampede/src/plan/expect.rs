@@ -4,7 +4,7 @@ use stampede_load::schedule::parse_length;
 
 use super::error::{Mistake, PlanError, nearest, one_of};
 use super::model::Expectation;
-use super::tree::{Node, shortened};
+use super::tree::{Node, quoted, shortened};
 use super::value::{not_a, parse_size, texts};
 
 /// Figures beside the percentiles.
@@ -49,14 +49,13 @@ fn expectation(node: &Node) -> Result<Expectation, PlanError> {
         return Err(place(figure).wrong_name(mistake, expected, nearest(figure, known)));
     };
     if let Some(word) = worse.filter(|word| *word != "worse") {
-        let mistake =
-            Mistake::NotA { found: format!("`{}`", shortened(word)), wanted: "a relation" };
+        let mistake = Mistake::NotA { found: quoted(word), wanted: "a relation" };
         return Err(place(word).wrong(mistake, "`worse`, `<`, `<=`, `>` or `>=`"));
     }
     let unit = if worse.is_some() { Unit::Share } else { unit };
     let Some(value) = bound_of(bound, unit) else {
         let (wanted, expected) = bound_words(unit);
-        let mistake = Mistake::NotA { found: format!("`{}`", shortened(bound)), wanted };
+        let mistake = Mistake::NotA { found: quoted(bound), wanted };
         // The bound is the end of the text; searching for it could find an earlier part.
         let begin = text.trim_end().len() - bound.len();
         return Err(node.inside(begin, bound.len()).wrong(mistake, expected));

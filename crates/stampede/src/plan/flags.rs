@@ -67,16 +67,30 @@ pub(super) struct Flags {
 }
 
 struct Given {
-    name: &'static str,
+    name: String,
     value: Node,
 }
 
 impl Flags {
     /// Writes the flags as one line, which places point into.
     pub fn new(overrides: &Overrides) -> Flags {
+        let pairs = overrides.pairs();
+        Flags::of(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+    }
+
+    /// From what `as_typed` gave; what it did not give is passed over.
+    pub fn as_recorded(recorded: &[String]) -> Flags {
+        let pairs = recorded.iter().filter_map(|flag| {
+            let [name, value] = shell_words::split(flag).ok()?.try_into().ok()?;
+            Some((name.strip_prefix("--")?.to_owned(), value))
+        });
+        Flags::of(pairs)
+    }
+
+    fn of(pairs: impl Iterator<Item = (String, String)>) -> Flags {
         let mut text = String::new();
         let mut spans = Vec::new();
-        for (name, value) in overrides.pairs() {
+        for (name, value) in pairs {
             if !text.is_empty() {
                 text.push(' ');
             }
@@ -84,14 +98,15 @@ impl Flags {
             let quoted = value.is_empty() || value.contains(|c: char| " ()<>{}&;*\"".contains(c));
             let quote = if quoted { "'" } else { "" };
             text += &format!("--{name} {quote}");
-            spans.push((name, text.len(), value));
+            let offset = text.len();
             text += &format!("{value}{quote}");
+            spans.push((name, offset, value));
         }
         let base = PathBuf::new();
         let source = Arc::new(Source { name: "command line".to_owned(), text, base });
         let given = spans.into_iter().map(|(name, offset, value)| {
             let place = Place { source: Arc::clone(&source), offset, length: value.len() };
-            let value = Value::Text(value.to_owned(), Style::Plain);
+            let value = Value::Text(value, Style::Plain);
             Given { name, value: Node { place, value } }
         });
         Flags { given: given.collect(), source }

@@ -212,7 +212,7 @@ fn model(
     let rate = rate(rate_node)?;
     let Some(length_node) = fields.get("for") else {
         let place = fields.key_place("rate");
-        return Err(place.wrong(Mistake::Missing("for"), "how long, such as `for: 60s`"));
+        return Err(place.wrong(Mistake::Missing("for"), "how long: `for: 60s`, or `--for 60s`"));
     };
     let segments = Segments::constant(rate, length(length_node, "`for`", ANY_LENGTH)?);
     if segments.planned() == 0 {
@@ -268,7 +268,7 @@ fn closed(
             (Until::Requests(count), format!("{count} requests"))
         }
         (None, None) => {
-            let expected = "how long or how many: `for: 60s`, or `requests: 10000`";
+            let expected = "how long or how many: `for: 60s` or `requests: 10000`, as flags with `--` in front";
             let place = match node.value {
                 Value::Map(_) => fields.key_place("users"),
                 _ => node.place.clone(),

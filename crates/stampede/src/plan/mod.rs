@@ -12,17 +12,21 @@ mod error;
 mod expect;
 mod flags;
 mod loads;
+mod locate;
 pub mod model;
 mod preset;
 mod read;
 mod requests;
 mod runtimes;
+mod schema;
 mod tree;
 mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
 pub use flags::Overrides;
+pub use locate::{Subject, refused, unknown};
 pub use read::{from_flags, read};
+pub use schema::schema;
 
 #[cfg(test)]
 mod mistakes;

@@ -9,7 +9,7 @@ use stampede_load::time::Nanos;
 
 use super::budget::budget;
 use super::client::Habits;
-use super::error::{Mistake, Place, PlanError, Source, nearest};
+use super::error::{Mistake, Place, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
@@ -78,16 +78,6 @@ pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let source = Arc::new(Source { name: path.display().to_string(), text, base });
     let mut root = tree::parse(&source)?;
-    if let Value::Null = root.value {
-        let expected = "keys such as `app`, `runtimes` and `load`";
-        return Err(root.place.wrong(
-            Mistake::NotA { found: "an empty file".to_owned(), wanted: "a plan" },
-            expected,
-        ));
-    }
-    if !matches!(root.value, Value::Map(_)) {
-        return Err(not_a(&root, "a plan", "keys such as `app`, `runtimes` and `load`"));
-    }
     let flags = Flags::new(flags);
     let mut plan = resolve(&mut root, &flags, home())?;
     plan.source = Some(path.to_path_buf());
@@ -129,7 +119,15 @@ pub(super) fn resolve(
     flags: &Flags,
     home: Option<PathBuf>,
 ) -> Result<Plan, PlanError> {
-    flags.lay_over(root)?;
+    const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
+    match root.value {
+        Value::Map(_) => flags.lay_over(root)?,
+        Value::Null => {
+            let found = "an empty file".to_owned();
+            return Err(root.place.wrong(Mistake::NotA { found, wanted: "a plan" }, EXPECTED));
+        }
+        _ => return Err(not_a(root, "a plan", EXPECTED)),
+    }
     let known: Vec<&str> = KEYS.into_iter().chain(SETTINGS).collect();
     let fields = plan_fields(root, &known)?;
     fields.not_both("app", "apps")?;
@@ -137,7 +135,8 @@ pub(super) fn resolve(
     let time_scale = time_scale(flags)?;
     let seed = match fields.get("seed") {
         Some(node) => whole(node, "seed", 0..=u64::MAX)?,
-        None => fastrand::u64(..),
+        // 32 bits: short to type again, and exact in every reader of JSON.
+        None => u64::from(fastrand::u32(..)),
     };
     let apps = apps(root, &fields, home.as_deref())?;
     let named =
@@ -351,14 +350,8 @@ fn only(plan: &mut Plan, named: Vec<Named>, flags: &Flags) -> Result<(), PlanErr
         load.except.retain(|name| names.contains(name));
     }
     if plan.loads.is_empty() {
-        let name = shortened(node.text().unwrap_or(""));
-        let mistake = Mistake::UnknownName { kind: "load for", name: name.clone() };
-        let near = nearest(&name, []);
-        return Err(node.place.wrong_name(
-            mistake,
-            "runtimes that a load of the plan is for",
-            near,
-        ));
+        let mistake = Mistake::NoLoad(shortened(node.text().unwrap_or("")));
+        return Err(node.place.wrong(mistake, "runtimes that a load of the plan is for"));
     }
     Ok(())
 }

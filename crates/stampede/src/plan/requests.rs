@@ -12,7 +12,7 @@ const REQUESTS_MAX: usize = 10_000;
 const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// Keys of a request's map.
-const KEYS: [&str; 4] = ["method", "path", "headers", "body"];
+pub(super) const KEYS: [&str; 4] = ["method", "path", "headers", "body"];
 
 const PATH: &str = "a path such as `/` or `/search?q=1`: it begins with `/` and has no blanks";
 

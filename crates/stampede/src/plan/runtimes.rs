@@ -52,7 +52,7 @@ pub(super) fn runtimes(node: &Node, common: &Common) -> Result<Vec<Named>, PlanE
         }
     }
     match all.is_empty() {
-        true => Err(not_a(node, "a list with a runtime in it", EXPECTED)),
+        true => Err(not_a(node, "a choice of runtimes", EXPECTED)),
         false => Ok(all),
     }
 }
@@ -80,21 +80,22 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
         Some(body) => entries(body, "settings, such as `{workers: 16}`")?,
         None => &[],
     };
+    let source = runtime_source(name_node, name, body)?;
+    if let (RuntimeSource::Live { .. }, Some(body)) = (&source, body) {
+        Fields::of(body, "a live runtime", &["use", "url", "watch"])?;
+        return Ok(vec![live(name, source)]);
+    }
     let mut choice = RuntimeChoice {
         name: name.to_owned(),
-        source: runtime_source(name_node, name, body)?,
+        source,
         settings: common.settings.clone(),
         php_ini: common.php_ini.clone(),
         env: common.env.clone(),
     };
     let mut sweep = None;
-    if let (RuntimeSource::Live { .. }, Some(body)) = (&choice.source, body) {
-        Fields::of(body, "a live runtime", &["use", "url", "watch"])?;
-    }
     for (key, value) in own {
         match key.text().unwrap_or("") {
             "use" => {}
-            "url" | "watch" if matches!(choice.source, RuntimeSource::Live { .. }) => {}
             "php_ini" => choice.php_ini.extend(php_ini(value)?),
             "env" => choice.env.extend(env(value)?),
             "append" => choice.settings.extend(append(value)?),
@@ -106,6 +107,18 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
         }
     }
     swept(name, choice, sweep)
+}
+
+/// What already runs has the settings that it has.
+fn live(name: &str, source: RuntimeSource) -> Named {
+    let choice = RuntimeChoice {
+        name: name.to_owned(),
+        source,
+        settings: BTreeMap::new(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    };
+    Named { base: name.to_owned(), choice }
 }
 
 /// A name fit for tables and for folders.

@@ -59,7 +59,8 @@ impl Node {
     pub fn found(&self) -> String {
         match &self.value {
             Value::Null => "nothing".to_owned(),
-            Value::Text(text, _) => format!("`{}`", shortened(text)),
+            Value::Text(text, _) => quoted(text),
+            Value::List(items) if items.is_empty() => "an empty list".to_owned(),
             Value::List(_) => "a list".to_owned(),
             Value::Map(_) => "a map".to_owned(),
         }
@@ -84,6 +85,14 @@ impl Node {
     }
 }
 
+/// A text in backticks, or that there is none.
+pub(super) fn quoted(text: &str) -> String {
+    match text.trim().is_empty() {
+        true => "nothing".to_owned(),
+        false => format!("`{}`", shortened(text)),
+    }
+}
+
 /// A text for a message: one line, not too long.
 pub(super) fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 60;
@@ -101,7 +110,8 @@ pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
     // millions of nodes is refused after 20 000.
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_documents: 1,
+            // A second one is refused by the parser in better words.
+            max_documents: 2,
             max_depth: 32,
             max_nodes: 20_000,
             max_events: 50_000,
@@ -128,9 +138,10 @@ pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
 
 /// The parser's own error, at its place, in our form.
 fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
+    const EXPECTED: &str = "one YAML document: a map of keys such as `app`, `runtimes` and `load`";
     let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
     // The place is shown by the snippet.
-    let message = match message.rfind(" at line ") {
+    let message = match message.find(" at line ") {
         Some(end) => message[..end].to_owned(),
         None => message,
     };
@@ -138,9 +149,13 @@ fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
         Some(location) => place(&location, source),
         None => Place::begin_of(source),
     };
-    let expected = match message.starts_with("duplicate mapping key") {
-        true => "each key once",
-        false => "one YAML document: a map of keys such as `app`, `runtimes` and `load`",
+    let (message, expected) = if message.starts_with("duplicate mapping key") {
+        (format!("key `{}` stands here twice", shortened(place.text())), "each key once")
+    } else if message.contains("too large or too complex") {
+        let expected = "at most 20 000 values, 32 levels and 200 aliases";
+        ("more than a plan may hold".to_owned(), expected)
+    } else {
+        (message, EXPECTED)
     };
     place.wrong(Mistake::Yaml(message), expected)
 }

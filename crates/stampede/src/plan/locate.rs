@@ -1,0 +1,213 @@
+//! Places of a resolved plan, for checks that come after reading: whether a runtime, an app or
+//! a setting exists is known only where the catalogue is. The text and the flags are in the
+//! plan, so its places can be found again.
+
+use std::sync::Arc;
+
+use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
+use super::flags::Flags;
+use super::model::{AppChoice, Plan};
+use super::tree::{self, Node, Value, shortened};
+
+/// What a later check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// An app of `Plan::apps`.
+    App(&'a AppChoice),
+    /// A runtime by its name in the plan (`RuntimeChoice::name`).
+    Runtime(&'a str),
+    /// A setting of a runtime: its own, swept, or the plan's.
+    Setting {
+        /// `RuntimeChoice::name`.
+        runtime: &'a str,
+        /// The setting's name.
+        name: &'a str,
+    },
+    /// A load by its name.
+    Load(&'a str),
+}
+
+/// An error for a name that nobody knows: at its place in the plan, with the nearest of
+/// `known`.
+pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
+    let place = place_of(plan, subject, Side::Key);
+    let (kind, written) = match subject {
+        Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
+        Subject::App(AppChoice::Folder(path)) => ("app", path.to_str().unwrap_or("")),
+        Subject::Runtime(name) => ("runtime", base_name(name)),
+        Subject::Setting { name, .. } => ("setting", name),
+        Subject::Load(name) => ("load", name),
+    };
+    // A variant is unknown by what it uses, not by its own name.
+    let found = match place.text() {
+        "" => written,
+        text => text.trim_matches(['"', '\'']),
+    };
+    let mistake = Mistake::UnknownName { kind, name: shortened(found) };
+    let near = nearest(found, known.iter().copied());
+    place.wrong_name(mistake, one_of(known.iter().copied()), near)
+}
+
+/// An error for a value that a later check refuses: `why` is a lower-case fragment,
+/// `expected` says what would do.
+pub fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> PlanError {
+    let place = place_of(plan, subject, Side::Value);
+    place.wrong(Mistake::Refused(why.to_owned()), expected)
+}
+
+/// Which part of `name: value` is meant.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Key,
+    Value,
+}
+
+/// Where `subject` stands; the begin of the plan where it cannot be found.
+fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Place {
+    let flags = Flags::as_recorded(&plan.flags);
+    let source = match &plan.source {
+        Some(path) => Arc::new(Source {
+            name: path.display().to_string(),
+            text: plan.text.clone(),
+            base: path.parent().map(Into::into).unwrap_or_default(),
+        }),
+        None => Arc::clone(flags.source()),
+    };
+    let begin = Place::begin_of(&source);
+    let mut root = match &plan.source {
+        Some(_) => match tree::parse(&source) {
+            Ok(root) => root,
+            Err(_) => return begin,
+        },
+        None => Node { place: begin.clone(), value: Value::Map(Vec::new()) },
+    };
+    if flags.lay_over(&mut root).is_err() {
+        return begin;
+    }
+    find(&root, plan, subject, side).unwrap_or(begin)
+}
+
+fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Place> {
+    let part = |(key, value): (&Node, &Node)| match side {
+        Side::Key => key.place.clone(),
+        Side::Value => value.place.clone(),
+    };
+    match subject {
+        Subject::App(app) => {
+            // By its number: a folder's path is not what was written.
+            let number = plan.apps.iter().position(|other| other == app)?;
+            let listed = root.get("apps").into_iter().flat_map(list);
+            root.get("app").into_iter().chain(listed).nth(number).map(|node| node.place.clone())
+        }
+        Subject::Runtime(name) => {
+            let (key, body) = runtime(root, name)?;
+            let used = body.and_then(|body| body.get("use"));
+            Some(used.unwrap_or(key).place.clone())
+        }
+        Subject::Setting { runtime: name, name: setting } => {
+            let body = runtime(root, name).and_then(|(_, body)| body);
+            let own = body.and_then(|body| body.entry(setting));
+            let swept = || body?.get("sweep")?.entry(setting);
+            own.or_else(swept).or_else(|| root.entry(setting)).map(part)
+        }
+        Subject::Load(name) => {
+            let load = root.get("load")?;
+            let named = load.entry(name).map(|(key, _)| key);
+            Some(named.unwrap_or(load).place.clone())
+        }
+    }
+}
+
+/// Name and body of a runtime of the plan.
+fn runtime<'a>(root: &'a Node, name: &str) -> Option<(&'a Node, Option<&'a Node>)> {
+    let base = base_name(name);
+    list(root.get("runtimes")?).iter().find_map(|item| match &item.value {
+        Value::Map(entries) => entries
+            .iter()
+            .find(|(key, _)| key.text() == Some(base))
+            .map(|(key, body)| (key, Some(body))),
+        _ => (item.text() == Some(base)).then_some((item, None)),
+    })
+}
+
+/// The name without a sweep's values; names have no blanks.
+fn base_name(name: &str) -> &str {
+    name.split(' ').next().unwrap_or(name)
+}
+
+fn list(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Look, Overrides, from_flags, read};
+    use super::*;
+
+    const TEXT: &str = "\
+app: helo
+workers: 4
+pm: static
+runtimes:
+  - ngnix-fpm
+  - fpm-80: {use: nginx-fmp, wrokers: 80, sweep: {jti: [\"off\", tracing]}}
+load: {day: \"const(5,1s)\"}
+";
+
+    fn plan() -> Plan {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.yaml");
+        std::fs::write(&path, TEXT).unwrap();
+        let mut plan = read(&path, &Overrides::default()).unwrap();
+        plan.source = Some("plan.yaml".into());
+        plan
+    }
+
+    #[test]
+    fn what_is_found_out_later_points_into_the_plan() {
+        let (plan, runtimes) = (plan(), ["nginx-fpm", "apache-modphp"]);
+        let swept = plan.runtimes[1].name.as_str();
+        let of = |name| Subject::Setting { runtime: swept, name };
+        let errors = [
+            unknown(&plan, Subject::App(&plan.apps[0]), &["hello"]),
+            unknown(&plan, Subject::Runtime("ngnix-fpm"), &runtimes),
+            unknown(&plan, Subject::Runtime(swept), &runtimes),
+            unknown(&plan, of("wrokers"), &["workers", "pm"]),
+            unknown(&plan, of("jti"), &["jit"]),
+            refused(&plan, of("pm"), "`pm` is set by the runtime", "no `pm`"),
+            refused(&plan, Subject::Load("day"), "connections exceed workers", "`keep_alive: off`"),
+            refused(&plan, Subject::Load("night"), "there is no night", "a day"),
+        ];
+        let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn and_into_the_command_line() {
+        let flags = Overrides {
+            app: Some("./it's here".into()),
+            runtimes: Some("a, ngnix-fpm".into()),
+            workers: Some("4".into()),
+            rate: Some("5".into()),
+            for_: Some("1s".into()),
+            ..Overrides::default()
+        };
+        let plan = from_flags(&flags).unwrap();
+        let setting = Subject::Setting { runtime: "a", name: "workers" };
+        let errors = [
+            refused(
+                &plan,
+                Subject::App(&plan.apps[0]),
+                "no app is here",
+                "a folder with an `app.yaml`",
+            ),
+            unknown(&plan, Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
+            refused(&plan, setting, "4 workers are too many", "3"),
+        ];
+        let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
+        insta::assert_snapshot!(shown);
+    }
+}

@@ -1,0 +1,409 @@
+//! The grammar of plans as a JSON Schema, for editors. Keys come from the lists that the
+//! parser itself uses; what a schema cannot say (which keys exclude each other, what a
+//! schedule adds up to) the parser says.
+
+use serde_json::{Map, Value, json};
+
+use super::{budget, client, preset, read, requests, runtimes};
+
+/// The JSON Schema (draft 2020-12) of a plan.
+pub fn schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "stampede plan",
+        "description": "Which PHP runtimes to compare, with which app, under which load.",
+        "type": "object",
+        "properties": plan_properties(),
+        "additionalProperties": false,
+        "$defs": definitions(),
+    })
+}
+
+/// A reference to a definition.
+fn of(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// The same with words for people.
+fn about(name: &str, description: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}"), "description": description })
+}
+
+fn any(of: &[Value]) -> Value {
+    json!({ "anyOf": of })
+}
+
+/// A map of known keys.
+fn closed(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn plan_properties() -> Value {
+    let mut all = json!({
+        "app": about("text", "An app of the catalogue, or a folder: `~/shop`, `./shop`."),
+        "apps": { "type": "array", "items": of("text"), "minItems": 1, "maxItems": 100 },
+        "budget": about("budget", "CPUs and memory of the whole stack, or CPUs by role."),
+        "runtimes": { "type": "array", "items": of("runtime"), "minItems": 1 },
+        "load": about("loads", "What is fired: names with loads, or a list of loads."),
+        "client": about("client", "Habits of connections."),
+        "keep_alive": of("keep_alive"),
+        "arrivals": of("arrivals"),
+        "php_ini": of("php_ini"),
+        "env": of("env"),
+        "warm_up": about("length", "Discarded load before measuring; 5 s if not given."),
+        "cold": { "type": "boolean", "description": "No warm-up." },
+        "timeout": about("length", "Of a shot, from its start; 11 s if not given."),
+        "rounds": {
+            "anyOf": [
+                { "type": "integer", "minimum": 1, "maximum": 1000 },
+                { "const": "auto" },
+            ],
+            "description": "How often each cell is measured.",
+        },
+        "seed": { "type": "integer", "minimum": 0 },
+        "expect": of("expect"),
+        "out": about("text", "Folder of the results."),
+    });
+    if let Value::Object(all) = &mut all {
+        all.extend(settings());
+    }
+    all
+}
+
+/// Settings of all runtimes.
+fn settings() -> Map<String, Value> {
+    let setting = |name: &str| match name {
+        "workers" => about("workers", "PHP workers, one number for every runtime."),
+        _ => about("setting", "A setting of every runtime."),
+    };
+    read::SETTINGS.into_iter().map(|name| (name.to_owned(), setting(name))).collect()
+}
+
+fn definitions() -> Value {
+    let mut all = json!({
+        "text": { "type": "string", "minLength": 1 },
+        "setting": { "type": ["string", "number", "boolean"] },
+        "workers": {
+            "type": "integer",
+            "minimum": *runtimes::WORKERS.start(),
+            "maximum": *runtimes::WORKERS.end(),
+        },
+        "length": any(&[
+            json!({ "type": "string", "pattern": r"^(([0-9]+\.?[0-9]*|\.[0-9]+)(d|h|ms|m|s|us|µs|ns))+$|^[0-9.]+$" }),
+            json!({ "type": "number", "minimum": 0, "description": "Seconds." }),
+        ]),
+        "size": any(&[
+            json!({ "type": "string", "pattern": r"^[0-9.]+ *([KMGTkmgt]([Ii]?[Bb])?|[Bb](ytes)?)?$" }),
+            json!({ "type": "integer", "minimum": 0, "description": "Bytes." }),
+        ]),
+        "rate": any(&[
+            json!({ "type": "number", "minimum": 0, "maximum": 10_000_000 }),
+            json!({ "type": "string", "pattern": r"^[0-9]*\.?[0-9]{0,6}$" }),
+        ]),
+        "schedule": {
+            "type": "string",
+            "description": "Yandex Tank's: line(from,to,length) const(rate,length) step(from,to,by,length).",
+            "pattern": r"^[\s,]*((line|const|step)\s*\([^()]*\)[\s,]*)+$",
+        },
+        "keep_alive": { "enum": ["auto", "on", "off", true, false] },
+        "http": { "enum": ["1.0", "1.1", 1.0, 1.1] },
+        "arrivals": { "enum": ["uniform", "poisson"] },
+        "when_full": { "enum": ["queue", "drop", "stretch"] },
+        "max_in_flight": { "type": "integer", "minimum": 1, "maximum": 1_000_000 },
+        "expect": any(&[
+            of("expectation"),
+            json!({ "type": "array", "items": of("expectation") }),
+        ]),
+        "expectation": {
+            "type": "string",
+            "description": "`p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.",
+            "pattern": r"^\s*(p[0-9]+(\.[0-9]{1,3})?|max|mean|ok|throughput|cpu_cost|memory)(\s+worse)?\s*[<>]=?\s*[0-9.]+ *\S*\s*$",
+        },
+        "names": any(&[of("text"), json!({ "type": "array", "items": of("text") })]),
+        "values": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "null"] } },
+        "env": of("values"),
+        "php_ini": any(&[json!({ "enum": preset::PRESETS.map(|(name, _)| name) }), of("values")]),
+    });
+    if let Value::Object(all) = &mut all {
+        all.extend([
+            ("budget".to_owned(), budget_map()),
+            ("client".to_owned(), client_map()),
+            ("runtime".to_owned(), runtime()),
+            ("live".to_owned(), live()),
+            ("request".to_owned(), request()),
+            ("loads".to_owned(), loads_map()),
+            ("load".to_owned(), load()),
+        ]);
+    }
+    all
+}
+
+fn budget_map() -> Value {
+    let by_role =
+        budget::ROLES.map(|role| (role.to_owned(), json!({ "type": "integer", "minimum": 1 })));
+    let mut properties: Map<String, Value> = by_role.into_iter().collect();
+    properties.insert("cpus".to_owned(), json!({ "type": "integer", "minimum": 0 }));
+    properties.insert("memory".to_owned(), of("size"));
+    closed(Value::Object(properties))
+}
+
+fn client_map() -> Value {
+    let names = json!({ "enum": client::NAMES });
+    let map = closed(json!({
+        "use": names,
+        "keep_alive": of("keep_alive"),
+        "http": of("http"),
+        "max_in_flight": of("max_in_flight"),
+        "when_full": of("when_full"),
+    }));
+    any(&[names, map])
+}
+
+/// A name, or one name with settings; `live` is an address instead.
+fn runtime() -> Value {
+    let lines = any(&[of("text"), json!({ "type": "array", "items": of("text") })]);
+    let settings = json!({
+        "type": "object",
+        "properties": {
+            "use": of("text"),
+            "workers": of("workers"),
+            "php_ini": of("php_ini"),
+            "env": of("env"),
+            "append": { "type": "object", "additionalProperties": lines },
+            "sweep": {
+                "type": "object",
+                "additionalProperties": { "type": "array", "items": of("setting"), "minItems": 1 },
+            },
+        },
+        "additionalProperties": of("setting"),
+    });
+    // A variant of `live` under another name.
+    let body = any(&[json!({ "type": "null" }), settings, of("live")]);
+    any(&[
+        of("text"),
+        json!({
+            "type": "object",
+            "properties": { "live": of("live") },
+            "additionalProperties": body,
+            "minProperties": 1,
+            "maxProperties": 1,
+        }),
+    ])
+}
+
+fn live() -> Value {
+    let watch = closed(json!({
+        "container": of("text"),
+        "unit": of("text"),
+        "pid": { "type": ["integer", "string"] },
+    }));
+    json!({
+        "type": "object",
+        "properties": {
+            "use": of("text"),
+            "url": { "type": "string", "pattern": "^https?://[^ ]+$" },
+            "watch": watch,
+        },
+        "required": ["url"],
+        "additionalProperties": false,
+    })
+}
+
+fn request() -> Value {
+    let map = closed(Value::Object(request_properties()));
+    any(&[json!({ "type": "string", "pattern": "^/[!-~]*$" }), map])
+}
+
+fn request_properties() -> Map<String, Value> {
+    let property = |key: &str| match key {
+        "method" => json!({ "type": "string", "pattern": "^[A-Z-]+$" }),
+        "path" => json!({ "type": "string", "pattern": "^/[!-~]*$" }),
+        "headers" => of("values"),
+        _ => json!({ "type": ["string", "number", "boolean"] }),
+    };
+    requests::KEYS.into_iter().map(|key| (key.to_owned(), property(key))).collect()
+}
+
+fn loads_map() -> Value {
+    any(&[
+        of("schedule"),
+        json!({ "type": "array", "items": of("load"), "minItems": 1, "maxItems": 100 }),
+        json!({ "type": "object", "additionalProperties": of("load"), "minProperties": 1 }),
+    ])
+}
+
+fn load() -> Value {
+    let list = json!({ "type": "array", "items": of("request"), "minItems": 1 });
+    let count = json!({ "type": "integer", "minimum": 1 });
+    let mut properties = request_properties();
+    properties.extend(
+        [
+            ("schedule", of("schedule")),
+            ("rate", about("rate", "Shots per second, with `for`.")),
+            ("users", json!({ "type": "integer", "minimum": 1, "maximum": 1_000_000 })),
+            ("for", of("length")),
+            ("requests", any(&[count, list.clone()])),
+            ("urls", list),
+            ("client", of("client")),
+            ("http", of("http")),
+            ("keep_alive", of("keep_alive")),
+            ("max_in_flight", of("max_in_flight")),
+            ("when_full", of("when_full")),
+            ("arrivals", of("arrivals")),
+            ("timeout", of("length")),
+            ("only", of("names")),
+            ("except", of("names")),
+            ("expect", of("expect")),
+        ]
+        .map(|(key, value)| (key.to_owned(), value)),
+    );
+    let required = ["schedule", "rate", "users"].map(|key| json!({ "required": [key] }));
+    let map = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+        "oneOf": required,
+    });
+    any(&[of("schedule"), map])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::loads;
+    use super::*;
+
+    /// Whether `value` fits `schema`: the keywords that our schema uses, and no others, so
+    /// that a keyword not understood here is a failure and no silent yes. Patterns are
+    /// only asked to be there for texts.
+    fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
+        let Value::Object(keywords) = schema else { panic!("no schema: {schema}") };
+        keywords.iter().all(|(keyword, wanted)| match keyword.as_str() {
+            "$schema" | "title" | "description" | "$defs" => true,
+            "$ref" => {
+                let name = wanted.as_str().unwrap().strip_prefix('#').unwrap();
+                fits(root, root.pointer(name).unwrap_or_else(|| panic!("no {name}")), value)
+            }
+            "type" => match wanted {
+                Value::Array(types) => types.iter().any(|name| is_a(name, value)),
+                name => is_a(name, value),
+            },
+            "enum" => wanted.as_array().unwrap().contains(value),
+            "const" => wanted == value,
+            "anyOf" => wanted.as_array().unwrap().iter().any(|one| fits(root, one, value)),
+            "oneOf" => {
+                wanted.as_array().unwrap().iter().filter(|one| fits(root, one, value)).count() == 1
+            }
+            "required" => wanted
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|key| value.get(key.as_str().unwrap()).is_some()),
+            "items" => value.as_array().is_none_or(|all| all.iter().all(|v| fits(root, wanted, v))),
+            "properties" => value.as_object().is_none_or(|map| {
+                map.iter().all(|(key, v)| wanted.get(key).is_none_or(|s| fits(root, s, v)))
+            }),
+            "additionalProperties" => value.as_object().is_none_or(|map| {
+                let known =
+                    |key: &str| keywords.get("properties").is_some_and(|p| p.get(key).is_some());
+                map.iter().filter(|(key, _)| !known(key)).all(|(_, v)| match wanted {
+                    Value::Bool(allowed) => *allowed,
+                    schema => fits(root, schema, v),
+                })
+            }),
+            "minimum" => value.as_f64().is_none_or(|n| n >= wanted.as_f64().unwrap()),
+            "maximum" => value.as_f64().is_none_or(|n| n <= wanted.as_f64().unwrap()),
+            "minItems" => {
+                value.as_array().is_none_or(|a| a.len() as u64 >= wanted.as_u64().unwrap())
+            }
+            "maxItems" => {
+                value.as_array().is_none_or(|a| a.len() as u64 <= wanted.as_u64().unwrap())
+            }
+            "minProperties" => {
+                value.as_object().is_none_or(|m| m.len() as u64 >= wanted.as_u64().unwrap())
+            }
+            "maxProperties" => {
+                value.as_object().is_none_or(|m| m.len() as u64 <= wanted.as_u64().unwrap())
+            }
+            "minLength" => {
+                value.as_str().is_none_or(|s| s.len() as u64 >= wanted.as_u64().unwrap())
+            }
+            "pattern" => wanted.as_str().is_some_and(|pattern| pattern.starts_with('^')),
+            other => panic!("keyword `{other}` is not understood"),
+        })
+    }
+
+    fn is_a(name: &Value, value: &Value) -> bool {
+        match name.as_str().unwrap() {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "number" => value.is_number(),
+            "integer" => value.is_i64() || value.is_u64(),
+            "boolean" => value.is_boolean(),
+            "null" => value.is_null(),
+            other => panic!("type `{other}` is not understood"),
+        }
+    }
+
+    fn accepts(yaml: &str) -> bool {
+        let value: Value = serde_saphyr::from_str(yaml).unwrap();
+        fits(&schema(), &schema(), &value)
+    }
+
+    #[test]
+    fn plans_that_parse_fit() {
+        for yaml in [
+            include_str!("fixtures/shop.yaml"),
+            include_str!("fixtures/symfony.yaml"),
+            include_str!("fixtures/laravel.yaml"),
+            include_str!("fixtures/short.yaml"),
+            include_str!("fixtures/everything.yaml"),
+            include_str!("../../../../plans/demo.yaml"),
+            include_str!("../../../../plans/closed.yaml"),
+            include_str!("../../../../plans/rising.yaml"),
+        ] {
+            assert!(accepts(yaml), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn plans_that_are_wrong_do_not() {
+        for yaml in [
+            "runtime: [a]",
+            "workers: 0",
+            "rounds: many",
+            "budget: {cpu: 1}",
+            "runtimes: nginx-fpm",
+            "runtimes: [{a: {x: 1}, b: {y: 1}}]",
+            "runtimes: [{live: {watch: {pid: 1}}}]",
+            "runtimes: [{a: {sweep: {jit: on}}}]",
+            "load: [{for: 5s}]",
+            "load: [{rate: 5, users: 5}]",
+            "load: [{user: 5, for: 5s}]",
+            "load: []",
+            "client: tnak",
+            "php_ini: article-999",
+        ] {
+            assert!(!accepts(yaml), "{yaml}");
+        }
+    }
+
+    /// The schema knows exactly the keys that the parser knows.
+    #[test]
+    fn its_keys_are_the_parsers() {
+        let schema = schema();
+        let keys = |pointer: &str| -> BTreeSet<String> {
+            let map = schema.pointer(pointer).and_then(Value::as_object);
+            map.unwrap_or_else(|| panic!("no {pointer}")).keys().cloned().collect()
+        };
+        let known = |all: &[&str]| all.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
+        let plan: Vec<&str> = read::KEYS.into_iter().chain(read::SETTINGS).collect();
+        assert_eq!(keys("/properties"), known(&plan));
+        assert_eq!(keys("/$defs/load/anyOf/1/properties"), known(&loads::KEYS));
+        assert_eq!(keys("/$defs/client/anyOf/1/properties"), known(&client::KEYS));
+        assert_eq!(keys("/$defs/request/anyOf/1/properties"), known(&requests::KEYS));
+        assert_eq!(keys("/$defs/budget/properties"), known(&budget::KEYS));
+    }
+}
