@@ -120,3 +120,57 @@ fn add_times(times: &mut TimeSet, more: &TimeSet) {
     times.connection_wait.merge(&more.connection_wait);
     times.lateness.merge(&more.lateness);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::recorder::{Headline, Recorder};
+
+    struct Told(Vec<(u32, u64)>);
+
+    impl Listener for Told {
+        fn second(&mut self, second: &Second) {
+            self.0.push((second.index, second.counts.planned));
+        }
+    }
+
+    #[test]
+    fn seconds_are_told_in_order_once_all_threads_are_past_them() {
+        let (to_us, messages) = mpsc::channel();
+        let (back, empty): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
+        let mut empty = empty.into_iter();
+        let mut recorder = |thread| {
+            let empty = empty.next().expect("two of them");
+            Recorder::new(thread, Headline::ResponseTime, to_us.clone(), empty)
+        };
+        let (mut first, mut second) = (recorder(0), recorder(1));
+        // The second thread is ahead by two seconds, and the first ends in the second 0.
+        for shots in [1, 2, 4] {
+            second.planned(shots);
+            second.next_second(Nanos(0));
+        }
+        second.finish(Nanos(0));
+        first.planned(10);
+        first.finish(Nanos(0));
+        drop(to_us);
+        let mut told = Told(vec![]);
+        let collected = collect(&messages, &back, &mut told);
+        assert_eq!(told.0, [(0, 11), (1, 2), (2, 4), (3, 0)]);
+        assert_eq!(collected.counts.planned, 17);
+    }
+
+    #[test]
+    fn what_a_lost_thread_handed_on_is_told_all_the_same() {
+        let (to_us, messages) = mpsc::channel();
+        let (back, empty) = mpsc::channel();
+        let mut recorder = Recorder::new(0, Headline::ResponseTime, to_us, empty);
+        recorder.planned(3);
+        recorder.next_second(Nanos(0));
+        drop(recorder);
+        let mut told = Told(vec![]);
+        collect(&messages, &[back], &mut told);
+        assert_eq!(told.0, [(0, 3)]);
+    }
+}

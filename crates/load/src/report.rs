@@ -81,8 +81,9 @@ pub struct Counts {
     /// Correct answers.
     pub ok: u64,
     /// Failed by kind: keys are `net:<kind>` (`net:refused`, `net:reset`, `net:timeout`,
-    /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:errno-<n>` …),
-    /// `http:<status>`, `check`.
+    /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:no-port` (no local
+    /// port left), `net:no-file` (no file descriptor left), `net:queue-full` (a unix socket's
+    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check`.
     pub failed: BTreeMap<String, u64>,
     /// Due, never started.
     pub dropped: u64,

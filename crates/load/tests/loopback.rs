@@ -2,6 +2,7 @@
 //! Counts are exact; nothing here depends on how fast the machine is.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -165,6 +166,27 @@ fn a_unix_socket_is_an_address() {
 }
 
 #[test]
+fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    let load = load(address, users(1, 3));
+    let body = vec![b'x'; 8 << 20];
+    let request = Request::build("POST", "/", &[], &body, load.habits, None).unwrap();
+    let bytes = request.bytes.len();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut request = vec![0; bytes];
+        for _ in 0..3 {
+            client.read_exact(&mut request).unwrap();
+            client.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        }
+    });
+    let fired = fired(&Load { ammo: [request].into(), ..load });
+    assert_eq!((fired.counts.ok, fired.counts.bytes_sent), (3, 3 * bytes as u64));
+    server.join().unwrap();
+}
+
+#[test]
 fn nobody_listens() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let fired = fired(&load(Address::Tcp(port), users(3, 12)));
@@ -232,6 +254,17 @@ fn a_close_that_was_announced_is_no_failure() {
     assert_eq!((fired.counts.ok, fired.connections.opened), (12, 12));
 }
 
+/// The server's close and the next request cross on the way, or they do not: which, nobody
+/// can say, but nothing is lost, and nothing is called what it was not.
+#[test]
+fn a_close_without_a_word_is_a_race_and_nothing_is_lost() {
+    let server = KnownServer::start(Behaviour::answering(Answer::ok().then(Then::Close))).unwrap();
+    let fired = fired(&load(target(&server), users(3, 60)));
+    assert!(fired.counts.ok > 0 && fired.counts.planned == 60, "{:?}", fired.counts);
+    let known = ["net:cut-short", "net:reset"];
+    assert!(fired.counts.failed.keys().all(|key| known.contains(&key.as_str())));
+}
+
 #[test]
 fn every_third_fails_and_the_others_do_not() {
     let reply = Reply { service_time: Duration::ZERO, answer: Answer::new(503, "") };
@@ -251,7 +284,7 @@ fn connections_that_starve_behind_pinned_workers_are_found() {
     .unwrap();
     let until = Until::For(Nanos::from_millis(500));
     let model = Model::Closed { users: 5, until };
-    let load = Load { timeout: Nanos::from_millis(700), ..load(target(&server), model) };
+    let load = Load { timeout: Nanos::from_secs(3), ..load(target(&server), model) };
     let fired = fired(&load);
     assert_eq!(fired.counts.failed, BTreeMap::from([("net:timeout".to_string(), 3)]));
     assert_eq!(fired.connections.never_answered, 3);

@@ -15,6 +15,7 @@ use crate::report::{Fired, Listener, Second};
 use crate::schedule::Schedule;
 use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 
+mod allocations;
 mod random;
 
 /// Due times as a list.
@@ -38,8 +39,8 @@ struct Case {
     timeout: Nanos,
     habit: ConnectionHabit,
     script: Script,
-    /// Asked before it begins, where at all.
-    stop: Stop,
+    /// Told to stop in this turn, 0 being before the first.
+    stop_at: Option<u32>,
 }
 
 fn ms(milliseconds: u64) -> Nanos {
@@ -68,7 +69,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             connects: vec![],
             requests: vec![],
         },
-        stop: Stop::default(),
+        stop_at: None,
     }
 }
 
@@ -87,6 +88,7 @@ impl Listener for Seconds {
 /// Fires, and checks what holds for every load.
 fn fired(case: &Case) -> (Fired, Vec<Second>) {
     let engine = Simulated::new(case.script.clone());
+    let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
     let (back, empty) = mpsc::channel();
     let headline = match case.closed {
@@ -108,7 +110,7 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
     let request = Request { bytes, answer: AnswerShape::ByHeaders, tag: "/".into() };
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
     let driver = Driver::new(Parts {
-        engine: random::Bounded::new(engine),
+        engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol: || Http1::new(&Check::default(), habits),
         pace,
         recorder: Recorder::new(0, headline, to_us, empty),
@@ -119,7 +121,7 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
         check: Check::default(),
         habit: case.habit,
     });
-    let report = driver.run(&case.stop);
+    let report = driver.run(&stop);
     let mut seconds = Seconds(vec![]);
     let fired = sum(collect(&messages, &[back], &mut seconds), &[report]);
     always(&fired, &seconds.0);
@@ -334,10 +336,14 @@ fn connections_that_starve_behind_pinned_workers_are_counted() {
 
 #[test]
 fn a_stopped_load_accounts_for_every_shot() {
-    let case = open(every(ms(10), 100), 4);
-    case.stop.ask();
-    let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.planned, fired.counts.dropped, fired.end), (100, 100, End::Stopped));
+    let mut case = Case { stop_at: Some(0), ..open(every(ms(10), 100), 4) };
+    let (nothing, _) = fired(&case);
+    assert_eq!((nothing.counts.planned, nothing.counts.dropped), (100, 100));
+    assert_eq!((nothing.end, nothing.scheduled), (End::Stopped, Nanos(0)));
+    // One connection, which is busy with the first shot from 0 to 35 ms.
+    (case.limit, case.script.service_time, case.stop_at) = (1, ms(35), Some(2));
+    let (first, _) = fired(&case);
+    assert_eq!((first.counts.ok, first.counts.dropped, first.lasted), (1, 99, ms(35)));
 }
 
 #[test]

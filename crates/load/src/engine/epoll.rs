@@ -46,6 +46,8 @@ pub struct Epoll {
     buffer: Box<[u8]>,
     spin: Nanos,
     spun: Nanos,
+    /// CPU time of this thread before the load began.
+    cpu_before: Nanos,
 }
 
 /// How punctually a wait ends.
@@ -147,12 +149,15 @@ impl Epoll {
                 Waiting::Spin => SPIN,
             },
             spun: Nanos(0),
+            cpu_before: Nanos(0),
         })
     }
 
-    /// Sets the clock's zero; before the first shot.
+    /// Sets the clock's zero, and that of busy time; on the load thread, before the first
+    /// shot.
     pub fn begin(&mut self, epoch: Instant) {
         self.epoch = epoch;
+        self.cpu_before = thread_cpu();
     }
 
     fn place(&mut self, slot: Slot) -> &mut Place {
@@ -190,31 +195,34 @@ impl Epoll {
         }
     }
 
-    /// Writes what the kernel takes. While connecting that is tried too: on loopback the
-    /// handshake is over when `connect` returns, and asking epoll first would cost a turn.
+    /// Writes all that the kernel takes: edge-triggered, it tells of room only after it said
+    /// that there is none. While connecting that is tried too: on loopback the handshake is
+    /// over when `connect` returns, and asking epoll first would cost a turn.
     fn flush(&mut self, slot: Slot) {
-        let place = self.place(slot);
-        let Some(socket) = &place.socket else { return };
-        if place.send.is_empty() || !matches!(place.state, State::Connecting | State::Open) {
-            return;
-        }
-        let written = send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL);
-        let connecting = place.state == State::Connecting;
-        match written {
-            Ok(bytes) => {
-                place.sent += bytes;
-                if place.sent == place.send.len() {
-                    place.send.clear();
-                    place.sent = 0;
-                }
-                if connecting {
-                    self.tell(slot, What::Connected);
-                }
-                self.tell(slot, What::Sent(bytes as u64));
+        loop {
+            let place = self.place(slot);
+            let Some(socket) = &place.socket else { return };
+            let connecting = place.state == State::Connecting;
+            if place.send.is_empty() || !(connecting || place.state == State::Open) {
+                return;
             }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(Errno::NOTCONN) if connecting => {}
-            Err(errno) => self.tell(slot, What::Failed(errno)),
+            match send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL) {
+                Ok(bytes) => {
+                    place.sent += bytes;
+                    if place.sent == place.send.len() {
+                        place.send.clear();
+                        place.sent = 0;
+                    }
+                    if connecting {
+                        self.tell(slot, What::Connected);
+                    }
+                    self.tell(slot, What::Sent(bytes as u64));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(Errno::NOTCONN) if connecting => return,
+                Err(errno) => return self.tell(slot, What::Failed(errno)),
+            }
         }
     }
 
@@ -452,10 +460,13 @@ impl Engine for Epoll {
     }
 
     fn busy(&self) -> Nanos {
-        let cpu = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-        let cpu = Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64);
-        cpu.since(self.spun)
+        thread_cpu().since(self.cpu_before).since(self.spun)
     }
+}
+
+fn thread_cpu() -> Nanos {
+    let cpu = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64)
 }
 
 enum Received {
