@@ -36,7 +36,17 @@ enum As {
     Nobody,
 }
 
+/// When the delay begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// With stampede itself: the kill falls into its start.
+    Start,
+    /// Once the stack runs.
+    Ready,
+}
+
 struct Case {
+    from: From,
     victim: Victim,
     delay: Duration,
     namespaces: NamespaceUse,
@@ -47,7 +57,9 @@ struct Case {
 /// The binary where every user may execute it: the build folder can be below a home.
 fn program_for_all(folder: &Path) -> PathBuf {
     let copy = folder.join("stampede");
-    fs::copy(PROGRAM, &copy).unwrap();
+    // Not `fs::copy`: a fork of another test at that moment would hold the file open for
+    // writing, and executing it would be refused (ETXTBSY).
+    assert!(Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success());
     copy
 }
 
@@ -89,6 +101,13 @@ fn run_case(case: &Case, program: &Path) {
     let place = Place::with(case.namespaces, case.cgroups);
     let mut stampede = hold(&place, case, program);
     let pid = i32::try_from(stampede.id()).unwrap();
+    let mut told = BufReader::new(stampede.stdout.take().unwrap());
+    let mut ready = String::new();
+    if case.from == From::Ready {
+        told.read_line(&mut ready).unwrap();
+        assert!(ready.starts_with("ready "), "{ready:?}: the stack does not start");
+        assert!(processes_of(&place.id).len() >= 4, "{:?}", processes_of(&place.id));
+    }
     std::thread::sleep(case.delay);
     let keeper = match case.victim {
         Victim::Stampede(_) => keeper_pid(&place),
@@ -112,8 +131,8 @@ fn run_case(case: &Case, program: &Path) {
         }
     }
     let when = format!(
-        "{:?} {:?} {:?} {:?} after {:?}",
-        case.victim, case.namespaces, case.cgroups, case.run_as, case.delay
+        "{:?} {:?} {:?} {:?} {:?} after {:?}",
+        case.from, case.victim, case.namespaces, case.cgroups, case.run_as, case.delay
     );
     // A stampede whose keeper was killed ends by itself: that it does is part of the test.
     let mut ended = None;
@@ -175,7 +194,8 @@ fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: 
                         2 | 3 => Victim::Keeper,
                         _ => Victim::Both,
                     };
-                    run_case(&Case { victim, delay, namespaces, cgroups, run_as }, program);
+                    let from = if number % 3 == 0 { From::Ready } else { From::Start };
+                    run_case(&Case { from, victim, delay, namespaces, cgroups, run_as }, program);
                 }
             });
         }
@@ -229,8 +249,9 @@ fn a_signal_that_ends_stampede_ends_the_stack() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGABRT] {
         let (namespaces, cgroups) = (NamespaceUse::Allowed, CgroupUse::Allowed);
         let case = Case {
+            from: From::Ready,
             victim: Victim::Stampede(signal),
-            delay: Duration::from_millis(80),
+            delay: Duration::from_millis(10),
             namespaces,
             cgroups,
             run_as: As::Ourselves,
@@ -246,6 +267,7 @@ fn killed_init_ends_the_stack() {
     for namespaces in [NamespaceUse::Allowed, NamespaceUse::Forbidden] {
         let place = Place::with(namespaces, CgroupUse::Allowed);
         let case = Case {
+            from: From::Ready,
             victim: Victim::Both,
             delay: Duration::ZERO,
             namespaces,

@@ -34,9 +34,18 @@ fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> i32) {
 /// Every signal to its default action. Async-signal-safe; a parent's "ignore" would
 /// otherwise survive exec (`nohup`, and Rust's own for SIGPIPE).
 pub(super) fn default_signals() {
+    // The kernel's `struct sigaction`, 32 bytes at most, all zero: SIG_DFL without flags.
+    let default = [0_u64; 8];
+    let mask_bytes = 8_usize;
     for signal in SIGNALS {
-        // SAFETY: SIG_DFL installs no handler; numbers that may not be changed only fail.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // Not `signal(3)`: glibc keeps 32 and 33 for itself and refuses to reset them, even
+        // if a parent ignored them.
+        // SAFETY: the kernel only reads the zeroed structure; no handler is installed;
+        // numbers that may not be changed only fail.
+        unsafe {
+            let none = std::ptr::null_mut::<u64>();
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, mask_bytes);
+        }
     }
 }
 

@@ -1,0 +1,383 @@
+//! Real small stacks: started, looked at, stopped, dropped; in every way that a machine may
+//! allow.
+
+mod keeper_support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
+use stampede::keeper::spec::Accounting;
+use stampede::keeper::{
+    CgroupUse, KeeperError, NamespaceUse, PidNamespace, Stack, WorkFolder, Writable, capabilities,
+    discard, reserve, split_cpus, sweep_in,
+};
+use stampede_load::time::Nanos;
+
+/// Every combination that a machine may force.
+const WAYS: [(NamespaceUse, CgroupUse); 4] = [
+    (NamespaceUse::Allowed, CgroupUse::Allowed),
+    (NamespaceUse::Forbidden, CgroupUse::Allowed),
+    (NamespaceUse::Forbidden, CgroupUse::OnlyV1),
+    (NamespaceUse::Forbidden, CgroupUse::Forbidden),
+];
+
+/// Writes its name when it gets SIGTERM.
+fn says_bye(name: &str) -> String {
+    format!("trap 'echo {name}; exit 7' TERM; echo up; while :; do sleep 0.01; done")
+}
+
+fn wait_for_log(place: &Place, text: &str, times: usize) {
+    wait_until(|| place.log_text().matches(text).count() >= times)
+        .unwrap_or_else(|()| panic!("no {text:?} in {:?}", place.log_text()));
+}
+
+/// Starts one `sh -c script` and returns what it wrote.
+fn output_of(place: &Place, script: &str) -> String {
+    let stack = place.stack(vec![place.sh("php", script)]);
+    let stack = Stack::start(&stack, &place.options).unwrap();
+    wait_until(|| !stack.exited().is_empty()).expect("the script ends");
+    stack.stop().unwrap();
+    place.log_text()
+}
+
+#[test]
+fn processes_stop_in_reverse_order_in_every_way() {
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let mut spec =
+            place.stack(vec![place.sh("php", &says_bye("php")), place.sh("web", &says_bye("web"))]);
+        spec.processes.iter_mut().for_each(|one| one.stop.grace = Nanos::from_secs(10));
+        let stack = Stack::start(&spec, &place.options).unwrap();
+        wait_for_log(&place, "up", 2);
+        let exits = stack.stop().unwrap();
+        assert!(place.log_text().ends_with("web\nphp\n"), "{}", place.log_text());
+        assert_eq!(exits.iter().map(|exit| exit.process).collect::<Vec<_>>(), [1, 0]);
+        assert!(exits.iter().all(|exit| exit.code == Some(7)), "{exits:?}");
+        assert_eq!(place.left(), [""; 0], "{namespaces:?} {cgroups:?}");
+    }
+}
+
+#[test]
+fn daemons_and_the_deaf_end_with_the_stack_in_every_way() {
+    let script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 1000' &) ; sleep 1000 &
+        echo up; while :; do sleep 1000; done";
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let spec = place.stack(vec![place.sh("php", script)]);
+        let stack = Stack::start(&spec, &place.options).unwrap();
+        wait_for_log(&place, "up", 1);
+        wait_until(|| processes_of(&place.id).len() >= 5).expect("the tree grows");
+        let exits = stack.stop().unwrap();
+        assert_eq!(exits[0].signal, Some(libc::SIGKILL), "{exits:?}");
+        assert_eq!(place.left(), [""; 0], "{namespaces:?} {cgroups:?}");
+    }
+}
+
+#[test]
+fn dropping_ends_everything_in_every_way() {
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let mut spec = place.stack(vec![place.sh("php", "trap '' TERM; sleep 1000 & sleep 1000")]);
+        // A hard end does not ask how long a soft one may take.
+        spec.processes[0].stop.grace = Nanos::from_secs(3600);
+        drop(Stack::start(&spec, &place.options).unwrap());
+        assert_eq!(place.left(), [""; 0], "{namespaces:?} {cgroups:?}");
+    }
+}
+
+#[test]
+fn the_record_says_what_guards_the_stack() {
+    let expected = ["pid-namespace", "cgroup-kill", "cgroup-freezer", "children"];
+    for ((namespaces_use, cgroups), wanted) in WAYS.into_iter().zip(expected) {
+        let place = Place::with(namespaces_use, cgroups);
+        let spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+        let stack = Stack::start(&spec, &place.options).unwrap();
+        let got = stack.isolation().process_group.clone();
+        let possible = is_root() && namespaces() && Path::new("/sys/fs/cgroup/freezer").exists();
+        match possible || wanted == "children" {
+            true => assert_eq!(got, wanted),
+            false => println!("not compared: {got} where a machine with all of it has {wanted}"),
+        }
+    }
+}
+
+#[test]
+fn a_missing_program_is_named_and_nothing_is_left() {
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let spec = place.stack(vec![
+            place.sh("php", "trap '' TERM; sleep 1000"),
+            place.process("web", "/nowhere/nginx", &[]),
+        ]);
+        let error = Stack::start(&spec, &place.options).unwrap_err();
+        assert_eq!(error.to_string(), "cannot start `/nowhere/nginx` of role `web`");
+        let KeeperError::Program { source, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(source.raw_os_error(), Some(libc::ENOENT));
+        assert_eq!(place.left(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_program_and_a_folder_that_is_not_there_are_named() {
+    let place = Place::new();
+    let file = place.folder.path().join("plain");
+    fs::write(&file, "text").unwrap();
+    let spec = place.stack(vec![place.process("php", file.to_str().unwrap(), &[])]);
+    let error = Stack::start(&spec, &place.options).unwrap_err();
+    let KeeperError::Program { source, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(source.raw_os_error(), Some(libc::EACCES));
+
+    let mut spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+    spec.processes[0].cwd = PathBuf::from("/nowhere");
+    let error = Stack::start(&spec, &place.options).unwrap_err();
+    assert_eq!(error.to_string(), "cannot use `/nowhere` for role `php`");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+#[test]
+fn a_process_that_ends_by_itself_is_told() {
+    let place = Place::new();
+    let spec = place.stack(vec![place.sh("php", "exit 3"), place.sh("web", "sleep 1000")]);
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    wait_until(|| !stack.exited().is_empty()).expect("told");
+    let exit = stack.exited()[0].clone();
+    assert_eq!((exit.process, exit.role.as_str(), exit.code), (0, "php", Some(3)));
+    assert!(!stack.lost());
+    assert_eq!(stack.stop().unwrap().len(), 2);
+}
+
+#[test]
+fn a_process_gets_its_environment_and_nothing_else() {
+    let place = Place::new();
+    let out = output_of(&place, "env | sort");
+    let expected = format!(
+        "PATH=/usr/bin:/bin\nPWD={}\nSTAMPEDE_STACK={}\n",
+        place.folder.path().display(),
+        place.id
+    );
+    assert_eq!(out.replace("_=/usr/bin/env\n", ""), expected);
+}
+
+#[test]
+fn a_process_inherits_no_descriptor_and_no_signal_setting() {
+    // One that a careless parent left open.
+    let file = fs::File::open("/dev/null").unwrap();
+    let leaked = rustix::io::dup(&file).unwrap();
+    let place = Place::new();
+    // Not `/proc/$$`: the shell's own pid is the namespace's, `/proc` has the host's.
+    let script = "ls /proc/self/fd; readlink /proc/self/fd/0
+        grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    let out = output_of(&place, script);
+    drop(leaked);
+    let none = "0000000000000000";
+    // 3 is the folder that `ls` reads.
+    let expected = format!("0\n1\n2\n3\n/dev/null\nSigBlk:\t{none}\nSigIgn:\t{none}\n");
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn host_pids_are_told_not_those_of_the_namespace() {
+    let place = Place::new();
+    let spec = place.stack(vec![
+        place.process("php", "/bin/sleep", &["1001"]),
+        place.process("web", "/bin/sleep", &["1002"]),
+    ]);
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    for (process, seconds) in stack.processes().iter().zip(["1001", "1002"]) {
+        let line = fs::read_to_string(format!("/proc/{}/cmdline", process.pid)).unwrap();
+        assert_eq!(line, format!("/bin/sleep\0{seconds}\0"));
+        assert_eq!(process.command, format!("/bin/sleep {seconds}"));
+    }
+    let group = stack.group();
+    assert_eq!(group.roles.len(), 2);
+    assert_eq!(group.roles[1].roots, [stack.processes()[1].pid]);
+}
+
+#[test]
+fn the_stack_runs_on_its_cpus_only() {
+    let split = split_cpus(1);
+    let wanted = split.stack[0].to_string();
+    for cgroups in [CgroupUse::Allowed, CgroupUse::OnlyV1, CgroupUse::Forbidden] {
+        let place = Place::with(NamespaceUse::Allowed, cgroups);
+        let script = "grep ^Cpus_allowed_list /proc/self/status; sleep 1000";
+        let mut spec = place.stack(vec![place.sh("php", script)]);
+        spec.cpus.clone_from(&split.stack);
+        let stack = Stack::start(&spec, &place.options).unwrap();
+        wait_for_log(&place, "\n", 1);
+        assert_eq!(place.log_text().trim().rsplit('\t').next(), Some(wanted.as_str()));
+        let record = stack.isolation();
+        assert_eq!(record.cpus, split.stack);
+        match cgroups {
+            CgroupUse::Forbidden => assert_eq!(record.cpu_set, "affinity"),
+            _ => println!("cpu set by {}", record.cpu_set),
+        }
+    }
+}
+
+#[test]
+fn a_stack_over_its_memory_limit_is_ended_by_the_kernel() {
+    let place = Place::new();
+    // `tail` must hold a line that never ends.
+    let mut spec =
+        place.stack(vec![place.sh("php", "head -c 300000000 /dev/zero | tail -n 1 | wc -c")]);
+    spec.memory_bytes = 64 << 20;
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    if stack.isolation().memory_limit == "none" {
+        println!("skipped: no memory limit here");
+        return;
+    }
+    assert_eq!(stack.isolation().memory_bytes, 64 << 20);
+    wait_until(|| !stack.exited().is_empty()).expect("it ends");
+    assert!(!place.log_text().contains("300000000"), "{}", place.log_text());
+    stack.stop().unwrap();
+    assert_eq!(place.left(), [""; 0]);
+}
+
+#[test]
+fn figures_of_a_role_are_counted_in_its_own_group() {
+    let place = Place::new();
+    let spec =
+        place.stack(vec![place.sh("php", "while :; do :; done"), place.sh("web", "sleep 9")]);
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    let group = stack.group();
+    let folder = |role: usize| match &group.roles[role].accounting {
+        Accounting::CgroupV2(folder) => Some(folder.clone()),
+        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
+        Accounting::Proc => None,
+    };
+    let (Some(php), Some(web)) = (folder(0), folder(1)) else {
+        println!("skipped: no cgroups here");
+        return;
+    };
+    for (folder, process) in [php, web].iter().zip(stack.processes()) {
+        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap();
+        assert!(members.lines().any(|line| line == process.pid.to_string()), "{members}");
+    }
+}
+
+#[test]
+fn a_process_runs_as_another_user() {
+    if !is_root() {
+        println!("skipped: only root can");
+        return;
+    }
+    let place = Place::new();
+    let mut process = place.sh("php", "id -u; id -G; grep NoNewPrivs /proc/self/status");
+    process.user = Some(NOBODY);
+    let stack = Stack::start(&place.stack(vec![process]), &place.options).unwrap();
+    wait_until(|| !stack.exited().is_empty()).expect("it ends");
+    assert_eq!(place.log_text(), "65534\n65534\nNoNewPrivs:\t1\n");
+}
+
+#[test]
+fn an_environment_larger_than_the_socket_arrives() {
+    let place = Place::new();
+    let mut process = place.sh("php", "echo $BIG6 | wc -c");
+    // Linux takes 128 KiB a string.
+    for number in 0..7 {
+        process.env.insert(format!("BIG{number}"), "x".repeat(100_000));
+    }
+    let stack = Stack::start(&place.stack(vec![process]), &place.options).unwrap();
+    wait_until(|| !stack.exited().is_empty()).expect("it ends");
+    assert_eq!(place.log_text(), "100001\n");
+}
+
+#[test]
+fn two_stacks_live_side_by_side_and_one_id_only_once() {
+    let (one, two) = (Place::new(), Place::new());
+    let first = Stack::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options).unwrap();
+    let again = Stack::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options);
+    assert!(matches!(again, Err(KeeperError::InUse(_))));
+    let second = Stack::start(&two.stack(vec![two.sh("php", "sleep 1000")]), &one.options).unwrap();
+    first.stop().unwrap();
+    assert!(second.exited().is_empty());
+    second.stop().unwrap();
+    one.assert_nothing_left("both stopped");
+    two.assert_nothing_left("both stopped");
+}
+
+#[test]
+fn a_kept_work_folder_stays_and_a_reserved_one_goes() {
+    let mut place = Place::new();
+    place.options.work = WorkFolder::Keep;
+    let spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+    Stack::start(&spec, &place.options).unwrap().stop().unwrap();
+    assert!(place.work().exists());
+    fs::remove_dir(place.work()).unwrap();
+
+    place.options.work = WorkFolder::Remove;
+    reserve(&place.id, &place.work(), &place.options).unwrap();
+    fs::write(place.work().join("rendered.conf"), "x").unwrap();
+    // It is ours while we live: nobody sweeps it.
+    assert!(sweep_in(&place.options.journal).unwrap().stacks.is_empty());
+    Stack::start(&spec, &place.options).unwrap().stop().unwrap();
+    assert_eq!(place.left(), [""; 0]);
+
+    reserve(&place.id, &place.work(), &place.options).unwrap();
+    discard(&place.id, &place.options).unwrap();
+    assert_eq!(place.left(), [""; 0]);
+}
+
+#[test]
+fn ids_that_could_leave_the_folder_are_refused() {
+    let place = Place::new();
+    for id in ["", "../x", "a/b", ".hidden", "a b", &"x".repeat(65)] {
+        let mut spec = place.stack(Vec::new());
+        spec.id = id.to_owned();
+        assert!(matches!(Stack::start(&spec, &place.options), Err(KeeperError::BadId(_))), "{id}");
+    }
+}
+
+#[test]
+fn an_idle_keeper_and_init_use_no_cpu() {
+    let place = Place::new();
+    let spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    // Switches of an idle process are counted, not time: a busy machine changes nothing.
+    let switches = |pid: u32| -> u64 {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let counts = status.lines().filter(|line| line.contains("voluntary_ctxt_switches"));
+        counts.map(|line| line.rsplit('\t').next().unwrap().parse::<u64>().unwrap()).sum()
+    };
+    let pids = [stack.keeper_pid(), stack.init_pid()];
+    std::thread::sleep(Duration::from_millis(50));
+    let before = pids.map(switches);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(pids.map(switches), before);
+}
+
+#[test]
+fn capabilities_agree_with_what_a_stack_gets() {
+    let found = capabilities(Path::new(PROGRAM));
+    println!("{found:#?}");
+    let place = Place::new();
+    let mut spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+    spec.memory_bytes = 64 << 20;
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    let by = |name: &str| match found.controllers.iter().find(|one| one.name == name) {
+        Some(one) => match one.writable {
+            Writable::By(version) => version,
+            Writable::No => "none",
+        },
+        None => "none",
+    };
+    assert_eq!(stack.isolation().memory_limit, by("memory"));
+    let namespaced = found.pid_namespace != PidNamespace::No;
+    assert_eq!(stack.isolation().process_group == "pid-namespace", namespaced);
+}
+
+/// Printed, not judged: other work on the machine decides.
+#[test]
+fn what_a_start_and_a_stop_take() {
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let spec = place.stack(vec![place.process("php", "/bin/sleep", &["1000"])]);
+        let begin = Instant::now();
+        let stack = Stack::start(&spec, &place.options).unwrap();
+        let started = begin.elapsed();
+        stack.stop().unwrap();
+        println!("{namespaces:?} {cgroups:?}: start {started:?}, both {:?}", begin.elapsed());
+    }
+}
