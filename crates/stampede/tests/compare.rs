@@ -44,7 +44,11 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
     for name in ["nginx-fpm", "apache-modphp", "php-builtin"] {
         assert!(out.contains(name), "no row for {name}:\n{out}");
     }
-    assert_eq!(err.lines().filter(|line| line.contains("answers/s")).count(), 3, "one line a trial:\n{err}");
+    assert_eq!(
+        err.lines().filter(|line| line.contains("answers/s")).count(),
+        3,
+        "one line a trial:\n{err}"
+    );
 
     let summary = summary(&place);
     let cells = summary["cells"].as_array().expect("cells");
@@ -63,10 +67,18 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
         assert_eq!(counts["planned"], 200, "{record:#}");
         assert_eq!(counts["ok"], 200, "{record:#}");
         assert_eq!(record["runtime"]["before"]["workers"], 4, "{record:#}");
-        for file in ["seconds.hlog", "total.hlog", "seconds.ndjson", "resources.ndjson", "errors.ndjson", "logs"] {
+        for file in [
+            "seconds.hlog",
+            "total.hlog",
+            "seconds.ndjson",
+            "resources.ndjson",
+            "errors.ndjson",
+            "logs",
+        ] {
             assert!(trial.path().join(file).exists(), "no {file} in {}", trial.path().display());
         }
-        let resources = std::fs::read_to_string(trial.path().join("resources.ndjson")).expect("rows");
+        let resources =
+            std::fs::read_to_string(trial.path().join("resources.ndjson")).expect("rows");
         let cpu: u64 = resources
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -75,7 +87,10 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
                 roles.values().filter_map(|role| role["cpu_ns"].as_u64()).sum::<u64>()
             })
             .sum();
-        assert!(cpu > 10_000_000, "200 answers of PHP cost more than 10 ms of CPU: {cpu} ns\n{resources}");
+        assert!(
+            cpu > 10_000_000,
+            "200 answers of PHP cost more than 10 ms of CPU: {cpu} ns\n{resources}"
+        );
     }
     assert_eq!(place.left_behind(), Vec::<String>::new());
     again_from_disk(&place, &out);
@@ -100,7 +115,19 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     }
     let place = Place::new();
     place.write("runtimes/broken/runtime.yaml", BROKEN);
-    let args = ["compare", "--app", "hello", "--runtimes", "broken,php-builtin", "--users", "2", "--for", "1s", "--warm-up", "0s"];
+    let args = [
+        "compare",
+        "--app",
+        "hello",
+        "--runtimes",
+        "broken,php-builtin",
+        "--users",
+        "2",
+        "--for",
+        "1s",
+        "--warm-up",
+        "0s",
+    ];
     let mut command = place.stampede(&args);
     command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
     let output = finish(command, LIMIT);
@@ -108,8 +135,12 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     assert_eq!(output.status.code(), Some(3), "{all}");
     assert!(all.contains("cannot bind the moon"), "its last log line is missing:\n{all}");
     let summary = summary(&place);
-    let verdicts: Vec<_> =
-        summary["cells"].as_array().expect("cells").iter().map(|cell| cell["verdict"].clone()).collect();
+    let verdicts: Vec<_> = summary["cells"]
+        .as_array()
+        .expect("cells")
+        .iter()
+        .map(|cell| cell["verdict"].clone())
+        .collect();
     assert_eq!(verdicts[0], "invalid", "{summary:#}");
     assert_ne!(verdicts[1], "invalid", "{summary:#}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
@@ -136,7 +167,21 @@ fn ctrl_c_keeps_the_results_so_far() {
     }
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let place = Place::new();
-        let args = ["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "50", "--for", "2s", "--warm-up", "0s", "--rounds", "20"];
+        let args = [
+            "compare",
+            "--app",
+            "hello",
+            "--runtimes",
+            "php-builtin",
+            "--rate",
+            "50",
+            "--for",
+            "2s",
+            "--warm-up",
+            "0s",
+            "--rounds",
+            "20",
+        ];
         let mut command = place.stampede(&args);
         let child = command.spawn().expect("the binary starts");
         let pid = rustix::process::Pid::from_child(&child);
@@ -159,7 +204,17 @@ fn sigkill_leaves_nothing() {
     }
     for delay_ms in [150, 600, 1500] {
         let place = Place::new();
-        let args = ["compare", "--app", "hello", "--runtimes", "nginx-fpm", "--users", "2", "--for", "20s"];
+        let args = [
+            "compare",
+            "--app",
+            "hello",
+            "--runtimes",
+            "nginx-fpm",
+            "--users",
+            "2",
+            "--for",
+            "20s",
+        ];
         let mut child = place.stampede(&args).spawn().expect("the binary starts");
         std::thread::sleep(Duration::from_millis(delay_ms));
         child.kill().expect("SIGKILL");
@@ -187,8 +242,13 @@ fn an_ordinary_user_can_compare() {
     std::fs::copy(env!("CARGO_BIN_EXE_stampede"), &binary).expect("a copy of the binary");
     let inner = place.stampede(&["compare", "plan.yaml"]);
     let mut command = std::process::Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&binary).args(inner.get_args());
-    command.current_dir(place.path()).envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(&binary)
+        .args(inner.get_args());
+    command
+        .current_dir(place.path())
+        .envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = finish(command, LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
@@ -202,15 +262,73 @@ const NOBODY: u32 = 65534;
 #[test]
 fn bad_input_is_refused_before_anything_starts() {
     let cases: &[(&str, &[&str])] = &[
-        ("unknown-runtime", &["compare", "--app", "hello", "--runtimes", "ngnix-fpm", "--rate", "1", "--for", "1s"]),
-        ("unknown-app", &["compare", "--app", "helo", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"]),
-        ("no-app-there", &["compare", "--app", "./empty", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"]),
-        ("bad-schedule", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--schedule", "line(1,100,60s) konst(5,1s)"]),
+        (
+            "unknown-runtime",
+            &["compare", "--app", "hello", "--runtimes", "ngnix-fpm", "--rate", "1", "--for", "1s"],
+        ),
+        (
+            "unknown-app",
+            &[
+                "compare",
+                "--app",
+                "helo",
+                "--runtimes",
+                "php-builtin",
+                "--rate",
+                "1",
+                "--for",
+                "1s",
+            ],
+        ),
+        (
+            "no-app-there",
+            &[
+                "compare",
+                "--app",
+                "./empty",
+                "--runtimes",
+                "php-builtin",
+                "--rate",
+                "1",
+                "--for",
+                "1s",
+            ],
+        ),
+        (
+            "bad-schedule",
+            &[
+                "compare",
+                "--app",
+                "hello",
+                "--runtimes",
+                "php-builtin",
+                "--schedule",
+                "line(1,100,60s) konst(5,1s)",
+            ],
+        ),
         ("no-plan-file", &["compare", "missing.yaml"]),
         ("bad-plan", &["compare", "bad.yaml"]),
         ("unknown-setting", &["compare", "setting.yaml"]),
-        ("out-exists", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s", "--out", "taken"]),
-        ("rate-without-length", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1"]),
+        (
+            "out-exists",
+            &[
+                "compare",
+                "--app",
+                "hello",
+                "--runtimes",
+                "php-builtin",
+                "--rate",
+                "1",
+                "--for",
+                "1s",
+                "--out",
+                "taken",
+            ],
+        ),
+        (
+            "rate-without-length",
+            &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1"],
+        ),
         ("only-unknown", &["compare", "bad-only.yaml", "--only", "nginx-fmp"]),
         ("fire-no-url", &["fire", "127.0.0.1:80", "--rate", "1", "--for", "1s"]),
         ("fire-https", &["fire", "https://127.0.0.1/", "--rate", "1", "--for", "1s"]),
@@ -222,8 +340,14 @@ fn bad_input_is_refused_before_anything_starts() {
     place.write("empty/readme.txt", "no app here");
     place.write("taken/keep.txt", "mine");
     place.write("bad.yaml", "app: hello\nruntimes: [php-builtin]\nlaod: [{users: 4, for: 20s}]\n");
-    place.write("setting.yaml", "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n");
-    place.write("bad-only.yaml", "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n");
+    place.write(
+        "setting.yaml",
+        "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n",
+    );
+    place.write(
+        "bad-only.yaml",
+        "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n",
+    );
     for (name, args) in cases {
         let output = finish(place.stampede(args), LIMIT);
         let err = stderr(&output).replace(&place.path().display().to_string(), "PLACE");

@@ -23,7 +23,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let (out, expect) = (plan.out.clone(), Expected::of(&plan));
     let catalogue = Catalogue::load(Places::from_env());
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
-        .map_err(|error| Failure::from_runtime(&error))?;
+        .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
@@ -137,7 +137,10 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
     }
     for cell in record.cells.iter().filter(|cell| cell.refused.is_some()) {
         let why = cell.refused.as_deref().unwrap_or_default();
-        text.push_str(&format!("not measured: {} · {} · {}: {why}\n", cell.runtime, cell.app, cell.load));
+        text.push_str(&format!(
+            "not measured: {} · {} · {}: {why}\n",
+            cell.runtime, cell.app, cell.load
+        ));
     }
     text
 }

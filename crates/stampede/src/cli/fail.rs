@@ -4,9 +4,11 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use crate::causes::chain;
 use crate::plan::{Look, PlanError};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};
+use crate::trial::refusal::Refusal;
 
 /// A command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,14 @@ impl Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
+    /// A plan that cannot run here.
+    pub fn from_refusal(refusal: &Refusal) -> Failure {
+        match refusal {
+            Refusal::Plan(error) => Failure::from_plan(error),
+            Refusal::Runtime(error) => Failure::from_runtime(error),
+        }
+    }
+
     /// An error of the results, with its hint.
     pub fn from_store(error: &StoreError) -> Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
@@ -88,15 +98,4 @@ impl Failure {
         }
         mask_secrets(&text)
     }
-}
-
-/// An error and its causes in one line.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

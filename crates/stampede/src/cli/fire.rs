@@ -14,6 +14,7 @@ use super::{Failure, Outcome};
 use crate::event::{Event, Listen, Phase};
 use crate::plan::Overrides;
 use crate::plan::model::LoadChoice;
+use crate::store::mask_secrets;
 use crate::trial::{ammo, cells, load_record};
 use crate::{interrupt, plan, progress};
 
@@ -49,7 +50,9 @@ fn load_choice(args: &FireArgs) -> Result<LoadChoice, Failure> {
     };
     let plan = plan::from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
     let Some(mut choice) = plan.loads.into_iter().next() else {
-        return Err(Failure::rendered("no load: give --rate and --for, or --users and --for".into()));
+        return Err(Failure::rendered(
+            "no load: give --rate and --for, or --users and --for".into(),
+        ));
     };
     match args.http.as_deref() {
         None => {}
@@ -85,7 +88,9 @@ impl Target {
                 let text = format!("`{other}` is not a protocol that `fire` speaks yet");
                 return Err(Failure::rendered(text).hint(URL_HINT));
             }
-            None => return Err(Failure::rendered(format!("`{shown}` has no http://")).hint(URL_HINT)),
+            None => {
+                return Err(Failure::rendered(format!("`{shown}` has no http://")).hint(URL_HINT));
+            }
         }
         let host = uri.host().unwrap_or("localhost").to_owned();
         let port = uri.port_u16().unwrap_or(80);
@@ -99,9 +104,8 @@ impl Target {
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
     let found = (host, port).to_socket_addrs();
-    let mut addresses = found.map_err(|error| {
-        Failure::rendered(format!("no address for `{host}`: {error}"))
-    })?;
+    let mut addresses =
+        found.map_err(|error| Failure::rendered(format!("no address for `{host}`: {error}")))?;
     addresses.next().ok_or_else(|| Failure::rendered(format!("no address for `{host}`")))
 }
 
@@ -134,13 +138,14 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
         headers.push((name, value));
     }
     let body = match args.body.as_deref() {
-        Some(file) if file.starts_with('@') => std::fs::read(&file[1..])
-            .map_err(|error| Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..])))?,
+        Some(file) if file.starts_with('@') => std::fs::read(&file[1..]).map_err(|error| {
+            Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..]))
+        })?,
         Some(text) => text.as_bytes().to_vec(),
         None => Vec::new(),
     };
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
-    Request::build(method, &target.path, &headers, &body, habits, &target.path)
+    Request::build(method, &target.path, &headers, &body, habits, None)
         .map_err(|error| Failure::new(&error))
 }
 

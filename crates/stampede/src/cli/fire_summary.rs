@@ -7,6 +7,7 @@ use stampede_stats::percentile::{Percentile, Ranked};
 
 use crate::plan::model::LoadChoice;
 use crate::progress::words;
+use crate::store::mask_secrets;
 use crate::store::record::LoadRecord;
 use crate::trial::cells;
 
@@ -23,13 +24,23 @@ pub fn text(url: &str, choice: &LoadChoice, fired: &Fired, record: &LoadRecord) 
         choice.client.name
     );
     let mut row = |name: &str, value: String| text.push_str(&format!("  {name:<16} {value}\n"));
-    row("shots", format!("{} planned, {} ok, {} failed, {} dropped",
-        words::count(counts.planned), words::count(counts.ok),
-        words::count(counts.failed_total()), words::count(counts.dropped)));
+    row(
+        "shots",
+        format!(
+            "{} planned, {} ok, {} failed, {} dropped",
+            words::count(counts.planned),
+            words::count(counts.ok),
+            words::count(counts.failed_total()),
+            words::count(counts.dropped)
+        ),
+    );
     if open {
         row("offered rate", format!("{}/s", words::rate(counts.planned as f64 / seconds)));
     }
-    row("throughput", format!("{}/s correct answers", words::rate(fired.ok_inside as f64 / seconds)));
+    row(
+        "throughput",
+        format!("{}/s correct answers", words::rate(fired.ok_inside as f64 / seconds)),
+    );
     row("received", format!("{}/s", words::bytes(counts.bytes_received as f64 / seconds)));
     row("in flight", format!("{} at most", words::count(u64::from(fired.in_flight_max))));
     for (kind, count) in &counts.failed {
@@ -53,11 +64,19 @@ fn times(open: bool, fired: &Fired) -> String {
     let mut text = String::new();
     let mut block = |name: &str, ranked: Ranked<'_>| {
         text.push_str(&format!("\n  {name}\n"));
-        text.push_str(&format!("    {:<6} {}\n", "mean", words::time_ns(ranked.answered.mean() as u64)));
+        text.push_str(&format!(
+            "    {:<6} {}\n",
+            "mean",
+            words::time_ns(ranked.answered.mean() as u64)
+        ));
         for p in PERCENTILES {
             let value = ranked.percentile(p);
             if value != Percentile::TooFew {
-                text.push_str(&format!("    {:<6} {}\n", format!("p{p}"), words::percentile(value)));
+                text.push_str(&format!(
+                    "    {:<6} {}\n",
+                    format!("p{p}"),
+                    words::percentile(value)
+                ));
             }
         }
         text.push_str(&format!("    {:<6} {}\n", "max", words::time_ns(ranked.answered.max())));

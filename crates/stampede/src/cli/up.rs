@@ -8,7 +8,9 @@ use super::args::UpArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::{self, Overrides};
+use crate::progress::words;
 use crate::runtime::{self, Catalogue, Places, Running};
+use crate::store::mask_secrets;
 use crate::trial::comparison;
 use crate::{interrupt, keeper};
 
@@ -23,9 +25,8 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let prepared = runtime::prepare(&catalogue, choice, &app, &placement)
+    let mut running = runtime::up(&catalogue, choice, &app, &placement)
         .map_err(|error| Failure::from_runtime(&error))?;
-    let mut running = runtime::start(prepared).map_err(|error| Failure::from_runtime(&error))?;
     let text = if args.json { as_json(&running) } else { as_text(&running) };
     print(text.as_bytes())?;
     let ended = wait(&mut running);
@@ -58,7 +59,7 @@ fn wait(running: &mut Running) -> Option<String> {
                 (Some(signal), _) => format!("by signal {signal}"),
                 (None, code) => format!("with code {}", code.unwrap_or(0)),
             };
-            eprint!("{}", running.log_tail());
+            eprint!("{}", running.last_lines());
             return Some(format!("`{}` ended by itself, {how}", exit.role));
         }
         std::thread::sleep(LOOK);
@@ -73,29 +74,33 @@ fn as_text(running: &Running) -> String {
         "first correct answer after {}\n\nprocesses\n",
         words::time_ns(Nanos(record.first_answer_ns).0)
     ));
-    for process in running.processes() {
-        text.push_str(&format!("  {:<6} {:<5} {}\n", process.pid, process.role, process.command));
+    for (role, pid) in running.processes() {
+        text.push_str(&format!("  {pid:<7} {role:<5} {}\n", command(pid)));
     }
     text.push_str("\nrendered files\n");
-    for file in running.files() {
-        text.push_str(&format!("  {}\n", file.display()));
+    for file in running.files().keys() {
+        text.push_str(&format!("  {}\n", running.dir().join(file).display()));
     }
     text.push_str("\nCtrl-C stops it and removes its files\n");
     text
+}
+
+/// A process's command line as the kernel shows it; servers write their state there.
+fn command(pid: u32) -> String {
+    let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    mask_secrets(String::from_utf8_lossy(&text).replace('\0', " ").trim_end())
 }
 
 fn as_json(running: &Running) -> String {
     let processes: Vec<_> = running
         .processes()
         .iter()
-        .map(|process| {
-            serde_json::json!({"pid": process.pid, "role": process.role, "command": process.command})
-        })
+        .map(|(role, pid)| serde_json::json!({"pid": pid, "role": role, "command": command(*pid)}))
         .collect();
     let value = serde_json::json!({
         "url": running.url(),
         "processes": processes,
-        "files": running.files(),
+        "folder": running.dir(),
         "runtime": running.record(),
         "isolation": running.isolation(),
     });

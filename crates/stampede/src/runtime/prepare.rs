@@ -210,7 +210,11 @@ impl Prepared {
     }
 }
 
-fn check_kind(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), RuntimeError> {
+pub(super) fn check_kind(
+    name: &str,
+    runtime: &RuntimeFolder,
+    app: &App,
+) -> Result<(), RuntimeError> {
     let kinds = &runtime.manifest.app_kinds;
     if kinds.contains(&app.manifest.kind) {
         return Ok(());

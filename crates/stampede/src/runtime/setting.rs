@@ -54,7 +54,7 @@ pub const COMMON: &[Common] = &[
     common("access_log", "a log line per request", Kind::Switch { default: false }),
     common("compression", "compressed answers", Kind::Switch { default: false }),
     common("keep_alive", "connections stay open after an answer", Kind::Switch { default: true }),
-    common("keep_alive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
+    common("keepalive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
     common("front", "web server before it", Kind::Word(&["none"])),
 ];
 

@@ -1,12 +1,14 @@
 //! A load of the plan made ready to fire at a running runtime.
 
 use stampede_load::ammo::Request;
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until};
+use stampede_load::schedule::{MicroRate, Segments};
+use stampede_load::spec::{
+    Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
+};
 use stampede_load::time::Nanos;
 
 use super::Subject;
-use crate::cli::chain;
+use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
 
@@ -42,7 +44,7 @@ pub fn habits(client: &Client) -> Habits {
 fn requests(specs: &[RequestSpec], app: &App, habits: Habits) -> Result<Vec<Request>, String> {
     let own = [RequestSpec {
         method: "GET".to_owned(),
-        path: app.path().to_owned(),
+        path: app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned()),
         headers: Vec::new(),
         body: Vec::new(),
     }];
@@ -50,14 +52,17 @@ fn requests(specs: &[RequestSpec], app: &App, habits: Habits) -> Result<Vec<Requ
     specs
         .iter()
         .map(|spec| {
-            Request::build(&spec.method, &spec.path, &spec.headers, &spec.body, habits, &spec.path)
+            Request::build(&spec.method, &spec.path, &spec.headers, &spec.body, habits, None)
                 .map_err(|error| chain(&error))
         })
         .collect()
 }
 
 fn check(app: &App) -> Check {
-    Check { statuses: vec![app.status()], body_contains: app.contains().as_bytes().to_vec() }
+    Check {
+        statuses: vec![app.manifest.expect.status],
+        body_contains: app.contains().unwrap_or_default().as_bytes().to_vec(),
+    }
 }
 
 /// The discarded load: the mean rate of the schedule, evenly; or the same users.
@@ -74,6 +79,8 @@ pub fn warm_up(model: &Model, length: Nanos) -> Model {
     }
 }
 
-fn mean_rate(schedule: &Segments) -> f64 {
-    schedule.planned() as f64 / schedule.length().as_secs_f64().max(1e-9)
+/// At least one a second: a rising schedule of a few shots is warmed up too.
+fn mean_rate(schedule: &Segments) -> MicroRate {
+    let per_second = schedule.planned() as f64 / schedule.length().as_secs_f64().max(1e-9);
+    MicroRate((per_second * 1e6) as u64).clamp(MicroRate::ONE, MicroRate::HIGHEST)
 }

@@ -3,8 +3,8 @@
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
-use crate::runtime::HeldBy;
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
+use crate::runtime::{HeldBy, Traits};
 
 /// One runtime × app × load, as indices into the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +17,6 @@ pub struct Cell {
     pub load: usize,
     /// Why it is not measured at all.
     pub refused: Option<String>,
-}
-
-/// What the catalogue says of a runtime of the plan, as far as planning needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traits {
-    /// What keeps a worker busy.
-    pub held_by: HeldBy,
-    /// Workers it will have.
-    pub workers: u32,
 }
 
 /// Every cell of the plan: apps, then loads, then runtimes, as a reader compares them.

@@ -2,18 +2,20 @@
 
 use stampede_load::time::Nanos;
 
-use super::cells::{self, Cell, Traits};
+use super::cells::{self, Cell};
+use super::refusal::{Refusal, apps, traits};
 use super::{Ctx, Subject, trial};
+use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, Plan, Rounds};
-use crate::runtime::{self, App, Catalogue, Placement};
+use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
-    CellRecord, FORMAT, RunRecord, RuntimeRecord, TrialRecord, Verdict, Judged,
+    CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
 };
-use crate::store::{RunFolder, StoreError};
+use crate::store::{RunFolder, StoreError, mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
 pub struct Comparison {
@@ -34,18 +36,18 @@ impl Comparison {
     /// # Errors
     /// An unknown runtime, setting or app, a missing program, an app that the runtime
     /// cannot serve.
-    pub fn new(mut plan: Plan, catalogue: Catalogue, facts: &MachineFacts) -> Result<Comparison, runtime::RuntimeError> {
-        let apps = plan.apps.iter().map(|app| catalogue.app(app)).collect::<Result<Vec<_>, _>>()?;
-        let mut traits = Vec::new();
-        for choice in &plan.runtimes {
-            apps.iter().try_for_each(|app| catalogue.check(choice, app))?;
-            traits.push(catalogue.traits(choice)?);
-        }
+    pub fn new(
+        mut plan: Plan,
+        catalogue: Catalogue,
+        facts: &MachineFacts,
+    ) -> Result<Comparison, Refusal> {
+        let apps = apps(&plan, &catalogue)?;
+        let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
         let (split, placement) = place(&plan.budget);
         notices.extend(split.shared.words().map(str::to_owned));
-        let record = run_record(&plan, &cells, &traits, facts, notices);
+        let record = run_record(&plan, &cells, facts, notices);
         Ok(Comparison {
             plan,
             catalogue,
@@ -71,7 +73,11 @@ impl Comparison {
 
     /// Expected length of the whole run.
     pub fn expected(&self) -> Nanos {
-        self.record.order.iter().flatten().fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
+        self.record
+            .order
+            .iter()
+            .flatten()
+            .fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
     }
 
     /// Expected length of one trial: its load, the warm-up, and what surrounds them.
@@ -95,9 +101,12 @@ impl Comparison {
         for notice in &self.record.notices {
             listener.event(&Event::Notice(notice));
         }
-        keeper::place_self(&self.split.load);
+        if let Err(error) = keeper::place_self(&self.split.load) {
+            listener.event(&Event::Notice(&chain(&error)));
+        }
         let order = self.record.order.iter().enumerate();
-        let trials = order.flat_map(|(round, cells)| cells.iter().map(move |&cell| (round as u32 + 1, cell)));
+        let trials = order
+            .flat_map(|(round, cells)| cells.iter().map(move |&cell| (round as u32 + 1, cell)));
         for (number, (round, cell)) in (1..).zip(trials) {
             if interrupt::asked() {
                 listener.event(&Event::Notice("interrupted: the results so far are kept"));
@@ -203,25 +212,25 @@ pub fn place(budget: &Budget) -> (CpuSplit, Placement) {
 fn run_record(
     plan: &Plan,
     cells: &[Cell],
-    traits: &[Traits],
     facts: &MachineFacts,
     mut notices: Vec<String>,
 ) -> RunRecord {
-    debug_assert_eq!(plan.runtimes.len(), traits.len());
     let rounds = match plan.rounds {
         Rounds::Fixed(rounds) => rounds,
         Rounds::Auto => {
-            notices.push(format!("`rounds: auto` looks first after {AUTO_ROUNDS} rounds; it stops there for now"));
+            notices.push(format!(
+                "`rounds: auto` looks first after {AUTO_ROUNDS} rounds; it stops there for now"
+            ));
             AUTO_ROUNDS
         }
     };
     RunRecord {
         format: FORMAT,
-        id: String::new(),
+        id: run_id(&jiff::Zoned::now()),
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: now(),
-        plan_text: plan.text.clone(),
-        flags: plan.flags.clone(),
+        plan_text: mask_secrets(&plan.text),
+        flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
         seed: plan.seed,
         rounds,
         cells: cells.iter().map(|cell| cell_record(plan, cell)).collect(),

@@ -3,6 +3,7 @@
 pub mod ammo;
 pub mod cells;
 pub mod comparison;
+pub mod refusal;
 pub mod verdict;
 mod watch;
 
@@ -12,14 +13,15 @@ use stampede_load::report::Fired;
 use stampede_load::spec::{Address, Load};
 use stampede_load::time::Nanos;
 
+use crate::causes::chain;
 use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::sample::ResourceSample;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::runtime::{self, App, Catalogue, Placement, Running};
-use crate::store::record::{LoadRecord, Observed, PhaseRecord, TrialRecord};
 use crate::store::TrialFolder;
 use crate::store::record::Verdict;
+use crate::store::record::{LoadRecord, Observed, PhaseRecord, TrialRecord};
 
 use verdict::{Evidence, ModelKind};
 
@@ -80,17 +82,16 @@ fn measure(
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
     phases.enter(Phase::Start, None);
-    let prepared = runtime::prepare(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
-        .map_err(|error| crate::cli::chain(&error))?;
-    let mut running = runtime::start(prepared).map_err(|error| crate::cli::chain(&error))?;
+    let mut running = runtime::up(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
+        .map_err(|error| chain(&error))?;
     record.runtime = running.record();
-    record.isolation = running.isolation().clone();
+    record.isolation = running.isolation();
     let result = fire(ctx, subject, record, folder, &mut running, phases);
     phases.enter(Phase::Stop, None);
     running.logs().iter().for_each(|log| folder.keep_log(log));
     match running.stop() {
         Ok(exits) => record.exits = exits,
-        Err(error) => return Err(crate::cli::chain(&error)),
+        Err(error) => return Err(chain(&error)),
     }
     result
 }
@@ -110,9 +111,10 @@ fn fire(
     let measured = ammo::load(subject, Address::Tcp(running.addr()), ctx.load_cpus)?;
     if ctx.warm_up > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(ctx.warm_up));
-        let warm_up = Load { model: ammo::warm_up(&measured.model, ctx.warm_up), ..measured.clone() };
+        let warm_up =
+            Load { model: ammo::warm_up(&measured.model, ctx.warm_up), ..measured.clone() };
         stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
-            .map_err(|error| crate::cli::chain(&error))?;
+            .map_err(|error| chain(&error))?;
     }
     if interrupt::asked() {
         return Err("interrupted before the measured load".to_owned());
@@ -124,7 +126,8 @@ fn fire(
     let died = died(running);
 
     phases.enter(Phase::Verify, None);
-    let after = if died.is_empty() && !interrupt::asked() { Some(verify(subject, running)?) } else { None };
+    let after =
+        if died.is_empty() && !interrupt::asked() { Some(verify(subject, running)?) } else { None };
     record.runtime.after.clone_from(&after);
     let load = load_record(&fired, &measured, subject.load);
     let observed = after.as_ref().map(|after| (&before, after));
@@ -134,7 +137,7 @@ fn fire(
 }
 
 fn verify(subject: &Subject<'_>, running: &Running) -> Result<Observed, String> {
-    runtime::verify(running, subject.app).map_err(|error| crate::cli::chain(&error))
+    runtime::verify(running, subject.app).map_err(|error| chain(&error))
 }
 
 fn died(running: &mut Running) -> Vec<String> {
@@ -142,8 +145,12 @@ fn died(running: &mut Running) -> Vec<String> {
     exits
         .iter()
         .map(|exit| match (exit.signal, exit.code) {
-            (Some(signal), _) => format!("`{}` ended by signal {signal} during the load", exit.role),
-            (None, code) => format!("`{}` ended with code {} during the load", exit.role, code.unwrap_or(0)),
+            (Some(signal), _) => {
+                format!("`{}` ended by signal {signal} during the load", exit.role)
+            }
+            (None, code) => {
+                format!("`{}` ended with code {} during the load", exit.role, code.unwrap_or(0))
+            }
         })
         .collect()
 }
@@ -183,7 +190,11 @@ pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecor
         lasted_ns: fired.lasted.0,
         ok_inside: fired.ok_inside,
         in_flight_max: fired.in_flight_max,
-        littles_law_ratio: if expected > 0.0 { fired.in_flight_integral as f64 / expected } else { 1.0 },
+        littles_law_ratio: if expected > 0.0 {
+            fired.in_flight_integral as f64 / expected
+        } else {
+            1.0
+        },
         connections: fired.connections,
         busy_share_max: fired.busy_share_max,
         stretched: fired.stretched,

@@ -7,7 +7,7 @@ use stampede_load::spec::Load;
 use stampede_load::{Listener, time::Nanos};
 
 use super::Phases;
-use crate::cli::chain;
+use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::spec::ProcessGroup;

@@ -92,7 +92,9 @@ impl Place {
             // The journal's folder stays, empty.
             let path = entry.path();
             let empty = walk(&path).iter().all(|path| path.is_dir());
-            if !(empty && path.file_name().is_some_and(|name| !name.to_string_lossy().contains("stack"))) {
+            if !(empty
+                && path.file_name().is_some_and(|name| !name.to_string_lossy().contains("stack")))
+            {
                 left.push(path.display().to_string());
             }
         }
@@ -101,9 +103,13 @@ impl Place {
             let pid = entry.file_name().to_string_lossy().into_owned();
             let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             let cmdline = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let text = String::from_utf8_lossy(&environ).into_owned() + &String::from_utf8_lossy(&cmdline);
+            let text =
+                String::from_utf8_lossy(&environ).into_owned() + &String::from_utf8_lossy(&cmdline);
             if pid.bytes().all(|byte| byte.is_ascii_digit()) && text.contains(&marker) {
-                left.push(format!("process {pid}: {}", String::from_utf8_lossy(&cmdline).replace('\0', " ")));
+                left.push(format!(
+                    "process {pid}: {}",
+                    String::from_utf8_lossy(&cmdline).replace('\0', " ")
+                ));
             }
         }
         left
@@ -149,14 +155,17 @@ pub fn stderr(output: &Output) -> String {
 /// Which of the programs are not here, found where stampede looks for them.
 pub fn missing(programs: &[&str]) -> Vec<String> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let folders: Vec<&str> = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]).collect();
+    let folders: Vec<&str> =
+        path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]).collect();
     programs
         .iter()
         .filter(|program| {
             !folders.iter().any(|folder| {
-                std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
-                    entry.file_name().to_string_lossy().starts_with(**program)
-                })
+                std::fs::read_dir(folder)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .any(|entry| entry.file_name().to_string_lossy().starts_with(**program))
             })
         })
         .map(|program| (*program).to_owned())

@@ -1,0 +1,61 @@
+//! `stampede doctor`: what this machine allows, and how to mend what it does not.
+
+use serde_json::json;
+
+use super::args::ListArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::keeper::{self, Capabilities, KeeperOptions, PidNamespace, Writable};
+use crate::machine;
+
+/// Looks, and says what was seen.
+pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
+    let allowed = keeper::capabilities(&KeeperOptions::default().program);
+    let facts = machine::facts();
+    let findings = machine::findings(&facts);
+    if args.json {
+        let value = json!({
+            "machine": facts,
+            "findings": findings,
+            "isolation": {
+                "cgroups": allowed.cgroups,
+                "controllers": controllers(&allowed),
+                "pid_namespace": namespace(allowed.pid_namespace),
+                "guarantee": allowed.guarantee,
+                "hints": allowed.hints,
+            },
+        });
+        return print(format!("{value:#}\n").as_bytes());
+    }
+    let mut text = String::from("What ends and limits a runtime here\n\n");
+    text.push_str(&format!("  cgroups         {}\n", allowed.cgroups));
+    for (name, by) in controllers(&allowed) {
+        text.push_str(&format!("  {name:<15} {by}\n"));
+    }
+    text.push_str(&format!("  PID namespace   {}\n", namespace(allowed.pid_namespace)));
+    text.push_str(&format!("  guarantee       {}\n", allowed.guarantee));
+    for hint in &allowed.hints {
+        text.push_str(&format!("  mend            {hint}\n"));
+    }
+    text.push_str("\nThe machine\n\n");
+    for finding in &findings {
+        text.push_str(&format!("  {}\n", finding.to_string().replace('\n', "\n  ")));
+    }
+    print(text.as_bytes())
+}
+
+fn controllers(allowed: &Capabilities) -> Vec<(&'static str, &'static str)> {
+    let word = |writable| match writable {
+        Writable::By(interface) => interface,
+        Writable::No => "no",
+    };
+    allowed.controllers.iter().map(|one| (one.name, word(one.writable))).collect()
+}
+
+fn namespace(how: PidNamespace) -> &'static str {
+    match how {
+        PidNamespace::Root => "yes, as root",
+        PidNamespace::User => "yes, within a user namespace",
+        PidNamespace::No => "no",
+    }
+}

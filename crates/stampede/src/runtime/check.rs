@@ -1,0 +1,36 @@
+//! What can be said of a choice before anything starts.
+
+use super::app::App;
+use super::catalogue::Catalogue;
+use super::error::RuntimeError;
+use super::manifest::HeldBy;
+use super::prepare::check_kind;
+use super::{locate, setting};
+use crate::plan::model::{RuntimeChoice, RuntimeSource};
+
+/// What planning needs to know of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// What keeps a worker busy.
+    pub held_by: HeldBy,
+    /// Workers it will have.
+    pub workers: u32,
+}
+
+impl Catalogue {
+    /// Whether `choice` could serve `app` here: its name, kind, settings and programs.
+    /// Starts nothing but the programs' own version print.
+    ///
+    /// # Errors
+    /// The first that does not fit, as `prepare` would say it.
+    pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
+        let RuntimeSource::Catalogue(source) = &choice.source else {
+            return Err(RuntimeError::Live { name: choice.name.clone() });
+        };
+        let runtime = self.runtime(source)?;
+        check_kind(&choice.name, &runtime, app)?;
+        let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
+        locate::all(&self.places, &choice.name, &runtime.manifest, &settings.programs)?;
+        Ok(Traits { held_by: runtime.manifest.worker_held_by, workers: settings.workers() })
+    }
+}
