@@ -412,3 +412,16 @@ fn a_project_is_served_alike_and_left_alone() {
     left.sort();
     assert_eq!(left, ["index.php", "style.css"], "nothing was written to the user's folder");
 }
+
+/// DESIGN's `nginx-fpm-80`: it starts small, which is no reason to leave it out.
+#[test]
+fn a_pool_that_grows_is_comparable() {
+    let catalogue = catalogue();
+    let settings = [("workers", Scalar::Int(40)), ("pm", Scalar::Text("dynamic".into()))];
+    let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
+    let observed = verify(&running, &hello(&catalogue)).expect("verify");
+    assert!((10..=40).contains(&observed.workers), "{}", observed.workers);
+    let differences = compare_observed(&[running.shown(observed)]);
+    assert!(differences.not_comparable.is_empty(), "{differences:?}");
+    running.stop().expect("stop");
+}

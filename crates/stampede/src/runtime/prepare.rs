@@ -180,7 +180,7 @@ pub fn prepare_with(
     let status = runtime.manifest.effective_workers.status.as_deref();
     let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
     let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
-    let grows = render("effective_workers", grows, &values)? == "true";
+    let grows = render("effective_workers", grows, &values)?.eq_ignore_ascii_case("true");
     let record = stack.record(files, &processes);
     let spec = StackSpec {
         id,
