@@ -39,7 +39,7 @@ fn refused(places: Places, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let prepared = prepare(&catalogue, choice, &app, &Placement::default());
-    said(&prepared.err().expect("refused"))
+    said(&prepared.expect_err("refused"))
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let placement = Placement { port: Some(port), ..Placement::default() };
     let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement);
-    let error = error.err().expect("taken");
+    let error = error.expect_err("taken");
     if matches!(error, RuntimeError::Missing { .. }) {
         return eprintln!("SKIPPED: {error}");
     }

@@ -344,3 +344,84 @@ fn an_ordinary_user_can_do_the_same() {
     assert!(output.status.success(), "{text}");
     eprintln!("as an ordinary user:\n{text}");
 }
+
+/// What the probe would say of a runtime that keeps state: two of its requests in one process.
+#[test]
+fn the_probe_sees_what_an_earlier_request_left() {
+    let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/src/runtime/probe.php");
+    let code = format!(
+        "$_GET = ['plant' => 1]; include '{probe}'; include '{probe}'; \
+         echo \"\\n\"; $_GET = []; include '{probe}';"
+    );
+    let output = match Command::new("php").args(["-n", "-r", &code]).output() {
+        Ok(output) => output,
+        Err(error) => return eprintln!("SKIPPED: php cannot be started: {error}"),
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).expect(&text);
+    for seen in ["global", "server", "environment", "constant", "php.ini", "function", "class"] {
+        assert!(last["seen"].as_array().unwrap().contains(&seen.into()), "{seen}: {text}");
+    }
+    let first = text.split("}{").next().unwrap_or_default();
+    assert!(first.starts_with("{\"seen\":[],"), "{text}");
+}
+
+#[test]
+fn a_project_is_served_alike_and_left_alone() {
+    let catalogue = catalogue();
+    let folder = tempfile::tempdir().expect("folder");
+    let public = folder.path().join("public");
+    std::fs::create_dir(&public).expect("folder");
+    let front = "<?php echo $_SERVER['REQUEST_METHOD'], ' ', $_SERVER['REQUEST_URI'], ' ', \
+                 $_GET['x'] ?? '-', ' ', getenv('APP_ENV'), ' ', $_SERVER['DOCUMENT_ROOT'] === \
+                 __DIR__ ? 'here' : 'elsewhere';";
+    std::fs::write(public.join("index.php"), front).expect("file");
+    std::fs::write(public.join("style.css"), "a{}").expect("file");
+    let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
+    for name in catalogue.runtime_names() {
+        let choice = choice(name, &workers(1));
+        let prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                eprintln!("SKIPPED {name}: {error}");
+                continue;
+            }
+        };
+        let running = start_with(prepared, Held::start).expect("starts");
+        let get = |path: &str| {
+            let mut answer = ureq::get(format!("{}{path}", running.url())).call().expect(path);
+            let kind = answer.headers()["content-type"].to_str().unwrap_or_default().to_lowercase();
+            (kind, answer.body_mut().read_to_string().expect("body"))
+        };
+        let html = "text/html; charset=utf-8";
+        let page = |text: &str| (html.to_string(), text.to_string());
+        let seen = [get("/"), get("/api/items?x=1")];
+        let seen = seen.map(|(kind, body)| (kind.replace(";charset", "; charset"), body));
+        assert_eq!(seen[0], page("GET / - prod here"), "{name}");
+        assert_eq!(seen[1], page("GET /api/items?x=1 1 prod here"), "{name}");
+        let (kind, body) = get("/style.css");
+        assert!(kind.starts_with("text/css"), "{name}: {kind}");
+        assert_eq!(body, "a{}", "{name}");
+        running.stop().expect("stop");
+    }
+    let mut left: Vec<_> = std::fs::read_dir(&public)
+        .expect("folder")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["index.php", "style.css"], "nothing was written to the user's folder");
+}
+
+/// DESIGN's `nginx-fpm-80`: it starts small, which is no reason to leave it out.
+#[test]
+fn a_pool_that_grows_is_comparable() {
+    let catalogue = catalogue();
+    let settings = [("workers", Scalar::Int(40)), ("pm", Scalar::Text("dynamic".into()))];
+    let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
+    let observed = verify(&running, &hello(&catalogue)).expect("verify");
+    assert!((10..=40).contains(&observed.workers), "{}", observed.workers);
+    let differences = compare_observed(&[running.shown(observed)]);
+    assert!(differences.not_comparable.is_empty(), "{differences:?}");
+    running.stop().expect("stop");
+}

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::answer::{Answer, Masks};
 use super::catalogue::Folder;
 use super::error::RuntimeError;
@@ -57,7 +59,11 @@ impl App {
             () if path.join("index.php").is_file() => ".",
             () => return Err(RuntimeError::NoApp { folder: path.to_path_buf() }),
         };
-        let composer = fs::read_to_string(path.join("composer.json")).unwrap_or_default();
+        let json = |file: &str| -> Value {
+            let text = fs::read_to_string(path.join(file)).unwrap_or_default();
+            serde_json::from_str(&text).unwrap_or_default()
+        };
+        let composer = json("composer.json");
         let manifest = AppManifest {
             title: name.clone(),
             kind: kind_of(&composer),
@@ -68,7 +74,7 @@ impl App {
             contains: None,
             mask: Vec::new(),
             env: Default::default(),
-            extensions: Vec::new(),
+            extensions: extensions_of(&composer, &json("composer.lock")),
             writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
         };
         App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
@@ -93,9 +99,22 @@ impl App {
     }
 }
 
-fn kind_of(composer: &str) -> AppKind {
-    let requires: serde_json::Value = serde_json::from_str(composer).unwrap_or_default();
-    let requires = |package: &str| requires["require"].get(package).is_some();
+/// PHP extensions that a project and its packages require.
+fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
+    let packages = lock["packages"].as_array().into_iter().flatten();
+    let requires = packages.chain([composer]).filter_map(|package| package["require"].as_object());
+    let mut names: Vec<String> = requires
+        .flat_map(|require| require.keys())
+        .filter_map(|name| name.strip_prefix("ext-"))
+        .map(String::from)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn kind_of(composer: &Value) -> AppKind {
+    let requires = |package: &str| composer["require"].get(package).is_some();
     match () {
         () if requires("laravel/framework") => AppKind::Laravel,
         () if requires("laravel/lumen-framework") => AppKind::Lumen,
@@ -105,22 +124,12 @@ fn kind_of(composer: &str) -> AppKind {
 }
 
 fn extract(dir: &include_dir::Dir<'_>, root: &Path, to: &Path) -> Result<(), RuntimeError> {
-    make_dir(to)?;
+    make_dir(&below(dir.path(), root, to))?;
     for file in dir.files() {
         let to = below(file.path(), root, to);
         fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
     }
-    dir.dirs().try_for_each(|sub| extract_below(sub, root, to))
-}
-
-fn extract_below(dir: &include_dir::Dir<'_>, root: &Path, to: &Path) -> Result<(), RuntimeError> {
-    let folder = below(dir.path(), root, to);
-    make_dir(&folder)?;
-    for file in dir.files() {
-        let to = below(file.path(), root, to);
-        fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
-    }
-    dir.dirs().try_for_each(|sub| extract_below(sub, root, to))
+    dir.dirs().try_for_each(|sub| extract(sub, root, to))
 }
 
 fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
@@ -208,4 +217,22 @@ fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(),
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_project_gets_the_extensions_that_it_and_its_packages_require() {
+        let composer = json!({"require": {"php": ">=8.2", "ext-intl": "*"}});
+        let lock = json!({"packages": [
+            {"name": "a/b", "require": {"ext-ctype": "*", "ext-intl": "*"}},
+            {"name": "c/d"},
+        ]});
+        assert_eq!(extensions_of(&composer, &lock), ["ctype", "intl"]);
+        assert_eq!(extensions_of(&Value::Null, &Value::Null), Vec::<String>::new());
+    }
 }

@@ -73,14 +73,27 @@ pub struct Prepared {
     pub(crate) work: Work,
 }
 
-/// Owns a work folder until it is gone.
+/// A work folder, and who removes it.
 #[derive(Debug)]
-pub(crate) struct Work(pub(crate) PathBuf);
+pub(crate) struct Work {
+    pub(crate) path: PathBuf,
+    pub(crate) removed_by: Remover,
+}
+
+/// Who removes a work folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remover {
+    /// This value, when it is dropped.
+    Drop,
+    /// The keeper, or nobody, as its options say.
+    Keeper,
+}
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // The keeper removes it as well; whoever comes second finds nothing.
-        let _ = fs::remove_dir_all(&self.0);
+        if self.removed_by == Remover::Drop {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 }
 
@@ -150,27 +163,28 @@ pub fn prepare_with(
     let id = new_id();
     let port = port::free(placement.port)?;
     check_plain(&places.temp)?;
-    let work = Work(places.temp.join(format!("stampede-{id}")));
-    reserve(&id, &work.0)
+    let path = places.temp.join(format!("stampede-{id}"));
+    let work = Work { path, removed_by: Remover::Drop };
+    reserve(&id, &work.path)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
     env.extend(app.manifest.env.clone());
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
-    fill(&work.0, app, &probe, user.as_ref())?;
+    fill(&work.path, app, &probe, user.as_ref())?;
 
     let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
-    let values = stack.values(&work.0, port, placement, &env, user.as_ref())?;
-    let files = stack.render_files(&work.0, &values, user.as_ref())?;
-    let processes = stack.processes(&work.0, &values, &env, user.as_ref())?;
+    let values = stack.values(&work.path, port, placement, &env, user.as_ref())?;
+    let files = stack.render_files(&work.path, &values, user.as_ref())?;
+    let processes = stack.processes(&work.path, &values, &env, user.as_ref())?;
     let status = runtime.manifest.effective_workers.status.as_deref();
     let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
     let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
-    let grows = render("effective_workers", grows, &values)? == "true";
+    let grows = render("effective_workers", grows, &values)?.eq_ignore_ascii_case("true");
     let record = stack.record(files, &processes);
     let spec = StackSpec {
         id,
-        work: work.0.clone(),
+        work: work.path.clone(),
         cpus: placement.cpus.clone(),
         cpus_by_role: placement.cpus_by_role.clone(),
         memory_bytes: placement.memory_bytes,
@@ -200,7 +214,7 @@ pub fn prepare_with(
 impl Prepared {
     /// The work folder.
     pub fn dir(&self) -> &Path {
-        &self.work.0
+        &self.work.path
     }
 
     /// Sets the longest time to the first correct answer, in place of the runtime's own

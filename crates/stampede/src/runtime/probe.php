@@ -35,10 +35,15 @@ if (isset($_GET['show'])) {
 if (isset($_GET['plant'])) {
     $GLOBALS['stampede_canary'] = $_SERVER['STAMPEDE_CANARY'] = 1;
     putenv('STAMPEDE_CANARY=1');
-    define('STAMPEDE_CANARY', 1);
     ini_set('user_agent', 'stampede-canary');
-    function stampede_canary() {}
-    class StampedeCanary {}
+    // Where a worker keeps them, a second declaration would end it before it could say so.
+    defined('STAMPEDE_CANARY') || define('STAMPEDE_CANARY', 1);
+    if (!function_exists('stampede_canary')) {
+        function stampede_canary() {}
+    }
+    if (!class_exists('StampedeCanary', false)) {
+        class StampedeCanary {}
+    }
     header('X-Stampede-Canary: 1');
     chdir(sys_get_temp_dir());
 }

@@ -10,7 +10,7 @@ use super::answer::{Answer, client, get};
 use super::error::RuntimeError;
 use super::logs;
 use super::port::{self, HOST};
-use super::prepare::Prepared;
+use super::prepare::{Prepared, Remover};
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
 use crate::keeper::{KeeperOptions, Stack};
 use crate::store::record::RuntimeRecord;
@@ -36,8 +36,9 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A runtime that answered correctly. Its processes end when this is dropped.
 pub struct Running {
-    pub(crate) prepared: Prepared,
+    // Dropped first: the processes end before their work folder goes.
     guard: Box<dyn Guard>,
+    pub(crate) prepared: Prepared,
     first_answer: Nanos,
 }
 
@@ -70,7 +71,8 @@ impl Guard for Stack {
 ///
 /// # Errors
 /// As `start_with`.
-pub fn start(prepared: Prepared, options: &KeeperOptions) -> Result<Running, RuntimeError> {
+pub fn start(mut prepared: Prepared, options: &KeeperOptions) -> Result<Running, RuntimeError> {
+    prepared.work.removed_by = Remover::Keeper;
     start_with(prepared, |spec| Ok(Box::new(Stack::start(spec, options)?)))
 }
 
