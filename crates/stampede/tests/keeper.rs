@@ -11,7 +11,7 @@ use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, 
 use stampede::keeper::spec::Accounting;
 use stampede::keeper::{
     CgroupUse, KeeperError, NamespaceUse, PidNamespace, Stack, WorkFolder, Writable, capabilities,
-    discard, reserve, split_cpus, sweep_in,
+    discard, place_self, reserve, split_cpus, sweep_in,
 };
 use stampede_load::time::Nanos;
 
@@ -214,6 +214,25 @@ fn the_stack_runs_on_its_cpus_only() {
             _ => println!("cpu set by {}", record.cpu_set),
         }
     }
+}
+
+#[test]
+fn placing_ourselves_does_not_place_the_stack() {
+    let own = |task: &str| {
+        let status = fs::read_to_string(format!("/proc/self/{task}status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap();
+        line.to_owned()
+    };
+    let before = own("");
+    let split = split_cpus(0);
+    place_self(&split.load).unwrap();
+    if split.load.len() == 1 {
+        assert_eq!(own("").rsplit('\t').next(), Some(split.load[0].to_string().as_str()));
+    }
+    // Asked again, it divides the same CPUs, not those that are left.
+    assert_eq!(split_cpus(0), split);
+    let place = Place::new();
+    assert_eq!(output_of(&place, "grep ^Cpus_allowed_list /proc/self/status").trim(), before);
 }
 
 #[test]

@@ -181,3 +181,51 @@ impl Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(error: &KeeperError) -> String {
+        let source = std::error::Error::source(error).map(|source| format!("\nbecause: {source}"));
+        let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
+        format!("{error}{}{}", source.unwrap_or_default(), hint.unwrap_or_default())
+    }
+
+    #[test]
+    fn what_people_read() {
+        let errno = io::Error::from_raw_os_error;
+        let path = || PathBuf::from("/x/nginx");
+        let (id, role) = ("abc".to_owned(), "web".to_owned());
+        let errors = [
+            KeeperError::BadId("a/b".to_owned()),
+            KeeperError::InUse(id.clone()),
+            KeeperError::JournalUnsafe { path: path(), why: "others may write there".to_owned() },
+            KeeperError::Journal { path: path(), source: errno(libc::ENOSPC) },
+            KeeperError::Keeper { program: path(), source: errno(libc::EAGAIN) },
+            KeeperError::Gone { id: id.clone() },
+            KeeperError::Init { id: id.clone() },
+            KeeperError::Program {
+                role: role.clone(),
+                program: path(),
+                source: errno(libc::ENOENT),
+            },
+            KeeperError::Program {
+                role: role.clone(),
+                program: path(),
+                source: errno(libc::EACCES),
+            },
+            KeeperError::Program {
+                role: role.clone(),
+                program: PathBuf::from("/proc/self/status"),
+                source: errno(libc::ENOENT),
+            },
+            KeeperError::Folder { role, path: path(), source: errno(libc::ENOTDIR) },
+            KeeperError::User { program: path(), uid: 33, gid: 33, source: errno(libc::EPERM) },
+            KeeperError::Left { id, left: vec!["process 7".to_owned(), "folder `/w`".to_owned()] },
+            KeeperError::Affinity(errno(libc::EINVAL)),
+        ];
+        let all: Vec<String> = errors.iter().map(said).collect();
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+}

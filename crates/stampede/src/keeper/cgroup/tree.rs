@@ -42,20 +42,26 @@ impl Parent {
     /// its children unless it is the real root: hence the walk. Where none can, the one with
     /// most: without any controller it still serves `cgroup.kill`.
     pub(super) fn v2(mount: &Mount) -> Option<Parent> {
-        let there = words(&mount.top.join("cgroup.controllers"));
+        let needed = count(&words(&mount.top.join("cgroup.controllers")), &NEEDED_V2);
+        let folders: Vec<&Path> = mount
+            .own
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&mount.top))
+            .take_while(|folder| writable(&folder.join("cgroup.procs")))
+            .collect();
+        // Those first that have all to give: nothing is changed in a group on the way.
+        let (full, partial): (Vec<&Path>, Vec<&Path>) = folders.into_iter().partition(|folder| {
+            count(&words(&folder.join("cgroup.controllers")), &NEEDED_V2) == needed
+        });
         let mut best: Option<Parent> = None;
-        for folder in mount.own.ancestors().take_while(|folder| folder.starts_with(&mount.top)) {
-            if !writable(&folder.join("cgroup.procs")) {
-                break;
-            }
+        for folder in full.into_iter().chain(partial) {
             let controllers = enable(folder, &WANTED_V2);
-            let score = |have: &BTreeSet<String>| count(have, &NEEDED_V2);
-            let complete = score(&controllers) == count(&there, &NEEDED_V2);
-            if best.as_ref().is_none_or(|best| score(&controllers) > score(&best.controllers)) {
-                best =
-                    Some(Parent { version: Version::V2, folder: folder.to_owned(), controllers });
+            let score = count(&controllers, &NEEDED_V2);
+            if best.as_ref().is_none_or(|best| score > count(&best.controllers, &NEEDED_V2)) {
+                let folder = folder.to_owned();
+                best = Some(Parent { version: Version::V2, folder, controllers });
             }
-            if complete {
+            if score == needed {
                 break;
             }
         }
@@ -241,4 +247,58 @@ fn writable(path: &Path) -> bool {
 fn leaf(role: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     format!("role-{}", role.chars().map(safe).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A v2 tree of plain files: what is enabled is written down beforehand.
+    fn group(folder: &Path, available: &str, enabled: &str) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("cgroup.controllers"), available).unwrap();
+        fs::write(folder.join("cgroup.subtree_control"), enabled).unwrap();
+        fs::write(folder.join("cgroup.procs"), "").unwrap();
+    }
+
+    fn chosen(top: &Path, own: &str) -> PathBuf {
+        let own = top.join(own);
+        let mount = Mount { top: top.to_owned(), own, controllers: BTreeSet::new() };
+        Parent::v2(&mount).unwrap().folder.strip_prefix(top).unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_group_that_gives_its_children_nothing_sends_us_to_its_parent() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), "cpuset cpu memory pids", "cpuset cpu memory pids");
+        group(&top.path().join("slice"), "cpuset cpu memory pids", "cpuset cpu memory pids");
+        // As with the scope of a login: it holds processes, so it enables nothing.
+        group(&top.path().join("slice/scope"), "cpuset cpu memory pids", "");
+        fs::set_permissions(
+            top.path().join("slice/scope/cgroup.subtree_control"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o444),
+        )
+        .unwrap();
+        let found = chosen(top.path(), "slice/scope");
+        // Root writes read-only plain files all the same: what it wrote is no controller.
+        assert_eq!(found, Path::new("slice"));
+    }
+
+    #[test]
+    fn a_slice_without_cpuset_sends_us_to_the_top_and_is_not_changed() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), "cpuset cpu memory pids", "cpuset cpu memory pids");
+        group(&top.path().join("slice"), "memory pids", "");
+        assert_eq!(chosen(top.path(), "slice"), Path::new(""));
+        let control = top.path().join("slice/cgroup.subtree_control");
+        assert_eq!(fs::read_to_string(control).unwrap(), "");
+    }
+
+    #[test]
+    fn a_tree_without_controllers_keeps_us_in_our_own_group() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), "hugetlb", "");
+        group(&top.path().join("own"), "", "");
+        assert_eq!(chosen(top.path(), "own"), Path::new("own"));
+    }
 }
