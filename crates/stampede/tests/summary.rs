@@ -3,8 +3,10 @@
 mod report_fixture;
 
 use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
+use stampede::event::{Event, Listen};
 use stampede::plan::model::Expectation;
 use stampede::store::record::Judged;
+use stampede::store::{RunFolder, read_below};
 use stampede::summary::judge::judge;
 use stampede::summary::model::{CellVerdict, Expected, Figure, Primary, Stat, Summary};
 use stampede::summary::{RunData, summarize};
@@ -305,4 +307,29 @@ fn names_of_figures_are_those_of_the_plan() {
         "mean p50 p75 p80 p85 p90 p95 p98 p99 p99.9 max"
     );
     assert_eq!(SECOND, 1_000 * MS);
+}
+
+/// Written by the store, read by the store: the same summary, to the last digit. Then a trial
+/// without its record and a run that was ended early.
+#[test]
+fn what_was_written_is_summarized_as_what_was_measured() {
+    let results = tempfile::tempdir().expect("a folder");
+    let run = open();
+    let written = RunFolder::create(Some(&results.path().join("a")), &run.record).expect("new");
+    for trial in &run.trials {
+        let mut folder = written.trial(trial.record.number, "x").expect("new");
+        for sample in &trial.resources {
+            folder.event(&Event::Resources(sample));
+        }
+        folder.finish(&trial.record, trial.times.as_ref()).expect("written");
+    }
+    let read = || RunData::read(&read_below(results.path(), "a").expect("read")).expect("read");
+    let json = |run: &RunData| stampede::report::json(&summarize(run));
+    assert_eq!(json(&read()), json(&run));
+
+    let last = read_below(results.path(), "a").expect("read").trials.pop().expect("15 of them");
+    std::fs::remove_file(last.folder.join("trial.json")).expect("removed");
+    let summary = summarize(&read());
+    assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
+    assert!(summary.notices[0].contains("was not finished"), "{:?}", summary.notices);
 }

@@ -29,8 +29,6 @@ pub enum Weight {
     Doubt,
     /// Good to know.
     Plain,
-    /// What a sign means.
-    Legend,
 }
 
 /// One note: a paragraph.
