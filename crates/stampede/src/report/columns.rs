@@ -46,7 +46,7 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
         sections.push(ok_alone(group, rows));
     }
     if group.model == LoadModel::Open {
-        let title = "service time, done − started";
+        let title = "service time";
         sections.push(times(title, rows, &FEW, |cell| &cell.figures.service_time_ns));
     }
     sections.push(beside(group, rows));
@@ -56,12 +56,12 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
 
 fn main_times(group: &Group, rows: &[&CellSummary]) -> Section {
     let mut section = match group.model {
-        LoadModel::Open => times("response time, done − due", rows, &Stat::ALL, |cell| {
-            &cell.figures.response_time_ns
-        }),
-        LoadModel::Closed => times("service time, done − started", rows, &Stat::ALL, |cell| {
-            &cell.figures.service_time_ns
-        }),
+        LoadModel::Open => {
+            times("response time", rows, &Stat::ALL, |cell| &cell.figures.response_time_ns)
+        }
+        LoadModel::Closed => {
+            times("service time", rows, &Stat::ALL, |cell| &cell.figures.service_time_ns)
+        }
     };
     let primary = match group.primary {
         Primary::ResponseTimeP95 => Stat::Percentile(950),
@@ -90,10 +90,10 @@ const FEW: [Stat; 5] =
 
 fn ok_alone(group: &Group, rows: &[&CellSummary]) -> Section {
     match group.model {
-        LoadModel::Open => times("response time of ok shots alone", rows, &Stat::ALL, |cell| {
+        LoadModel::Open => times("response time, ok alone", rows, &Stat::ALL, |cell| {
             &cell.figures.response_time_ns_ok
         }),
-        LoadModel::Closed => times("service time of ok shots alone", rows, &Stat::ALL, |cell| {
+        LoadModel::Closed => times("service time, ok alone", rows, &Stat::ALL, |cell| {
             &cell.figures.service_time_ns_ok
         }),
     }
@@ -186,11 +186,16 @@ fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
     columns.push(column("first answer", rows, |cell| {
         figure(cell.figures.first_answer_ns, words::time)
     }));
-    columns.push(column("restarts", rows, |cell| wrong(cell.counts.restarts)));
+    columns.push(column("restarts", rows, |cell| watched(cell, wrong(cell.counts.restarts))));
     columns.push(column("context switches", rows, |cell| {
-        Field::plain(words::count(cell.counts.context_switches))
+        watched(cell, Field::plain(words::count(cell.counts.context_switches)))
     }));
     Section { title: "details".to_owned(), columns }
+}
+
+/// A counter of the monitor: zero readings are no zero.
+fn watched(cell: &CellSummary, field: Field) -> Field {
+    if cell.figures.cpu_percent_median == Figure::None { none() } else { field }
 }
 
 /// One section a role, where a stack has more than one.

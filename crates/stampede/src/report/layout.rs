@@ -57,7 +57,7 @@ pub struct Section {
 impl Style {
     /// Columns to write in.
     pub fn columns(&self) -> usize {
-        self.width.max(20)
+        self.width.max(32)
     }
 
     /// `text` in the letters that may be written, without control characters: a log line or
@@ -232,7 +232,7 @@ fn section_width(style: &Style, section: &Section) -> usize {
 }
 
 /// Of a section that is narrower itself.
-const LONGEST_TITLE: usize = 20;
+const LONGEST_TITLE: usize = 24;
 
 /// ` │` before a section.
 const BAR: usize = 2;

@@ -1,7 +1,7 @@
 //! Tables for a pull request: one for each app and load, short.
 
 use super::columns::{figure, interval, judged, rows};
-use super::notes::{self, Weight, mark};
+use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
 use crate::summary::model::{CellSummary, Group, LoadModel, Stat};
@@ -19,7 +19,6 @@ pub fn markdown(summary: &Summary) -> String {
         }
         let notes: Vec<String> = notes::of(group, &cells)
             .into_iter()
-            .filter(|note| note.weight != Weight::Legend)
             .map(|note| format!("- {}\n", escape(&note.text)))
             .collect();
         if !notes.is_empty() {

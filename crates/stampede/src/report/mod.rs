@@ -17,7 +17,7 @@ pub use text::text;
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns; below 20 is taken as 20.
+    /// Columns; below 32 is taken as 32.
     pub width: usize,
     /// Whether escape sequences may be written.
     pub colour: Colour,

@@ -29,8 +29,6 @@ pub enum Weight {
     Doubt,
     /// Good to know.
     Plain,
-    /// What a sign means.
-    Legend,
 }
 
 /// One note: a paragraph.
@@ -57,7 +55,7 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
     for comparison in &group.comparisons {
         if let Some(why) = &comparison.why_not {
             let name = &comparison.runtime;
-            add(Weight::Doubt, format!("{name}: not compared with the best, for {why}"));
+            add(Weight::Doubt, format!("{name}: not compared with the best, because {why}"));
         }
     }
     let shown = rows(cells);
@@ -123,7 +121,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     let throughput = figures.throughput_per_second.value().map_or("0".to_owned(), words::rate);
     let p95 = times.get(Stat::Percentile(950)).known();
     let p95 = p95.map_or(String::new(), |ns| format!("p95 of {name} {}, ", words::time(ns)));
-    Some(format!("{p95}throughput {throughput} /s, {} ok", words::share(share)))
+    Some(format!("{p95}throughput {throughput} /s, {}\u{a0}ok", words::share(share)))
 }
 
 fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {

@@ -77,7 +77,6 @@ impl Page {
                 Weight::Bad => Tone::Bad,
                 Weight::Doubt => Tone::Warning,
                 Weight::Plain => Tone::Plain,
-                Weight::Legend => Tone::Faint,
             };
             self.paragraph(&note.text, tone, 2);
         }

@@ -36,6 +36,9 @@ fn observed(run: &RunData, cell: usize) -> Option<&Observed> {
 /// For each, why it differs from the most common.
 fn differences(all: &[&Observed]) -> Vec<Vec<String>> {
     let mut why = vec![Vec::new(); all.len()];
+    if all.is_empty() {
+        return why;
+    }
     let php = all.iter().map(|seen| format!("PHP {}", seen.php_version));
     unlike(php, &mut why);
     unlike(all.iter().map(|seen| format!("OPcache {}", on_off(seen.opcache))), &mut why);
@@ -117,8 +120,7 @@ fn ini(all: &[&Observed], why: &mut [Vec<String>]) {
     }
 }
 
-/// The value that most have; of several, the one seen first. `values` is not empty where
-/// the answer is used.
+/// The value that most have; of several, the one seen first. `values` is never empty.
 fn most_common<T: Ord>(values: &[T]) -> &T {
     let mut counts: BTreeMap<&T, usize> = BTreeMap::new();
     values.iter().for_each(|value| *counts.entry(value).or_default() += 1);

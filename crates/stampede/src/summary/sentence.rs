@@ -79,7 +79,7 @@ fn others(group: &Group, measured: &[&CellSummary]) -> String {
     for other in group.comparisons.iter().take(MOST_OTHERS) {
         let Some(ratio) = other.ratio else {
             let why = other.why_not.as_deref().unwrap_or("no round has both");
-            parts.push(format!("{} is not compared, for {why}", other.runtime));
+            parts.push(format!("{} is not compared, because {why}", other.runtime));
             continue;
         };
         let verb = if std::mem::take(&mut first) { format!("{verb} ") } else { String::new() };

@@ -49,7 +49,11 @@ pub fn spread(count: u64, middle_ns: u64) -> Vec<u64> {
     (1..=count)
         .map(|i| {
             let share = i as f64 / count as f64;
-            let factor = if share <= 0.5 { 0.8 + 0.4 * share } else { 1.0 + 9.0 * (2.0 * share - 1.0).powi(6) };
+            let factor = if share <= 0.5 {
+                0.8 + 0.4 * share
+            } else {
+                1.0 + 9.0 * (2.0 * share - 1.0).powi(6)
+            };
             (middle_ns as f64 * factor) as u64
         })
         .collect()
@@ -115,7 +119,11 @@ pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
     let set = TimeSet {
         response_time: if closed { Times::new() } else { times(&shots.answered_ns) },
         service_time: times(&shots.answered_ns),
-        connection_wait: if closed { Times::new() } else { times(&vec![0; shots.answered_ns.len()]) },
+        connection_wait: if closed {
+            Times::new()
+        } else {
+            times(&vec![0; shots.answered_ns.len()])
+        },
         lateness: times(&vec![40_000; shots.answered_ns.len()]),
     };
     let record = record(number, round, cell, &shots);
@@ -195,7 +203,8 @@ fn sample(second: u64, (php, web, php_memory, web_memory): (f64, f64, u64, u64))
         context_switches: 1_000,
         ..RoleSample::default()
     };
-    let roles = [("php".to_owned(), role(php, php_memory)), ("web".to_owned(), role(web, web_memory))];
+    let roles =
+        [("php".to_owned(), role(php, php_memory)), ("web".to_owned(), role(web, web_memory))];
     ResourceSample {
         at_ns: second * SECOND,
         interval_ns: SECOND,
@@ -210,8 +219,16 @@ pub fn open() -> RunData {
     let mut run = run(vec![named("apache-modphp"), named("nginx-fpm"), named("php-builtin")], 5);
     for round in 0..5 {
         let drift = 30_000 * round;
-        add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_480_000 + 2 * drift), ..Shots::default() });
-        add(&mut run, 1, Shots { answered_ns: spread(2_000, 2_000_000 + drift), ..Shots::default() });
+        add(
+            &mut run,
+            0,
+            Shots { answered_ns: spread(2_000, 2_480_000 + 2 * drift), ..Shots::default() },
+        );
+        add(
+            &mut run,
+            1,
+            Shots { answered_ns: spread(2_000, 2_000_000 + drift), ..Shots::default() },
+        );
         let lost = vec![("net:timeout", 12), ("http:502", 3)];
         let answered_ns = spread(1_980, 9_000_000 + 20 * drift);
         add(&mut run, 2, Shots { answered_ns, failed: lost, dropped: 5, ..Shots::default() });
@@ -234,19 +251,39 @@ pub fn troubled() -> RunData {
     cells[2].refused =
         Some("4 workers are held by 16 connections: use keep_alive: off, or 16 workers".to_owned());
     let mut run = run(cells, 1);
-    run.record.notices.push("keep-alive is off for all runtimes: apache-modphp holds a worker per connection".to_owned());
+    run.record.notices.push(
+        "keep-alive is off for all runtimes: apache-modphp holds a worker per connection"
+            .to_owned(),
+    );
     add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() });
     let suspect = (Judged::Suspect, vec!["busiest load thread 85 % busy"]);
-    let long = add(&mut run, 1, Shots { answered_ns: spread(2_000, 2_100_000), verdict: suspect, spent: vec![], ..Shots::default() });
+    let long = add(
+        &mut run,
+        1,
+        Shots {
+            answered_ns: spread(2_000, 2_100_000),
+            verdict: suspect,
+            spent: vec![],
+            ..Shots::default()
+        },
+    );
     long.record.budget_unequal = true;
     if let Some(before) = &mut long.record.runtime.before {
         before.php_version = "8.4.13".to_owned();
     }
     add(&mut run, 3, Shots { failed: vec![("net:refused", 2_000)], ..Shots::default() });
     let invalid = (Judged::Invalid, vec!["p99 lateness 12.3 ms, more than 1 ms"]);
-    add(&mut run, 4, Shots { answered_ns: spread(2_000, 1_000_000), verdict: invalid, ..Shots::default() });
+    add(
+        &mut run,
+        4,
+        Shots { answered_ns: spread(2_000, 1_000_000), verdict: invalid, ..Shots::default() },
+    );
     let half = vec![("net:timeout", 150)];
-    add(&mut run, 5, Shots { answered_ns: spread(1_850, 3_000_000), failed: half, ..Shots::default() });
+    add(
+        &mut run,
+        5,
+        Shots { answered_ns: spread(1_850, 3_000_000), failed: half, ..Shots::default() },
+    );
     run
 }
 
@@ -255,7 +292,11 @@ pub fn closed() -> RunData {
     let named = |runtime| cell(runtime, "4 users 10s", "closed", "4 users 10s");
     let mut run = run(vec![named("php-builtin"), named("nginx-fpm")], 2);
     for round in 0..2 {
-        add(&mut run, 0, Shots { answered_ns: spread(8_000 + 100 * round, 4 * MS), ..Shots::default() });
+        add(
+            &mut run,
+            0,
+            Shots { answered_ns: spread(8_000 + 100 * round, 4 * MS), ..Shots::default() },
+        );
         let fast = Shots { answered_ns: spread(20_000 + 300 * round, 2 * MS), ..Shots::default() };
         add(&mut run, 1, fast);
     }

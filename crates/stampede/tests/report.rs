@@ -1,0 +1,129 @@
+//! Reports as people and scripts see them. Read each snapshot that changes.
+
+mod report_fixture;
+
+use console::measure_text_width;
+use report_fixture::{closed, open, troubled};
+use stampede::report::{Colour, Letters, Style, csv, json, markdown, text};
+use stampede::summary::{RunData, summarize};
+
+fn page(run: &RunData, width: usize) -> String {
+    text(&summarize(run), &Style::plain(width))
+}
+
+#[test]
+fn text_for_every_width() {
+    for width in [40, 60, 80, 120, 200] {
+        insta::assert_snapshot!(format!("open_{width}"), page(&open(), width));
+        insta::assert_snapshot!(format!("troubled_{width}"), page(&troubled(), width));
+    }
+    insta::assert_snapshot!("closed_80", page(&closed(), 80));
+}
+
+#[test]
+fn text_without_letters_beyond_ascii() {
+    let style = Style { width: 80, colour: Colour::Never, letters: Letters::Ascii };
+    let page = text(&summarize(&troubled()), &style);
+    assert!(page.is_ascii());
+    assert!(!page.contains('?') || !page.contains(" ? "), "a letter has no ASCII form");
+    insta::assert_snapshot!("troubled_ascii", page);
+}
+
+#[test]
+fn markdown_for_a_pull_request() {
+    insta::assert_snapshot!("open_markdown", markdown(&summarize(&open())));
+    insta::assert_snapshot!("troubled_markdown", markdown(&summarize(&troubled())));
+    insta::assert_snapshot!("closed_markdown", markdown(&summarize(&closed())));
+}
+
+#[test]
+fn csv_for_scripts() {
+    insta::assert_snapshot!("open_csv", csv(&summarize(&open())));
+    insta::assert_snapshot!("troubled_csv", csv(&summarize(&troubled())));
+}
+
+#[test]
+fn json_for_machines() {
+    insta::assert_snapshot!("closed_json", json(&summarize(&closed())));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for summary in [open(), closed(), troubled()].map(|run| summarize(&run)) {
+        for width in (32..=220).step_by(3) {
+            for line in text(&summary, &Style::plain(width)).lines() {
+                let word = line.split(' ').map(measure_text_width).max().unwrap_or(0);
+                let fits = measure_text_width(line) <= width.max(word + 2);
+                assert!(fits, "{width}: {} wide: {line}", measure_text_width(line));
+            }
+        }
+    }
+}
+
+/// Every figure of the widest page is on the narrowest, whole.
+#[test]
+fn no_width_loses_or_breaks_a_figure() {
+    let figures = |page: String| -> Vec<String> {
+        let unit = |word: &&str| ["ms", "µs", "s", "MiB", "KiB"].contains(word);
+        let words: Vec<&str> = page.split([' ', '\n']).filter(|word| !word.is_empty()).collect();
+        let pairs = words.windows(2).filter(|pair| unit(&pair[1]));
+        let mut figures: Vec<String> = pairs
+            .map(|pair| pair.join(" "))
+            .filter(|text| text.starts_with(|first: char| first.is_ascii_digit()))
+            .collect();
+        figures.sort();
+        figures
+    };
+    let wide = figures(page(&open(), 400));
+    assert!(wide.len() > 80, "{}", wide.len());
+    for width in [40, 60, 80, 120, 200] {
+        assert_eq!(figures(page(&open(), width)), wide, "{width}");
+    }
+}
+
+#[test]
+fn colour_adds_nothing_but_escape_sequences() {
+    for run in [open(), troubled()] {
+        let style = Style { width: 100, colour: Colour::Always, letters: Letters::Unicode };
+        let coloured = text(&summarize(&run), &style);
+        assert!(coloured.contains("\u{1b}[31m"));
+        let plain = console::strip_ansi_codes(&coloured).into_owned();
+        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&plain), trimmed(&page(&run, 100)));
+    }
+}
+
+#[test]
+fn a_log_line_cannot_steer_the_terminal() {
+    let mut run = troubled();
+    run.trials[1].record.verdict.reasons = vec!["\u{1b}[2J\u{7}gone\r\nand | more".to_owned()];
+    let page = page(&run, 80);
+    assert!(page.lines().all(|line| !line.contains(char::is_control)), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("[2Jgone and | more"), "{page}");
+    let markdown = markdown(&summarize(&run));
+    assert!(markdown.contains("gone  and \\| more"), "{markdown}");
+}
+
+#[test]
+fn every_csv_row_has_the_columns_of_the_header() {
+    let table = csv(&summarize(&troubled()));
+    let rows: Vec<Vec<String>> = table.trim_end().split("\r\n").map(fields).collect();
+    assert_eq!(rows.len(), 8);
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+    let runtime = rows[0].iter().position(|name| name == "runtime").expect("there is one");
+    assert!(rows.iter().any(|row| row[runtime] == "'=cmd|' /C calc'!A0"), "{table}");
+}
+
+/// A row of RFC 4180 without line breaks inside.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            letter => fields.last_mut().expect("never empty").push(letter),
+        }
+    }
+    fields
+}

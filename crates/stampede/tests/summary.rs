@@ -1,0 +1,335 @@
+//! Summaries of runs whose every figure is known beforehand.
+
+mod report_fixture;
+
+use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
+use stampede::event::{Event, Listen};
+use stampede::plan::model::Expectation;
+use stampede::store::record::Judged;
+use stampede::store::{RunFolder, read_below};
+use stampede::summary::judge::judge;
+use stampede::summary::model::{CellVerdict, Expected, Figure, Primary, Stat, Summary};
+use stampede::summary::{RunData, summarize};
+use stampede_stats::compare::Difference;
+
+fn one(shots: Shots) -> Summary {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    add(&mut run, 0, shots);
+    summarize(&run)
+}
+
+/// Equal within the histogram's three digits.
+fn close(figure: Figure, expected: f64) {
+    let value = figure.value().unwrap_or_else(|| panic!("{figure:?}, not {expected}"));
+    assert!((value / expected - 1.0).abs() <= 0.001, "{value}, not {expected}");
+}
+
+#[test]
+fn a_trial_with_known_times_and_counters_gives_known_figures() {
+    // 1 … 100 ms; 100 shots in 10 s; 0.6 CPU for 10 s = 6 s of CPU = 60 ms a shot.
+    let answered_ns = (1..=100).map(|ms| ms * MS).collect();
+    let summary = one(Shots { answered_ns, ok_inside: Some(95), ..Shots::default() });
+    let figures = &summary.cells[0].figures;
+    close(figures.response_time_ns.mean, 50.5e6);
+    close(figures.response_time_ns.p50, 50e6);
+    close(figures.response_time_ns.p75, 75e6);
+    close(figures.response_time_ns.p90, 90e6);
+    assert_eq!(figures.response_time_ns.p95, Figure::TooFew);
+    close(figures.response_time_ns.max, 100e6);
+    close(figures.offered_per_second, 10.0);
+    close(figures.throughput_per_second, 9.5);
+    close(figures.received_bytes_per_second, 10_240.0);
+    close(figures.sent_bytes_per_second, 1_000.0);
+    close(figures.cpu_percent_median, 60.0);
+    close(figures.cpu_percent_max, 60.0);
+    close(figures.cpu_cost_us, 60_000.0);
+    close(figures.roles["php"].cpu_cost_us, 50_000.0);
+    close(figures.roles["web"].cpu_percent_median, 10.0);
+    close(figures.memory_bytes_median, (72 << 20) as f64);
+    close(figures.first_answer_ns, 250e6);
+    assert_eq!(summary.cells[0].counts.context_switches, 20_000);
+}
+
+#[test]
+fn cpu_is_a_share_of_the_whole_budget_and_idle_drain_is_left_out() {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    let spent = [vec![(0.8, 0.0, 1, 1); 10], vec![(0.0, 0.0, 9, 1); 10]].concat();
+    let trial = add(&mut run, 0, Shots { answered_ns: vec![MS; 100], spent, ..Shots::default() });
+    trial.record.budget_cpus = 2;
+    let summary = summarize(&run);
+    close(summary.cells[0].figures.cpu_percent_median, 40.0);
+    // Memory is read to the end: what the drain holds is held.
+    close(summary.cells[0].figures.memory_bytes_max, 10.0);
+}
+
+#[test]
+fn memory_that_was_not_read_is_not_taken_for_zero() {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(10,10s)")], 1);
+    let spent = vec![(0.1, 0.1, 30, 10); 3];
+    let trial = add(&mut run, 0, Shots { answered_ns: vec![MS; 100], spent, ..Shots::default() });
+    for sample in &mut trial.resources[1..] {
+        for role in sample.roles.values_mut() {
+            (role.memory_bytes, role.memory_read) = (0, false);
+        }
+    }
+    close(summarize(&run).cells[0].figures.memory_bytes_median, 40.0);
+}
+
+#[test]
+fn a_shot_without_a_correct_answer_ranks_slowest() {
+    // 900 answers and 100 error pages: p90 is an answer, p95 is not.
+    let summary = one(Shots {
+        answered_ns: vec![5 * MS; 900],
+        failed: vec![("http:502", 100)],
+        ..Shots::default()
+    });
+    let figures = &summary.cells[0].figures;
+    close(figures.response_time_ns.p90, 5e6);
+    assert_eq!(figures.response_time_ns.p95, Figure::Failed);
+    assert_eq!(figures.response_time_ns.max, Figure::Failed);
+    close(figures.response_time_ns_ok.p95, 5e6);
+    close(figures.ok_share, 0.9);
+}
+
+#[test]
+fn a_timeout_bounds_mean_and_maximum() {
+    // 99 answers of 1 ms, one cut off at 11 s: (0.099 + 11) s ÷ 100 = 110.99 ms.
+    let summary = one(Shots {
+        answered_ns: vec![MS; 99],
+        failed: vec![("net:timeout", 1)],
+        ..Shots::default()
+    });
+    let figures = &summary.cells[0].figures;
+    assert!(matches!(figures.response_time_ns.mean, Figure::AtLeast(_)));
+    close(figures.response_time_ns.mean, 110.99e6);
+    close(figures.response_time_ns.max, 11e9);
+    close(figures.response_time_ns_ok.max, 1e6);
+}
+
+#[test]
+fn zero_ok_shots_have_no_times_and_no_cost() {
+    let summary = one(Shots { failed: vec![("net:refused", 1_000)], ..Shots::default() });
+    let cell = &summary.cells[0];
+    assert_eq!(cell.figures.response_time_ns.p50, Figure::Failed);
+    assert_eq!(cell.figures.response_time_ns_ok.p50, Figure::None);
+    assert_eq!(cell.figures.cpu_cost_us, Figure::None);
+    assert_eq!(cell.figures.throughput_per_second.value(), Some(0.0));
+    assert_eq!(summary.groups[0].baseline, None);
+    assert!(summary.groups[0].sentence.contains("no runtime gave a correct answer"));
+}
+
+#[test]
+fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(100,10s)")], 3);
+    let shots =
+        |ms: u64, verdict| Shots { answered_ns: vec![ms * MS; 1_000], verdict, ..Shots::default() };
+    add(&mut run, 0, shots(2, (Judged::Valid, vec![])));
+    add(&mut run, 0, shots(8, (Judged::Suspect, vec!["steal time 3 %"])));
+    add(&mut run, 0, shots(900, (Judged::Invalid, vec!["p99 lateness 12 ms"])));
+    let summary = summarize(&run);
+    let cell = &summary.cells[0];
+    close(cell.figures.response_time_ns.p95, 4e6);
+    assert_eq!((cell.trials_counted, cell.trials_invalid, cell.counts.planned), (2, 1, 2_000));
+    assert_eq!(cell.verdict, CellVerdict::Invalid);
+    assert_eq!(
+        cell.reasons,
+        ["trial 2 suspect: steal time 3 %", "trial 3 invalid, not counted: p99 lateness 12 ms"]
+    );
+    close(cell.trials[2].figures.response_time_ns.p95, 900e6);
+    assert!(!summary.is_whole());
+}
+
+#[test]
+fn three_rounds_and_more_are_compared_within_rounds() {
+    let summary = summarize(&open());
+    let group = &summary.groups[0];
+    assert_eq!(group.baseline.as_deref(), Some("nginx-fpm"));
+    assert_eq!(group.primary, Primary::ResponseTimeP95);
+    let other = &group.comparisons[0];
+    assert_eq!((other.runtime.as_str(), other.judged), ("apache-modphp", Some(Difference::Larger)));
+    let ratio = other.ratio.expect("every round has both");
+    // Round by round (2.48 + 0.06 r) ÷ (2 + 0.03 r): 1.24, 1.2512, 1.2621, 1.2727, 1.2830.
+    assert!((ratio.value - 1.2617).abs() < 0.003, "{}", ratio.value);
+    assert_eq!(ratio.trials, 5);
+    let order: Vec<&str> = summary.cells.iter().map(|cell| cell.runtime.as_str()).collect();
+    assert_eq!(order, ["nginx-fpm", "apache-modphp", "php-builtin"]);
+    assert!(summary.is_whole());
+}
+
+#[test]
+fn one_or_two_rounds_are_a_hint() {
+    let summary = summarize(&closed());
+    let group = &summary.groups[0];
+    assert_eq!(
+        (group.primary, group.baseline.as_deref()),
+        (Primary::Throughput, Some("nginx-fpm"))
+    );
+    assert_eq!(group.comparisons[0].judged, Some(Difference::Hint));
+    assert!(
+        group.sentence.ends_with("two trials each: no interval, treat as a hint."),
+        "{}",
+        group.sentence
+    );
+    let figures = &summary.cells[0].figures;
+    assert_eq!(figures.response_time_ns.p95, Figure::None);
+    assert_eq!(figures.offered_per_second, Figure::None);
+    close(figures.throughput_per_second, 2_015.0);
+}
+
+#[test]
+fn ties_are_called_ties() {
+    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let mut same = run(vec![named("a"), named("b")], 4);
+    let mut close_by = same.clone();
+    for round in 0..4 {
+        let shots = |ns: u64| Shots { answered_ns: vec![ns; 1_000], ..Shots::default() };
+        add(&mut same, 0, shots(10 * MS));
+        add(&mut same, 1, shots(10 * MS + 20_000));
+        add(&mut close_by, 0, shots(10 * MS));
+        add(&mut close_by, 1, shots([8, 13, 10, 14][round] * MS));
+    }
+    let sentence = |run: &RunData| summarize(run).groups[0].sentence.clone();
+    assert!(sentence(&same).starts_with("a and b are the same within 3 %"), "{}", sentence(&same));
+    let close_by = sentence(&close_by);
+    assert!(close_by.starts_with("a is not told apart from b"), "{close_by}");
+}
+
+#[test]
+fn few_shots_are_compared_by_what_they_have() {
+    let summary = one(Shots { answered_ns: vec![MS; 100], ..Shots::default() });
+    assert_eq!(summary.groups[0].primary, Primary::ResponseTimeP50);
+    let summary = one(Shots { answered_ns: vec![MS; 5], ..Shots::default() });
+    assert_eq!(summary.groups[0].primary, Primary::ResponseTimeMean);
+}
+
+#[test]
+fn a_generator_at_its_limit_gives_a_lower_bound() {
+    let mut run = run(vec![cell("swoole", "4 users 10s", "closed", "4 users 10s")], 1);
+    add(
+        &mut run,
+        0,
+        Shots { answered_ns: vec![MS; 1_000], busy_share_max: 0.97, ..Shots::default() },
+    );
+    assert!(matches!(summarize(&run).cells[0].figures.throughput_per_second, Figure::AtLeast(_)));
+}
+
+#[test]
+fn every_trouble_has_its_verdict() {
+    let summary = summarize(&troubled());
+    let verdict = |name: &str| {
+        summary.cells.iter().find(|cell| cell.runtime.starts_with(name)).map(|cell| cell.verdict)
+    };
+    assert_eq!(verdict("nginx-fpm-with"), Some(CellVerdict::Suspect));
+    assert_eq!(verdict("apache-modphp"), Some(CellVerdict::Refused));
+    assert_eq!(verdict("roadrunner"), Some(CellVerdict::Invalid));
+    assert_eq!(verdict("frankenphp"), Some(CellVerdict::Missing));
+    let long = &summary.cells[1];
+    assert_eq!(long.not_comparable, ["PHP 8.4.13, others PHP 8.2.29"]);
+    assert_eq!(long.figures.cpu_cost_us, Figure::None);
+    assert!(!summary.is_whole());
+}
+
+#[test]
+fn a_run_without_trials_says_so() {
+    let mut run = open();
+    run.trials.clear();
+    let summary = summarize(&run);
+    assert!(summary.groups[0].sentence.contains("nothing was measured"));
+    assert!(summary.cells.iter().all(|cell| cell.verdict == CellVerdict::Missing));
+}
+
+fn expectation(figure: &str, relation: &str, bound: f64) -> Expectation {
+    Expectation {
+        text: format!("{figure} {relation} {bound}"),
+        figure: figure.to_owned(),
+        worse: false,
+        relation: relation.to_owned(),
+        bound,
+    }
+}
+
+#[test]
+fn expectations_are_met_broken_or_unknown() {
+    // 900 answers of 5 ms, 100 timeouts: p90 5 ms, p95 failed, the longest at least 11 s.
+    let summary = one(Shots {
+        answered_ns: vec![5 * MS; 900],
+        failed: vec![("net:timeout", 100)],
+        ..Shots::default()
+    });
+    let judged = |figure: &str, relation: &str, bound: f64| {
+        judge(&summary.cells[0], &expectation(figure, relation, bound))
+    };
+    let not_met = |figure: &str| Expected::NotMet { figure: figure.to_owned() };
+    assert_eq!(judged("p90", "<", 6e6), Expected::Met);
+    assert_eq!(judged("p90", "<", 4e6), not_met("5.00 ms"));
+    assert_eq!(judged("p95", "<", 60e9), not_met("failed"));
+    assert_eq!(judged("p99.9", "<", 60e9), Expected::Unknown);
+    assert_eq!(judged("max", "<", 10e9), not_met("at least 11.0 s"));
+    assert_eq!(judged("max", "<", 12e9), Expected::Unknown);
+    assert_eq!(judged("ok", ">=", 0.9), Expected::Met);
+    assert_eq!(judged("ok", ">=", 0.999), not_met("90 %"));
+    assert_eq!(judged("throughput", ">=", 90.0), Expected::Met);
+    assert_eq!(judged("memory", "<", 1.0), not_met("72.0 MiB"));
+    // 6 s of CPU for 900 answers: 6.67 ms.
+    assert_eq!(judged("cpu_cost", "<", 1e6), not_met("6.67 ms"));
+    let worse = Expectation { worse: true, ..expectation("p95", "<", 0.05) };
+    assert_eq!(judge(&summary.cells[0], &worse), Expected::Unknown);
+}
+
+#[test]
+fn expectations_of_a_load_are_noted_in_its_cells() {
+    let mut summary = summarize(&open());
+    summary.expect(Some("another"), &[expectation("p95", "<", 1.0)]);
+    assert!(!summary.breaks_an_expectation());
+    summary.expect(Some("day"), &[expectation("p95", "<", 20e6)]);
+    assert!(summary.breaks_an_expectation());
+    let met = |at: usize| summary.cells[at].expectations[0].outcome == Expected::Met;
+    assert_eq!([met(0), met(1), met(2)], [true, true, false]);
+}
+
+#[test]
+fn a_summary_survives_its_file() {
+    for run in [open(), closed(), troubled()] {
+        let summary = summarize(&run);
+        let text = stampede::report::json(&summary);
+        let read: Summary = serde_json::from_str(&text).expect("what was written is read");
+        assert_eq!(stampede::report::json(&read), text);
+    }
+}
+
+#[test]
+fn names_of_figures_are_those_of_the_plan() {
+    assert_eq!(Stat::named("p99.9"), Some(Stat::Percentile(999)));
+    assert_eq!(Stat::named("p100"), Some(Stat::Max));
+    assert_eq!(Stat::named("p97"), None);
+    assert_eq!(
+        Stat::ALL.map(|stat| stat.to_string()).join(" "),
+        "mean p50 p75 p80 p85 p90 p95 p98 p99 p99.9 max"
+    );
+    assert_eq!(SECOND, 1_000 * MS);
+}
+
+/// Written by the store, read by the store: the same summary, to the last digit. Then a trial
+/// without its record and a run that was ended early.
+#[test]
+fn what_was_written_is_summarized_as_what_was_measured() {
+    let results = tempfile::tempdir().expect("a folder");
+    let run = open();
+    let written = RunFolder::create(Some(&results.path().join("a")), &run.record).expect("new");
+    for trial in &run.trials {
+        let mut folder = written.trial(trial.record.number, "x").expect("new");
+        for sample in &trial.resources {
+            folder.event(&Event::Resources(sample));
+        }
+        folder.finish(&trial.record, trial.times.as_ref()).expect("written");
+    }
+    let read = || RunData::read(&read_below(results.path(), "a").expect("read")).expect("read");
+    let json = |run: &RunData| stampede::report::json(&summarize(run));
+    assert_eq!(json(&read()), json(&run));
+
+    let last = read_below(results.path(), "a").expect("read").trials.pop().expect("15 of them");
+    std::fs::remove_file(last.folder.join("trial.json")).expect("removed");
+    let summary = summarize(&read());
+    assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
+    assert!(summary.notices[0].contains("was not finished"), "{:?}", summary.notices);
+}
