@@ -12,6 +12,7 @@ PLAN ?= plans/demo.yaml
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPEDE := $(TARGET)/release/stampede
 RUST := scripts/with-rust
+GENERATOR := $(RUST) cargo run --quiet --release --locked --package stampede-load --example generator --target-dir $(TARGET) --
 
 .PHONY: help
 help: ## What there is to make
@@ -48,7 +49,8 @@ install: ## Install binary, man page and completions below PREFIX (default /usr/
 bench: ## Measure the load generator itself
 	@$(RUST) true
 	@scripts/install-packages build
-	@bench/run
+	@$(GENERATOR) rate
+	@$(GENERATOR) memory
 
 .PHONY: clean
 clean: ## Remove what was built; results stay
