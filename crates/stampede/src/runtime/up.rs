@@ -3,9 +3,9 @@
 use super::app::App;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
-use super::prepare::{Placement, prepare_with};
+use super::prepare::{Placement, prepare_kept};
 use super::start::{Running, start};
-use crate::keeper::{self, KeeperOptions};
+use crate::keeper::KeeperOptions;
 use crate::plan::model::RuntimeChoice;
 
 /// Prepares and starts. The work folder is in the keeper's journal from its first moment, so
@@ -20,7 +20,5 @@ pub fn up(
     placement: &Placement,
 ) -> Result<Running, RuntimeError> {
     let options = KeeperOptions::default();
-    let reserve = |id: &str, work: &std::path::Path| Ok(keeper::reserve(id, work, &options)?);
-    let prepared = prepare_with(catalogue, choice, app, placement, reserve)?;
-    start(prepared, &options)
+    start(prepare_kept(catalogue, choice, app, placement, &options)?, &options)
 }
