@@ -180,3 +180,35 @@ pub(super) fn remove_work(work: &WorkRecord) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keeper::proc::Identity;
+
+    /// Killed between the creation of the folder and the entry that tells its inode.
+    #[test]
+    fn a_work_folder_of_which_only_the_plan_was_written_was_left() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("own/journal");
+        let journal = Journal::open(&path).unwrap();
+        let work = place.path().join("work");
+        let mut entry = Entry::new("one", Identity { pid: 1, start_ticks: u64::MAX });
+        entry.work = Some(WorkRecord::planned(&work));
+        journal.write(&entry).unwrap();
+        fs::create_dir(&work).unwrap();
+        let swept = sweep_in(&path).unwrap();
+        assert_eq!(swept, Swept { stacks: vec!["one".to_owned()], left: Vec::new() });
+        assert!(!work.exists() && journal.entries().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_planned_folder_with_something_in_it_is_not_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let work = place.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("precious"), "x").unwrap();
+        assert_eq!(remove_work(&WorkRecord::planned(&work)), None);
+        assert!(work.join("precious").exists());
+    }
+}
