@@ -340,6 +340,17 @@ fn a_kept_work_folder_stays_and_a_reserved_one_goes() {
 }
 
 #[test]
+fn a_work_folder_that_cannot_be_made_is_named() {
+    let place = Place::new();
+    let mut spec = place.stack(vec![place.sh("php", "sleep 1000")]);
+    fs::write(place.folder.path().join("file"), "").unwrap();
+    spec.work = place.folder.path().join("file/work");
+    let error = Stack::start(&spec, &place.options).unwrap_err();
+    assert!(matches!(error, KeeperError::Folder { .. }), "{error:?}");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+#[test]
 fn ids_that_could_leave_the_folder_are_refused() {
     let place = Place::new();
     for id in ["", "../x", "a/b", ".hidden", "a b", &"x".repeat(65)] {

@@ -41,7 +41,8 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkRecord {
     pub path: PathBuf,
-    /// Device and inode: a folder that took its name since is not ours.
+    /// Device and inode: a folder that took its name since is not ours. Both are 0 while the
+    /// folder is about to be created: then it is removed only if it is empty.
     pub device: u64,
     pub inode: u64,
 }
@@ -54,6 +55,16 @@ impl WorkRecord {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
         Ok(WorkRecord { path: path.to_owned(), device: found.dev(), inode: found.ino() })
+    }
+
+    /// Of a folder that is about to be created.
+    pub(super) fn planned(path: &Path) -> WorkRecord {
+        WorkRecord { path: path.to_owned(), device: 0, inode: 0 }
+    }
+
+    /// Whether it was written down before the folder was there.
+    pub(super) fn is_planned(&self) -> bool {
+        (self.device, self.inode) == (0, 0)
     }
 
     /// Whether that very folder is still there.

@@ -41,16 +41,38 @@ pub(super) fn everything(prey: &Prey<'_>) -> Vec<u32> {
     let deadline = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
     let mut seen = BTreeSet::new();
+    let mut empty_rounds = 0;
     loop {
         let found = round(prey);
         seen.extend(found.iter().copied());
-        reap(prey.own, &seen);
-        if found.is_empty() || Instant::now() > deadline {
+        let proof = reap(prey.own, &seen);
+        empty_rounds = if found.is_empty() { empty_rounds + 1 } else { 0 };
+        let done = match proof {
+            Proof::NoChildren => found.is_empty(),
+            Proof::Children => false,
+            Proof::Looks => empty_rounds >= LOOKS,
+        };
+        if done || Instant::now() > deadline {
             return found;
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// How often nothing must be found where there is no proof: a process that forks and ends
+/// between the listing of pids and the look at each is missed with its child, and one in the
+/// middle of `execve` shows no environment.
+const LOOKS: u32 = 4;
+
+/// What reaping says of those that are left.
+enum Proof {
+    /// A subreaper without children has no descendants: every orphan would be its child.
+    NoChildren,
+    /// Somebody is there, found or not.
+    Children,
+    /// Others' children are counted with ours: only looking tells.
+    Looks,
 }
 
 /// One pass over every way to find a process; returns those that were alive.
@@ -111,12 +133,19 @@ pub(super) fn kill(pid: u32) {
 }
 
 /// Takes the exit status of those that became our children, so that no zombie stays.
-fn reap(own: Own, seen: &BTreeSet<u32>) {
+fn reap(own: Own, seen: &BTreeSet<u32>) -> Proof {
     match own {
-        Own::AllDescendants => {
-            while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+        Own::AllDescendants => loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Proof::Children,
+                Err(_) => return Proof::NoChildren,
+            }
+        },
+        Own::OnlyKnown => {
+            seen.iter().copied().for_each(reap_one);
+            Proof::Looks
         }
-        Own::OnlyKnown => seen.iter().copied().for_each(reap_one),
     }
 }
 

@@ -8,13 +8,13 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
-use super::journal::{Entry, Journal, WorkRecord};
+use super::journal::{Entry, Journal};
 use super::spec::{Accounting, Exit, IsolationRecord, ProcessGroup, RoleGroup, StackSpec};
 use super::sweep::{self, clean, own_identity};
 use super::wire::{Channel, News, Order, Request, RoleFolders, Started, encode};
@@ -367,18 +367,7 @@ fn enter_journal(
     if journal.read(&spec.id).is_some_and(|entry| entry.guarded() && !reserved(&entry)) {
         return Err(KeeperError::InUse(spec.id.clone()));
     }
-    let mut entry = Entry::new(&spec.id, own);
-    let record = || {
-        fs::create_dir_all(&spec.work)?;
-        WorkRecord::of(&spec.work)
-    };
-    let work = record().map_err(|source| KeeperError::Folder {
-        role: String::new(),
-        path: spec.work.clone(),
-        source,
-    })?;
-    entry.work = (options.work == WorkFolder::Remove).then_some(work);
-    journal.write(&entry)
+    sweep::enter_work(journal, Entry::new(&spec.id, own), &spec.work, options.work)
 }
 
 /// A keeper whose stack runs.

@@ -10,7 +10,7 @@ use super::error::KeeperError;
 use super::journal::{Entry, Journal, WorkRecord};
 use super::kill::{self, Own, Prey};
 use super::proc::Identity;
-use super::stack::{KeeperOptions, check_id};
+use super::stack::{KeeperOptions, WorkFolder, check_id};
 
 /// An init without namespaces ends its processes itself when its keeper is gone: this is how
 /// long it gets before we do it.
@@ -62,13 +62,31 @@ pub fn reserve(id: &str, work: &Path, options: &KeeperOptions) -> Result<(), Kee
     if journal.read(id).is_some_and(|entry| entry.guarded()) {
         return Err(KeeperError::InUse(id.to_owned()));
     }
-    // The folder's inode is known only once it is there; the gap of two system calls can
-    // leave an empty folder, never a full one.
-    let folder_error =
-        |source| KeeperError::Folder { role: String::new(), path: work.to_owned(), source };
-    fs::create_dir_all(work).map_err(folder_error)?;
-    let mut entry = Entry::new(id, own_identity()?);
-    entry.work = Some(WorkRecord::of(work).map_err(folder_error)?);
+    enter_work(&journal, Entry::new(id, own_identity()?), work, WorkFolder::Remove)
+}
+
+/// Writes the entry, creates the folder, and writes which one it is: in this order, so that
+/// there is no moment at which a folder is there that no entry knows.
+pub(super) fn enter_work(
+    journal: &Journal,
+    mut entry: Entry,
+    work: &Path,
+    fate: WorkFolder,
+) -> Result<(), KeeperError> {
+    let remove = fate == WorkFolder::Remove;
+    let existing = WorkRecord::of(work).unwrap_or_else(|_| WorkRecord::planned(work));
+    entry.work = remove.then_some(existing);
+    journal.write(&entry)?;
+    let record = || {
+        fs::create_dir_all(work)?;
+        WorkRecord::of(work)
+    };
+    let record = record().map_err(|source| KeeperError::Folder {
+        role: String::new(),
+        path: work.to_owned(),
+        source,
+    });
+    entry.work = remove.then_some(record.inspect_err(|_| journal.remove(&entry.id))?);
     journal.write(&entry)
 }
 
@@ -148,6 +166,10 @@ pub(super) fn remove_groups(folders: &[impl AsRef<Path>]) -> Vec<String> {
 
 /// Removes a work folder if it is still the one that was recorded.
 pub(super) fn remove_work(work: &WorkRecord) -> Option<String> {
+    if work.is_planned() {
+        // Empty, if it is there at all; one with anything in it is not ours.
+        let _ = fs::remove_dir(&work.path);
+    }
     if !work.is_there() {
         return None;
     }
@@ -156,5 +178,37 @@ pub(super) fn remove_work(work: &WorkRecord) -> Option<String> {
             Some(format!("folder `{}` ({error})", work.path.display()))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keeper::proc::Identity;
+
+    /// Killed between the creation of the folder and the entry that tells its inode.
+    #[test]
+    fn a_work_folder_of_which_only_the_plan_was_written_was_left() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("own/journal");
+        let journal = Journal::open(&path).unwrap();
+        let work = place.path().join("work");
+        let mut entry = Entry::new("one", Identity { pid: 1, start_ticks: u64::MAX });
+        entry.work = Some(WorkRecord::planned(&work));
+        journal.write(&entry).unwrap();
+        fs::create_dir(&work).unwrap();
+        let swept = sweep_in(&path).unwrap();
+        assert_eq!(swept, Swept { stacks: vec!["one".to_owned()], left: Vec::new() });
+        assert!(!work.exists() && journal.entries().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_planned_folder_with_something_in_it_is_not_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let work = place.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("precious"), "x").unwrap();
+        assert_eq!(remove_work(&WorkRecord::planned(&work)), None);
+        assert!(work.join("precious").exists());
     }
 }
