@@ -199,6 +199,7 @@ fn pace(load: &Load, share: Share) -> Pace {
             Pace::Open(Open::new(OpenParts {
                 plan: dealt(schedule),
                 starts: dealt(schedule),
+                length: schedule.length(),
                 limit: share.of_u32(*max_in_flight),
                 when_full: *when_full,
                 timeout: load.timeout,

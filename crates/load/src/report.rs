@@ -40,8 +40,8 @@ pub struct Fired {
     pub times: TimeSet,
     /// Times of every started shot that ended, whatever its outcome (Little's law).
     pub service_time_all: Times,
-    /// From the start to the last due time of the schedule (closed: to the last start
-    /// allowed or the last answer of `requests`).
+    /// Length of the schedule, stretched or cut short by a stop (closed: until no further
+    /// shot may start, or the last answer of `requests`).
     pub scheduled: Nanos,
     /// From the start to the last answer.
     pub lasted: Nanos,

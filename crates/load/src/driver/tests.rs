@@ -101,6 +101,8 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
         None => Pace::Open(Open::new(OpenParts {
             plan: dealt(),
             starts: dealt(),
+            // These schedules end with their last shot.
+            length: case.due.last().copied().unwrap_or_default(),
             limit: case.limit,
             when_full: case.when_full,
             timeout: case.timeout,
