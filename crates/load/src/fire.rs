@@ -16,7 +16,7 @@ use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
 use crate::spec::{Load, Model, Until};
 use crate::time::Nanos;
-use crate::{Stop, open_files};
+use crate::{Stop, open_files, turn};
 
 /// Why nothing was fired. Once shots are fired, whatever goes wrong is an outcome.
 #[derive(Debug, thiserror::Error)]
@@ -174,7 +174,9 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
         return Err(LoadError::Pin { cpu, source });
     }
     only.set(cpu);
-    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })
+    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })?;
+    turn::at_once();
+    Ok(())
 }
 
 fn engine(load: &Load) -> Result<Epoll, LoadError> {

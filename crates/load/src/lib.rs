@@ -20,6 +20,7 @@ pub mod report;
 pub mod schedule;
 pub mod spec;
 pub mod time;
+mod turn;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
