@@ -134,3 +134,35 @@ pub fn phase_word(phase: Phase) -> &'static str {
         Phase::Stop => "stop",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::CellRecord;
+
+    fn cell() -> CellRecord {
+        CellRecord {
+            runtime: "nginx-fpm".to_owned(),
+            app: "hello".to_owned(),
+            load: "day".to_owned(),
+            model: "open".to_owned(),
+            load_text: "const(100,8s)".to_owned(),
+            refused: None,
+        }
+    }
+
+    #[test]
+    fn time_left_is_this_phase_and_the_trials_to_come() {
+        let mut tally =
+            Tally { trials: 3, expected: Nanos::from_secs(30), ..Tally::default() };
+        let cell = cell();
+        tally.take(&Event::TrialStarted { number: 1, trials: 3, round: 1, cell: &cell });
+        let expected = Some(Nanos::from_secs(8));
+        tally.take(&Event::Phase { phase: Phase::Measure, expected });
+        assert_eq!(tally.left(), Nanos::from_secs(28));
+        assert_eq!(tally.title, "nginx-fpm · hello · day · round 1");
+        let picture = super::super::live::picture(&tally);
+        assert_eq!(picture.len(), 2, "no figures before the first second: {picture:?}");
+        assert!(console::strip_ansi_codes(&picture[0]).starts_with("[1/3] nginx-fpm"));
+    }
+}

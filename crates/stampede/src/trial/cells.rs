@@ -136,3 +136,70 @@ pub fn app_name(app: &AppChoice) -> String {
             .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Overrides, from_flags};
+
+    /// Two runtimes with `workers` each, the second held by connections.
+    fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Cell>, Vec<Traits>) {
+        let flags = Overrides {
+            app: Some("hello".to_owned()),
+            runtimes: Some("a,b".to_owned()),
+            ..flags
+        };
+        let plan = from_flags(&flags).expect("a plan");
+        let cells = cells(&plan);
+        let by = |held_by| Traits { held_by, workers };
+        (plan, cells, vec![by(HeldBy::Request), by(HeldBy::Connection)])
+    }
+
+    fn users(users: &str, keep_alive: &str) -> Overrides {
+        Overrides {
+            users: Some(users.to_owned()),
+            for_: Some("1s".to_owned()),
+            keep_alive: Some(keep_alive.to_owned()),
+            ..Overrides::default()
+        }
+    }
+
+    #[test]
+    fn connections_are_kept_where_nobody_starves() {
+        let (mut plan, mut cells, traits) = case(users("4", "auto"), 4);
+        assert!(settle_keep_alive(&mut plan, &mut cells, &traits).is_empty());
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
+        assert!(cells.iter().all(|cell| cell.refused.is_none()));
+    }
+
+    #[test]
+    fn more_connections_than_workers_close_them_for_every_runtime_alike() {
+        let (mut plan, mut cells, traits) = case(users("5", "auto"), 4);
+        let notices = settle_keep_alive(&mut plan, &mut cells, &traits);
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
+        assert!(notices[0].contains("`b` holds a worker per connection"), "{notices:?}");
+        assert!(cells.iter().all(|cell| cell.refused.is_none()));
+    }
+
+    #[test]
+    fn forced_keep_alive_refuses_just_the_cell_that_would_starve() {
+        let (mut plan, mut cells, traits) = case(users("5", "on"), 4);
+        assert!(settle_keep_alive(&mut plan, &mut cells, &traits).is_empty());
+        let refused: Vec<bool> = cells.iter().map(|cell| cell.refused.is_some()).collect();
+        assert_eq!(refused, [false, true]);
+        assert_eq!(order(&cells, 2, 1), [[0], [0]], "a refused cell has no trial");
+    }
+
+    #[test]
+    fn every_round_has_every_cell_once_in_an_order_of_its_own() {
+        let cell = |runtime| Cell { runtime, app: 0, load: 0, refused: None };
+        let cells: Vec<Cell> = (0..8).map(cell).collect();
+        let rounds = order(&cells, 3, 7);
+        assert_eq!(rounds, order(&cells, 3, 7), "the seed decides");
+        assert_ne!(rounds[0], rounds[1]);
+        for mut round in rounds {
+            round.sort_unstable();
+            assert_eq!(round, (0..8).collect::<Vec<_>>());
+        }
+    }
+}
