@@ -43,7 +43,9 @@ fn main() -> ExitCode {
 
 /// The workspace's folder: the parent of this crate's.
 fn root() -> PathBuf {
-    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // Asked when run, not when built: two checkouts may share a target folder.
+    let asked = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let own = asked.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     own.parent().map_or(own.clone(), PathBuf::from)
 }
 
