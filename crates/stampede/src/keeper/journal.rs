@@ -111,10 +111,10 @@ fn own_namespace() -> String {
     proc::own_namespace().map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-/// The folder of entries, open: what is checked is what is used, whatever happens to the path.
+/// The folder of entries. Each use opens it and checks what was opened, whatever happens to
+/// the path; it goes with its last entry.
 pub(super) struct Journal {
     path: PathBuf,
-    folder: OwnedFd,
 }
 
 impl Journal {
@@ -135,11 +135,31 @@ impl Journal {
     /// Either is a link, belongs to someone else, or others may write there: in `/tmp` anyone
     /// can take the name first, and we would remove what they tell us to.
     pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
-        if let Some(parent) = path.parent() {
-            private_folder(parent)?;
+        let journal = Journal { path: path.to_owned() };
+        journal.created()?;
+        Ok(journal)
+    }
+
+    /// The folder, created if it is not there. Opened anew each time: it goes with its last
+    /// entry, and another stampede may have been the one to remove it.
+    fn created(&self) -> Result<OwnedFd, KeeperError> {
+        let parent = self.path.parent();
+        for _ in 0..TRIES {
+            parent.map(|parent| private_folder(parent, Missing::Create)).transpose()?;
+            match private_folder(&self.path, Missing::Create) {
+                Err(error) if is_gone(&error) => {}
+                folder => return folder,
+            }
         }
-        let folder = private_folder(path)?;
-        Ok(Journal { path: path.to_owned(), folder })
+        private_folder(&self.path, Missing::Create)
+    }
+
+    /// Removes the folder and its parent, if this was the last entry of all.
+    pub(super) fn retire(&self) {
+        let parent = self.path.parent().filter(|parent| {
+            parent.file_name().is_some_and(|name| name.to_string_lossy().starts_with("stampede"))
+        });
+        let _ = fs::remove_dir(&self.path).and_then(|()| parent.map_or(Ok(()), fs::remove_dir));
     }
 
     /// Writes an entry whole or not at all.
@@ -147,21 +167,30 @@ impl Journal {
         let name = file_name(&entry.id);
         // One writer at a time: stampede until its keeper runs, then the keeper.
         let draft = format!(".{name}.{}", std::process::id());
-        let write = || -> io::Result<()> {
+        let write = |folder: &OwnedFd| -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
             let mode = Mode::RUSR | Mode::WUSR;
-            let file = rustix::fs::openat(&self.folder, &draft, flags | OFlags::CLOEXEC, mode)?;
+            let file = rustix::fs::openat(folder, &draft, flags | OFlags::CLOEXEC, mode)?;
             File::from(file).write_all(&serde_json::to_vec_pretty(entry)?)?;
-            rustix::fs::renameat(&self.folder, &draft, &self.folder, &name)?;
+            rustix::fs::renameat(folder, &draft, folder, &name)?;
             Ok(())
         };
-        write().map_err(|source| self.error(&name, source))
+        let mut written = write(&self.created()?);
+        for _ in 0..TRIES {
+            match &written {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                _ => break,
+            }
+            written = write(&self.created()?);
+        }
+        written.map_err(|source| self.error(&name, source))
     }
 
     /// One entry; `None` where there is none, or it cannot be read.
     pub(super) fn read(&self, id: &str) -> Option<Entry> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.folder, file_name(id), flags, Mode::empty()).ok()?;
+        let folder = private_folder(&self.path, Missing::Leave).ok()?;
+        let file = rustix::fs::openat(&folder, file_name(id), flags, Mode::empty()).ok()?;
         let mut text = String::new();
         File::from(file).read_to_string(&mut text).ok()?;
         let entry: Entry = serde_json::from_str(&text).ok()?;
@@ -172,7 +201,11 @@ impl Journal {
     pub(super) fn entries(&self) -> Result<Vec<Entry>, KeeperError> {
         let fail = |source: rustix::io::Errno| self.error("", source.into());
         let mut found = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&self.folder).map_err(fail)? {
+        let folder = match private_folder(&self.path, Missing::Leave) {
+            Err(error) if is_gone(&error) => return Ok(found),
+            folder => folder?,
+        };
+        for entry in rustix::fs::Dir::read_from(&folder).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name().to_string_lossy();
             if let Some(id) = name.strip_suffix(".json").filter(|id| !id.starts_with('.')) {
@@ -186,9 +219,12 @@ impl Journal {
     /// is fine.
     pub(super) fn remove(&self, id: &str) {
         let name = file_name(id);
-        let _ = rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty());
+        if let Ok(folder) = private_folder(&self.path, Missing::Leave) {
+            let _ = rustix::fs::unlinkat(&folder, &name, AtFlags::empty());
+        }
         let prefix = format!(".{name}.");
         self.remove_drafts(|draft| draft.starts_with(&prefix));
+        self.retire();
     }
 
     /// Removes every draft whose writer is gone.
@@ -200,11 +236,12 @@ impl Journal {
     }
 
     fn remove_drafts(&self, fits: impl Fn(&str) -> bool) {
-        let Ok(entries) = rustix::fs::Dir::read_from(&self.folder) else { return };
+        let Ok(folder) = private_folder(&self.path, Missing::Leave) else { return };
+        let Ok(entries) = rustix::fs::Dir::read_from(&folder) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy();
             if name.starts_with('.') && name.len() > 2 && fits(&name) {
-                let _ = rustix::fs::unlinkat(&self.folder, entry.file_name(), AtFlags::empty());
+                let _ = rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty());
             }
         }
     }
@@ -218,14 +255,31 @@ fn file_name(id: &str) -> String {
     format!("{id}.json")
 }
 
-/// Opens a folder that is ours alone, creating it if it is not there.
-fn private_folder(path: &Path) -> Result<OwnedFd, KeeperError> {
+/// What to do about a folder that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Create,
+    Leave,
+}
+
+/// Whether the folder, or the one that it is in, is not there.
+fn is_gone(error: &KeeperError) -> bool {
+    matches!(error, KeeperError::Journal { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}
+
+/// How often a folder that others remove at the same moment is made again.
+const TRIES: u32 = 100;
+
+/// Opens a folder that is ours alone.
+fn private_folder(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
     let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
     let unsafe_because =
         |why: &str| KeeperError::JournalUnsafe { path: path.to_owned(), why: why.to_owned() };
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
-        _ => {}
+    if missing == Missing::Create {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
+            _ => {}
+        }
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match rustix::fs::open(path, flags, Mode::empty()) {

@@ -48,6 +48,7 @@ pub fn sweep_in(path: &Path) -> Result<Swept, KeeperError> {
         }
     }
     journal.remove_orphaned_drafts();
+    journal.retire();
     Ok(swept)
 }
 
@@ -97,7 +98,10 @@ pub(super) fn enter_work(
 pub fn discard(id: &str, options: &KeeperOptions) -> Result<(), KeeperError> {
     check_id(id)?;
     let journal = Journal::open(&options.journal)?;
-    let Some(entry) = journal.read(id) else { return Ok(()) };
+    let Some(entry) = journal.read(id) else {
+        journal.retire();
+        return Ok(());
+    };
     if entry.keeper.is_some_and(|keeper| keeper.alive()) {
         return Err(KeeperError::InUse(id.to_owned()));
     }

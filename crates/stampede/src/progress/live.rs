@@ -103,7 +103,7 @@ fn figures(tally: &Tally) -> String {
         count => style(format!("errors {}/s", words::rate(last.rate(count)))).red().to_string(),
     };
     let cpu = tally.cpu_share.map_or("—".to_owned(), |share| {
-        words::share(share / f64::from(tally.budget_cpus.max(1)))
+        words::percent(100.0 * share / f64::from(tally.budget_cpus.max(1)))
     });
     format!(
         "         offered {}/s  answered {}/s  {errors}  CPU {cpu}  p95 {}",

@@ -153,8 +153,7 @@ mod tests {
 
     #[test]
     fn time_left_is_this_phase_and_the_trials_to_come() {
-        let mut tally =
-            Tally { trials: 3, expected: Nanos::from_secs(30), ..Tally::default() };
+        let mut tally = Tally { trials: 3, expected: Nanos::from_secs(30), ..Tally::default() };
         let cell = cell();
         tally.take(&Event::TrialStarted { number: 1, trials: 3, round: 1, cell: &cell });
         let expected = Some(Nanos::from_secs(8));

@@ -144,11 +144,8 @@ mod tests {
 
     /// Two runtimes with `workers` each, the second held by connections.
     fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Cell>, Vec<Traits>) {
-        let flags = Overrides {
-            app: Some("hello".to_owned()),
-            runtimes: Some("a,b".to_owned()),
-            ..flags
-        };
+        let flags =
+            Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
         let plan = from_flags(&flags).expect("a plan");
         let cells = cells(&plan);
         let by = |held_by| Traits { held_by, workers };

@@ -89,14 +89,7 @@ impl Place {
     fn look(&self) -> Vec<String> {
         let mut left = Vec::new();
         for entry in std::fs::read_dir(self.tmp()).expect("the folder for work folders").flatten() {
-            // The journal's folder stays, empty.
-            let path = entry.path();
-            let empty = walk(&path).iter().all(|path| path.is_dir());
-            if !(empty
-                && path.file_name().is_some_and(|name| !name.to_string_lossy().contains("stack")))
-            {
-                left.push(path.display().to_string());
-            }
+            left.push(entry.path().display().to_string());
         }
         let marker = self.tmp().display().to_string();
         for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
@@ -114,16 +107,6 @@ impl Place {
         }
         left
     }
-}
-
-fn walk(path: &Path) -> Vec<PathBuf> {
-    let mut paths = vec![path.to_path_buf()];
-    if path.is_dir() {
-        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-            paths.extend(walk(&entry.path()));
-        }
-    }
-    paths
 }
 
 /// Runs it to its end, at most `limit`.
