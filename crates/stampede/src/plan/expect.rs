@@ -1,10 +1,14 @@
 //! Expectations: `p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.
 
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
 use stampede_load::schedule::parse_length;
 
-use super::error::{Mistake, PlanError, nearest, one_of};
+use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
 use super::model::Expectation;
-use super::tree::{Node, quoted, shortened};
+use super::tree::{Node, Style, Value, quoted, shortened};
 use super::value::{not_a, parse_size, texts};
 
 /// Figures beside the percentiles.
@@ -28,6 +32,18 @@ enum Unit {
 /// Reads a list of expectations, or a single one.
 pub(super) fn expectations(node: &Node) -> Result<Vec<Expectation>, PlanError> {
     texts(node, FORM)?.into_iter().map(expectation).collect()
+}
+
+/// As written in a plan; what is kept in `run.json`.
+impl FromStr for Expectation {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Expectation, PlanError> {
+        let (name, base) = ("expectation".to_owned(), PathBuf::new());
+        let source = Arc::new(Source { name, text: text.to_owned(), base });
+        let place = Place { source, offset: 0, length: text.len() };
+        expectation(&Node { place, value: Value::Text(text.to_owned(), Style::Plain) })
+    }
 }
 
 /// Reads one.
