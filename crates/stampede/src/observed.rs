@@ -143,22 +143,29 @@ impl Pair<'_> {
     fn ini(&self, found: &mut Differences) {
         let (a, b) = (&self.first.observed.ini, &self.one.observed.ini);
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-        let forced = |given: &Given, key: &str| given.forced_ini.iter().any(|at| is(at, key));
+        let forced = |key: &str| {
+            let (first, one) = (&self.first.given, &self.one.given);
+            first.forced_ini.iter().chain(&one.forced_ini).find(|known| is(known, key))
+        };
         let mut counts = Vec::new();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
-            let text = match (a.get(key), b.get(key)) {
+            let text = |key: &str, a: Option<&String>, b: Option<&String>| match (a, b) {
                 (None, _) => format!("with {key}"),
                 (_, None) => format!("without {key}"),
                 (Some(a), Some(b)) => format!("{key} `{b}` instead of `{a}`"),
             };
+            let (a, b) = (a.get(key), b.get(key));
             if self.asked_differently(key) {
-                found.asked.push(text);
-            } else if forced(&self.first.given, key) || forced(&self.one.given, key) {
-                found.forced.push(text);
+                found.asked.push(text(key, a, b));
+            } else if let Some(pattern) = forced(key) {
+                // `without cgi.*` once says what fifteen keys would bury.
+                let name = if a.is_none() || b.is_none() { pattern } else { key };
+                found.forced.push(text(name, a, b));
             } else {
-                counts.push(text);
+                counts.push(text(key, a, b));
             }
         }
+        found.forced.dedup();
         found.not_comparable.extend(list("php.ini: ", counts));
     }
 
@@ -313,6 +320,7 @@ mod tests {
         b.given.forced_ini = vec!["cli.*".into()];
         b.observed.extensions.push("pcntl".into());
         b.observed.ini.insert("cli.pager".into(), String::new());
+        b.observed.ini.insert("cli.prompt".into(), String::new());
         b.observed.ini.insert("memory_limit".into(), "64M".into());
         b.observed.jit = true;
         a.given.ini = asked_ini(
@@ -326,7 +334,7 @@ mod tests {
         let found = &compare_observed(&[a, b])[1];
         assert_eq!(found.not_comparable, Vec::<String>::new());
         assert_eq!(found.asked, ["JIT on instead of off", "memory_limit `64M` instead of `256M`"]);
-        assert_eq!(found.forced, ["with cli.pager", "with extension pcntl"]);
+        assert_eq!(found.forced, ["with cli.*", "with extension pcntl"]);
     }
 
     #[test]

@@ -140,3 +140,20 @@ fn bound_words(unit: Unit) -> (&'static str, &'static str) {
         Unit::Bytes => ("a size", "a size, such as `100MiB`"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_text_is_read_as_the_plan_reads_it() {
+        for text in ["p97 < 80ms", "ok >= 99.9%", "memory < 100MiB", "p95 worse < 5%"] {
+            let read: Expectation = text.parse().expect(text);
+            assert_eq!(read.text, text);
+        }
+        assert_eq!("p97 < 80ms".parse::<Expectation>().map(|read| read.bound).ok(), Some(80e6));
+        for text in ["", "fast", "p95 <", "p100 < 1s"] {
+            assert!(text.parse::<Expectation>().is_err(), "{text}");
+        }
+    }
+}
