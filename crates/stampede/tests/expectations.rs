@@ -25,7 +25,9 @@ fn the_record_of_a_run_holds_those_of_single_loads_too() {
     place.write("plan.yaml", PLAN);
     let command = place.stampede(&["compare", "plan.yaml", "--dry-run", "--json"]);
     let output = finish(command, Duration::from_secs(30));
-    let shown: Value = serde_json::from_str(&stdout(&output)).expect(&stderr(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with('{'), "{text}\n{}", stderr(&output));
+    let shown: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(shown["run"]["expect"], json!(["throughput > 10"]));
     let by_load = &shown["run"]["expect_by_load"];
     assert_eq!(*by_load, json!({"steady": ["p97 < 80ms", "ok >= 99%"]}));
