@@ -13,6 +13,7 @@ pub mod interrupt;
 pub mod keeper;
 pub mod machine;
 pub mod monitor;
+pub mod observed;
 pub mod plan;
 pub mod progress;
 pub mod report;

@@ -3,8 +3,10 @@
 mod report_fixture;
 
 use console::measure_text_width;
-use report_fixture::{closed, open, troubled};
+use report_fixture::{Shots, add, cell, closed, open, run, spread, troubled};
 use stampede::report::{Colour, Letters, Style, csv, json, markdown, text};
+use stampede::store::record::Judged;
+use stampede::summary::model::CellVerdict;
 use stampede::summary::{RunData, summarize};
 
 fn page(run: &RunData, width: usize) -> String {
@@ -45,6 +47,53 @@ fn csv_for_scripts() {
 #[test]
 fn json_for_machines() {
     insta::assert_snapshot!("closed_json", json(&summarize(&closed())));
+}
+
+/// Two of three trials count: the row stays, and the third is named below the table.
+#[test]
+fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 3);
+    for verdict in [Judged::Valid, Judged::Invalid, Judged::Valid] {
+        let why = if verdict == Judged::Valid { vec![] } else { vec!["p99 lateness 12 ms"] };
+        let shots = Shots {
+            answered_ns: spread(2_000, 2_000_000),
+            verdict: (verdict, why),
+            ..Shots::default()
+        };
+        add(&mut run, 0, shots);
+    }
+    let summary = summarize(&run);
+    assert_eq!(summary.cells[0].verdict, CellVerdict::Valid);
+    assert!(!summary.is_whole(), "exit code 3");
+    let page = page(&run, 160);
+    assert!(page.contains("nginx-fpm ! │"), "{page}");
+    let note = "! nginx-fpm: trial 2 invalid, not counted: p99 lateness 12 ms\n";
+    assert!(page.contains(note), "{page}");
+}
+
+/// What the plan asked for and what a SAPI forces is said, and takes no sign.
+#[test]
+fn settings_and_what_a_sapi_forces_are_notes() {
+    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let mut run = run(vec![named("nginx-fpm"), named("small")], 1);
+    for (index, limit) in [(0, "256M"), (1, "64M")] {
+        let shots = Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() };
+        let runtime = &mut add(&mut run, index, shots).record.runtime;
+        runtime.given.ini.insert("memory_limit".into(), limit.into());
+        let before = runtime.before.as_mut().expect("the fixture has it");
+        before.ini.insert("memory_limit".into(), limit.into());
+        if index == 1 {
+            runtime.given.forced_ini = vec!["cli.*".into()];
+            before.ini.insert("cli.pager".into(), String::new());
+        }
+    }
+    let page = page(&run, 160);
+    assert!(
+        page.contains("small: as the plan asks: memory_limit `64M` instead of `256M`"),
+        "{page}"
+    );
+    assert!(page.contains("small: its SAPI decides by itself: with cli.*"), "{page}");
+    assert!(!page.contains('≠'), "{page}");
 }
 
 #[test]

@@ -15,10 +15,11 @@ use stampede::keeper::KeeperOptions;
 use stampede::keeper::spec::{
     Accounting, Exit, IsolationRecord, ProcessGroup, ProcessSpec, RoleGroup, StackSpec,
 };
+use stampede::observed::{Shown, compare_observed};
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, Shown,
-    compare_observed, prepare, prepare_kept, start, start_with, verify,
+    App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, prepare,
+    prepare_kept, start, start_with, verify,
 };
 
 /// Each process leads a group of its own, which is killed whole at the end.
@@ -172,9 +173,11 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
         assert!(exits.iter().all(|exit| exit.signal != Some(9)), "{name}: {exits:?}");
         assert!(!dir.exists(), "{name}: the work folder is gone");
     }
-    let differences = compare_observed(&shown);
-    assert!(differences.not_comparable.is_empty(), "{:#?}", differences.not_comparable);
-    eprintln!("forced: {:#?}", differences.forced);
+    for (one, differences) in shown.iter().zip(compare_observed(&shown)) {
+        let reasons = differences.not_comparable;
+        assert!(reasons.is_empty(), "{}: {reasons:#?}", one.name);
+        eprintln!("{}: forced: {:#?}", one.name, differences.forced);
+    }
 }
 
 #[test]
@@ -422,6 +425,6 @@ fn a_pool_that_grows_is_comparable() {
     let observed = verify(&running, &hello(&catalogue)).expect("verify");
     assert!((10..=40).contains(&observed.workers), "{}", observed.workers);
     let differences = compare_observed(&[running.shown(observed)]);
-    assert!(differences.not_comparable.is_empty(), "{differences:?}");
+    assert!(differences[0].not_comparable.is_empty(), "{differences:?}");
     running.stop().expect("stop");
 }

@@ -40,6 +40,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         }],
         order: vec![vec![0]],
         expect: Vec::new(),
+        expect_by_load: std::collections::BTreeMap::new(),
         machine: serde_json::json!({"kernel": "6.1"}),
         notices: Vec::new(),
     }

@@ -8,7 +8,7 @@ use super::args::CompareArgs;
 use super::plan_flags::overrides;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::plan::model::{Expectation, Plan};
+use crate::plan::model::Plan;
 use crate::progress::words;
 use crate::report;
 use crate::runtime::{Catalogue, Places};
@@ -20,7 +20,7 @@ use crate::{interrupt, keeper, machine, plan, progress, store};
 /// Runs a comparison, prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let plan = read(&args)?;
-    let (out, expect) = (plan.out.clone(), Expected::of(&plan));
+    let out = plan.out.clone();
     let catalogue = Catalogue::load(Places::from_env());
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
@@ -33,7 +33,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(folder.path(), &expect, args.json)
+    finish(folder.path(), args.json)
 }
 
 fn read(args: &CompareArgs) -> Result<Plan, Failure> {
@@ -46,12 +46,8 @@ fn read(args: &CompareArgs) -> Result<Plan, Failure> {
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
-fn finish(path: &Path, expect: &Expected, json: bool) -> Result<Outcome, Failure> {
-    let (stored, mut summary) = super::report::read(&path.display().to_string())?;
-    summary.expect(None, &expect.all);
-    for (load, expectations) in &expect.by_load {
-        summary.expect(Some(load), expectations);
-    }
+fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
+    let (stored, summary) = super::report::read(&path.display().to_string())?;
     store::write_summary(path, &report::json(&summary))
         .map_err(|error| Failure::from_store(&error))?;
     if json {
@@ -61,19 +57,6 @@ fn finish(path: &Path, expect: &Expected, json: bool) -> Result<Outcome, Failure
         print(next(path, &stored).as_bytes())?;
     }
     Ok(outcome(&stored, &summary))
-}
-
-/// What must hold: for every load, and for single ones.
-struct Expected {
-    all: Vec<Expectation>,
-    by_load: Vec<(String, Vec<Expectation>)>,
-}
-
-impl Expected {
-    fn of(plan: &Plan) -> Expected {
-        let by_load = plan.loads.iter().map(|load| (load.name.clone(), load.expect.clone()));
-        Expected { all: plan.expect.clone(), by_load: by_load.collect() }
-    }
 }
 
 /// What to try next, under the table.

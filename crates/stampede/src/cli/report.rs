@@ -21,7 +21,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
-/// A stored run and its summary.
+/// A stored run and its summary, expectations judged.
 pub fn read(path_or_name: &str) -> Result<(StoredRun, Summary), Failure> {
     let from_store = |error| Failure::from_store(&error);
     let stored = store::read(path_or_name).map_err(from_store)?;

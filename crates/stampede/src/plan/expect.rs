@@ -1,10 +1,14 @@
 //! Expectations: `p95 < 100ms`, `ok >= 99.9%`, `throughput >= 200`, `p95 worse < 5%`.
 
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
 use stampede_load::schedule::parse_length;
 
-use super::error::{Mistake, PlanError, nearest, one_of};
+use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
 use super::model::Expectation;
-use super::tree::{Node, quoted, shortened};
+use super::tree::{Node, Style, Value, quoted, shortened};
 use super::value::{not_a, parse_size, texts};
 
 /// Figures beside the percentiles.
@@ -28,6 +32,18 @@ enum Unit {
 /// Reads a list of expectations, or a single one.
 pub(super) fn expectations(node: &Node) -> Result<Vec<Expectation>, PlanError> {
     texts(node, FORM)?.into_iter().map(expectation).collect()
+}
+
+/// As written in a plan; what is kept in `run.json`.
+impl FromStr for Expectation {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Expectation, PlanError> {
+        let (name, base) = ("expectation".to_owned(), PathBuf::new());
+        let source = Arc::new(Source { name, text: text.to_owned(), base });
+        let place = Place { source, offset: 0, length: text.len() };
+        expectation(&Node { place, value: Value::Text(text.to_owned(), Style::Plain) })
+    }
 }
 
 /// Reads one.
@@ -122,5 +138,22 @@ fn bound_words(unit: Unit) -> (&'static str, &'static str) {
         Unit::Share => ("a share", "a share in per cent, such as `99.9%`"),
         Unit::Rate => ("a rate", "correct answers per second, such as `200`"),
         Unit::Bytes => ("a size", "a size, such as `100MiB`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_text_is_read_as_the_plan_reads_it() {
+        for text in ["p97 < 80ms", "ok >= 99.9%", "memory < 100MiB", "p95 worse < 5%"] {
+            let read: Expectation = text.parse().expect(text);
+            assert_eq!(read.text, text);
+        }
+        assert_eq!("p97 < 80ms".parse::<Expectation>().map(|read| read.bound).ok(), Some(80e6));
+        for text in ["", "fast", "p95 <", "p100 < 1s"] {
+            assert!(text.parse::<Expectation>().is_err(), "{text}");
+        }
     }
 }

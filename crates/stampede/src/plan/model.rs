@@ -198,7 +198,7 @@ pub enum Rounds {
 pub struct Expectation {
     /// As written.
     pub text: String,
-    /// `p50` … `p99.9`, `max`, `mean`, `ok`, `throughput`, `cpu_cost`, `memory`.
+    /// `p50`, `p97` … `p99.999`, `max`, `mean`, `ok`, `throughput`, `cpu_cost`, `memory`.
     pub figure: String,
     /// Whether it is about the change against another run (`worse`).
     pub worse: bool,

@@ -19,8 +19,8 @@ pub fn names(rows: &[&CellSummary]) -> Column {
     let fields = rows.iter().map(|cell| Field {
         text: format!("{}{}", cell.runtime, mark(cell)),
         tone: match cell.verdict {
+            _ if cell.trials_invalid > 0 => Tone::Bad,
             CellVerdict::Valid if cell.not_comparable.is_empty() => Tone::Plain,
-            CellVerdict::Invalid => Tone::Bad,
             _ => Tone::Warning,
         },
     });

@@ -1,5 +1,6 @@
 //! One row a cell, for spreadsheets and scripts (RFC 4180).
 
+use super::notes::reasons;
 use crate::store::record::Judged;
 use crate::summary::Summary;
 use crate::summary::model::{
@@ -86,7 +87,7 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("model", model.to_owned()),
         ("runtime", guarded(&cell.runtime)),
         ("verdict", verdict(cell.verdict).to_owned()),
-        ("reasons", guarded(&cell.reasons.join("; "))),
+        ("reasons", guarded(&reasons(cell))),
         ("not_comparable", guarded(&cell.not_comparable.join("; "))),
         ("budget_cpus", cell.budget_cpus.to_string()),
         ("budget_memory_bytes", cell.budget_memory_bytes.to_string()),

@@ -2,6 +2,7 @@
 
 use super::columns::rows;
 use super::layout::Section;
+use crate::observed::list;
 use crate::store::record::Judged;
 use crate::summary::model::{
     CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
@@ -9,15 +10,19 @@ use crate::summary::model::{
 use crate::summary::words;
 
 /// What stands behind a name in the table; each is explained below it.
-pub fn mark(cell: &CellSummary) -> &'static str {
-    match (cell.verdict, cell.not_comparable.is_empty()) {
-        (CellVerdict::Invalid, true) => " !",
-        (CellVerdict::Invalid, false) => " !≠",
-        (CellVerdict::Suspect, true) => " ?",
-        (CellVerdict::Suspect, false) => " ?≠",
-        (_, false) => " ≠",
-        (_, true) => "",
-    }
+pub fn mark(cell: &CellSummary) -> String {
+    let signs = [
+        (cell.trials_invalid > 0, '!'),
+        (cell.verdict == CellVerdict::Suspect, '?'),
+        (!cell.not_comparable.is_empty(), '≠'),
+    ];
+    let signs: String = signs.iter().filter(|(there, _)| *there).map(|(_, sign)| *sign).collect();
+    if signs.is_empty() { signs } else { format!(" {signs}") }
+}
+
+/// All reasons of a cell in one line.
+pub fn reasons(cell: &CellSummary) -> String {
+    cell.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// How much a note matters.
@@ -52,6 +57,15 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
             add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", cell.runtime));
         }
     }
+    for cell in cells {
+        let name = &cell.runtime;
+        if let Some(asked) = list("as the plan asks: ", cell.asked.clone()) {
+            add(Weight::Plain, format!("{name}: {asked}"));
+        }
+        if let Some(forced) = list("its SAPI decides by itself: ", cell.forced.clone()) {
+            add(Weight::Plain, format!("{name}: {forced}"));
+        }
+    }
     for comparison in &group.comparisons {
         if let Some(why) = &comparison.why_not {
             let name = &comparison.runtime;
@@ -82,19 +96,20 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
 fn about_verdict(cell: &CellSummary, add: &mut impl FnMut(Weight, String)) {
     let name = &cell.runtime;
     match cell.verdict {
-        CellVerdict::Valid => {}
         CellVerdict::Refused => {
-            add(Weight::Bad, format!("{name}: refused: {}", cell.reasons.join("; ")))
+            add(Weight::Bad, format!("{name}: refused: {}", reasons(cell)));
         }
         CellVerdict::Missing => {
-            add(Weight::Bad, format!("{name}: missing: {}", cell.reasons.join("; ")))
+            add(Weight::Bad, format!("{name}: missing: {}", reasons(cell)));
         }
-        CellVerdict::Suspect | CellVerdict::Invalid => {
+        CellVerdict::Valid | CellVerdict::Suspect | CellVerdict::Invalid => {
             for reason in &cell.reasons {
-                let invalid = reason.contains("invalid, not counted");
-                let (weight, sign) =
-                    if invalid { (Weight::Bad, "!") } else { (Weight::Doubt, "?") };
-                add(weight, format!("{sign} {name}: {reason}"));
+                let (weight, sign) = match reason.judged {
+                    Some(Judged::Invalid) => (Weight::Bad, "! "),
+                    Some(Judged::Suspect) => (Weight::Doubt, "? "),
+                    Some(Judged::Valid) | None => (Weight::Plain, ""),
+                };
+                add(weight, format!("{sign}{name}: {reason}"));
             }
             for trial in cell.trials.iter().filter(|trial| trial.verdict == Judged::Invalid) {
                 if let Some(figures) = invalid_figures(trial) {

@@ -1,7 +1,7 @@
 //! Runtimes: folders of data that become running stacks, and proof of what they are.
 //!
 //! ```text
-//! Catalogue → prepare → Prepared → start → Running → verify → Observed → compare
+//! Catalogue → prepare → Prepared → start → Running → verify → Observed
 //! ```
 //! Nothing here names a runtime: adding one touches only its folder.
 
@@ -9,7 +9,6 @@ mod answer;
 mod app;
 mod catalogue;
 mod check;
-mod compare;
 mod error;
 mod fastcgi;
 mod list;
@@ -29,11 +28,10 @@ pub use answer::{Answer, Masks};
 pub use app::App;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
-pub use compare::{Differences, Shown, changed, compare_observed};
 pub use error::{RuntimeError, nearest};
 pub use list::{Listed, State, list};
 pub use locate::{Located, Places};
-pub use manifest::{AppKind, AppManifest, Forced, HeldBy, Mode, RuntimeManifest};
+pub use manifest::{AppKind, AppManifest, HeldBy, Mode, RuntimeManifest};
 pub use prepare::{Placement, Prepared, prepare, prepare_kept, prepare_with};
 pub use setting::{COMMON, Common, Kind, Settings};
 pub use start::{Failure, Guard, Running, start, start_with};

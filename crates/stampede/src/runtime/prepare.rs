@@ -25,8 +25,9 @@ use super::template::render;
 use super::user::{self, User};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{KeeperOptions, discard, reserve};
+use crate::observed::asked_ini;
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
-use crate::store::record::RuntimeRecord;
+use crate::store::record::{Given, RuntimeRecord};
 
 /// Where a stack may run.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +53,6 @@ pub struct Prepared {
     pub app: App,
     /// Settings in force.
     pub settings: Settings,
-    /// php.ini values of the plan.
-    pub php_ini: BTreeMap<String, String>,
     /// Port on 127.0.0.1.
     pub port: u16,
     /// What the keeper is asked to start.
@@ -64,8 +63,6 @@ pub struct Prepared {
     pub probe: String,
     /// Unix socket of the status page, where there is one.
     pub status: Option<PathBuf>,
-    /// Whether it starts with fewer workers than asked and adds them under load.
-    pub grows: bool,
     /// Environment of the app: its secret values are masked in messages.
     pub env: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
@@ -181,7 +178,8 @@ pub fn prepare_with(
     let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
     let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
     let grows = render("effective_workers", grows, &values)?.eq_ignore_ascii_case("true");
-    let record = stack.record(files, &processes);
+    let given = stack.given(grows);
+    let record = RuntimeRecord { given, ..stack.record(files, &processes) };
     let spec = StackSpec {
         id,
         work: work.path.clone(),
@@ -192,19 +190,17 @@ pub fn prepare_with(
     };
     let (name, app) = (choice.name.clone(), app.clone());
     let ready_within = runtime.manifest.ready.within.0;
-    let (php_ini, status) = (choice.php_ini.clone(), status.map(PathBuf::from));
+    let status = status.map(PathBuf::from);
     Ok(Prepared {
         name,
         runtime,
         app,
         settings,
-        php_ini,
         port,
         spec,
         record,
         probe,
         status,
-        grows,
         env,
         ready_within,
         work,
@@ -484,6 +480,17 @@ impl Stack<'_> {
                 grace: Nanos::from(process.stop.grace.0),
             },
         })
+    }
+
+    fn given(&self, grows: bool) -> Given {
+        let forced = &self.runtime.manifest.forced;
+        Given {
+            workers: self.settings.workers(),
+            grows,
+            ini: asked_ini(&self.settings.values, &self.choice.php_ini),
+            forced_extensions: forced.extensions.clone(),
+            forced_ini: forced.ini.clone(),
+        }
     }
 
     fn record(&self, files: BTreeMap<String, String>, processes: &[ProcessSpec]) -> RuntimeRecord {

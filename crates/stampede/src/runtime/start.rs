@@ -13,7 +13,8 @@ use super::port::{self, HOST};
 use super::prepare::{Prepared, Remover};
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
 use crate::keeper::{KeeperOptions, Stack};
-use crate::store::record::RuntimeRecord;
+use crate::observed::Shown;
+use crate::store::record::{Observed, RuntimeRecord};
 
 /// What holds a stack's processes, and ends them however this is dropped. The keeper's
 /// stack is one; tests have a simpler one.
@@ -166,6 +167,12 @@ impl Running {
     /// What it is, without what verification finds.
     pub fn record(&self) -> RuntimeRecord {
         RuntimeRecord { first_answer_ns: self.first_answer.0, ..self.prepared.record.clone() }
+    }
+
+    /// What verification found, with what explains it.
+    pub fn shown(&self, observed: Observed) -> Shown {
+        let given = self.prepared.record.given.clone();
+        Shown { name: self.prepared.name.clone(), given, observed }
     }
 
     /// Ends it; says how each process ended.

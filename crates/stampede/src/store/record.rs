@@ -36,6 +36,9 @@ pub struct RunRecord {
     pub order: Vec<Vec<usize>>,
     /// Expectations of the run, as written.
     pub expect: Vec<String>,
+    /// Those of single loads, beside the run's: load → as written.
+    #[serde(default)]
+    pub expect_by_load: BTreeMap<String, Vec<String>>,
     /// The machine: see `doctor`.
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).
@@ -158,10 +161,29 @@ pub struct RuntimeRecord {
     pub commands: Vec<String>,
     /// From start to the first correct answer.
     pub first_answer_ns: u64,
+    /// What explains what it shows of itself.
+    #[serde(default)]
+    pub given: Given,
     /// What verification found before load.
     pub before: Option<Observed>,
     /// And after it.
     pub after: Option<Observed>,
+}
+
+/// What explains what a runtime shows: what was asked of it, and what its SAPI decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Given {
+    /// Workers asked for; 0: not told.
+    pub workers: u32,
+    /// Whether it starts with fewer workers and adds them under load.
+    pub grows: bool,
+    /// php.ini keys that the plan or a setting decides → what was asked for.
+    pub ini: BTreeMap<String, String>,
+    /// Extensions that its SAPI has by itself. A trailing `*` stands for any rest.
+    pub forced_extensions: Vec<String>,
+    /// php.ini keys that its SAPI has or sets by itself. A trailing `*` stands for any rest.
+    pub forced_ini: Vec<String>,
 }
 
 /// What the runtime showed of itself, asked through its own door.

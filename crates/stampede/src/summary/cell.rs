@@ -1,9 +1,10 @@
 //! One cell from its trials.
 
 use super::input::{RunData, TrialData};
+use super::judge::judge;
 use super::model::{
-    CellCounts, CellSummary, CellVerdict, Figure, Figures, LoadModel, RoleFigures, TimeFigures,
-    TrialSummary,
+    self, CellCounts, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel, Reason,
+    RoleFigures, TimeFigures, TrialSummary,
 };
 use super::trial;
 use crate::store::record::{CellRecord, Judged};
@@ -21,8 +22,17 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
         Some(_) => 0,
         None => planned(run, index).saturating_sub(cell.trials.len() as u32),
     };
-    for trial in on_disk {
+    for trial in &on_disk {
         describe(&mut cell, trial);
+    }
+    let of_load = run.record.expect_by_load.get(&record.load).into_iter().flatten();
+    for text in run.record.expect.iter().chain(of_load) {
+        let outcome = match text.parse() {
+            Ok(expectation) => judge(&cell, &on_disk, &expectation),
+            // Written by a later version: it cannot be said here.
+            Err(_) => Expected::Unknown,
+        };
+        cell.expectations.push(model::Judged { text: text.clone(), outcome });
     }
     cell
 }
@@ -48,6 +58,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         verdict,
         reasons,
         not_comparable: Vec::new(),
+        asked: Vec::new(),
+        forced: Vec::new(),
         title: String::new(),
         mode: String::new(),
         versions: Default::default(),
@@ -66,38 +78,36 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
     }
 }
 
-/// The worst of the trials, and the reasons of all, each with its trial. The same reason in
-/// several trials is said once, with their numbers.
-fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<String>) {
+/// The worst of the trials that count, and the reasons of all, each with its trial. The same
+/// reason in several trials is said once, with their numbers.
+fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Reason>) {
+    let of_cell = |text: &str| vec![Reason { judged: None, trials: vec![], text: text.to_owned() }];
     if let Some(why) = &record.refused {
-        return (CellVerdict::Refused, vec![why.clone()]);
+        return (CellVerdict::Refused, of_cell(why));
     }
-    let worst = match trials.iter().map(|trial| trial.verdict).max() {
-        None => return (CellVerdict::Missing, vec!["no trial of it was finished".to_owned()]),
+    if trials.is_empty() {
+        return (CellVerdict::Missing, of_cell("no trial of it was finished"));
+    }
+    let counted = trials.iter().map(|trial| trial.verdict).filter(|one| *one != Judged::Invalid);
+    let worst = match counted.max() {
         Some(Judged::Valid) => CellVerdict::Valid,
-        Some(Judged::Suspect) => CellVerdict::Suspect,
-        Some(Judged::Invalid) => CellVerdict::Invalid,
+        Some(_) => CellVerdict::Suspect,
+        None => CellVerdict::Invalid,
     };
-    let mut said: Vec<(&str, Judged, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<Reason> = Vec::new();
     for trial in trials {
-        for reason in &trial.reasons {
-            let number = trial.number.to_string();
-            match said.iter_mut().find(|(text, of, _)| text == reason && *of == trial.verdict) {
-                Some((_, _, numbers)) => numbers.push(number),
-                None => said.push((reason, trial.verdict, vec![number])),
+        let judged = Some(trial.verdict);
+        for text in &trial.reasons {
+            match reasons.iter_mut().find(|one| one.text == *text && one.judged == judged) {
+                Some(said) => said.trials.push(trial.number),
+                None => {
+                    let trials = vec![trial.number];
+                    reasons.push(Reason { judged, trials, text: text.clone() });
+                }
             }
         }
     }
-    let reasons = said.into_iter().map(|(reason, of, numbers)| {
-        let trials = if numbers.len() == 1 { "trial" } else { "trials" };
-        let judged = match of {
-            Judged::Valid => "",
-            Judged::Suspect => " suspect",
-            Judged::Invalid => " invalid, not counted",
-        };
-        format!("{trials} {}{judged}: {reason}", super::words::list(&numbers))
-    });
-    (worst, reasons.collect())
+    (worst, reasons)
 }
 
 /// Notes what the trial was under. The last trial that shows something wins: all trials of

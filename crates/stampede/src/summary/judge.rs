@@ -1,17 +1,20 @@
 //! Whether a cell meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
+use super::input::TrialData;
 use super::model::{CellSummary, Expected, Figure, LoadModel, Stat};
-use super::words;
+use super::{trial, words};
 use crate::plan::model::Expectation;
+use crate::store::record::Judged;
 
-/// Judges one expectation for one cell. Times are response time in the open model and
+/// Judges one expectation for one cell, with its trials as read: a percentile that is no
+/// figure of the cell is computed from them. Times are response time in the open model and
 /// service time in the closed one; `memory` is the highest reading.
-pub fn judge(cell: &CellSummary, expectation: &Expectation) -> Expected {
+pub fn judge(cell: &CellSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
     if expectation.worse {
         // A change needs the run that it is a change from.
         return Expected::Unknown;
     }
-    let Some(Measured { figure, words }) = measured(cell, &expectation.figure) else {
+    let Some(Measured { figure, words }) = measured(cell, trials, &expectation.figure) else {
         return Expected::Unknown;
     };
     let found =
@@ -44,7 +47,7 @@ struct Measured {
     words: fn(f64) -> String,
 }
 
-fn measured(cell: &CellSummary, name: &str) -> Option<Measured> {
+fn measured(cell: &CellSummary, trials: &[&TrialData], name: &str) -> Option<Measured> {
     let figures = &cell.figures;
     let measured = match name {
         "ok" => Measured { figure: figures.ok_share, words: words::share },
@@ -59,10 +62,20 @@ fn measured(cell: &CellSummary, name: &str) -> Option<Measured> {
                 LoadModel::Open => &figures.response_time_ns,
                 LoadModel::Closed => &figures.service_time_ns,
             };
-            Measured { figure: times.get(Stat::named(time)?), words: words::time }
+            let figure = match Stat::named(time) {
+                Some(stat) => times.get(stat),
+                None => percentile(cell, trials, time.strip_prefix('p')?.parse().ok()?),
+            };
+            Measured { figure, words: words::time }
         }
     };
     Some(measured)
+}
+
+/// Over the trials that count, as every figure.
+fn percentile(cell: &CellSummary, trials: &[&TrialData], percent: f64) -> Figure {
+    let counted = trials.iter().filter(|one| one.record.verdict.judged != Judged::Invalid);
+    Figure::over(counted.map(|one| trial::any_percentile(one, cell.model, percent)))
 }
 
 /// Expectations are in ns whatever they are about.

@@ -10,19 +10,17 @@ mod sentence;
 mod trial;
 pub mod words;
 
-use crate::plan::model::Expectation;
-
 pub use input::{RunData, TrialData};
 pub use model::Summary;
 
-/// Computes a run. Trials that are not there (a run that was ended early) are missing,
+/// Computes a run and judges its expectations. Trials that are not there (a run that was ended early) are missing,
 /// not wrong.
 pub fn summarize(run: &RunData) -> Summary {
     let record = &run.record;
     let mut cells: Vec<_> =
         (0..record.cells.len()).map(|index| cell::summarize(run, index)).collect();
-    comparable::mark(&mut cells, run);
     let mut groups = group::of(record);
+    groups.iter().for_each(|group| comparable::mark(&mut cells, group, run));
     let mut sorted = Vec::with_capacity(cells.len());
     for group in &mut groups {
         let mut own: Vec<_> =
@@ -45,19 +43,6 @@ pub fn summarize(run: &RunData) -> Summary {
 }
 
 impl Summary {
-    /// Judges expectations for the cells of one load, or of all (`None`), and notes the
-    /// outcome in the cells. A cell that was refused or never measured is `Unknown`.
-    pub fn expect(&mut self, load: Option<&str>, expectations: &[Expectation]) {
-        let cells = self.cells.iter_mut().filter(|cell| load.is_none_or(|load| cell.load == load));
-        for cell in cells {
-            for expectation in expectations {
-                let outcome = judge::judge(cell, expectation);
-                let text = expectation.text.clone();
-                cell.expectations.push(model::Judged { text, outcome });
-            }
-        }
-    }
-
     /// Whether an expectation was found not to hold: exit code 1.
     pub fn breaks_an_expectation(&self) -> bool {
         let mut all = self.cells.iter().flat_map(|cell| &cell.expectations);

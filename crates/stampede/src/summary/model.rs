@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::compare::Difference;
 use stampede_stats::estimate::Estimate;
 
+use crate::store::record::Judged as Verdict;
+
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 1;
 
@@ -44,6 +46,7 @@ impl Summary {
         self.cells.iter().all(|cell| {
             matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect)
                 && cell.trials_missing == 0
+                && cell.trials_invalid == 0
         })
     }
 }
@@ -118,12 +121,19 @@ pub struct CellSummary {
     pub load: String,
     /// Open or closed.
     pub model: LoadModel,
-    /// The worst of its trials; or why there is none.
+    /// The worst of its trials that count; or why there is none.
     pub verdict: CellVerdict,
-    /// Why, each with its trial.
-    pub reasons: Vec<String>,
+    /// Why, each with its trials; those of trials that do not count too.
+    pub reasons: Vec<Reason>,
     /// Why its figures may not be held against the others' of this app; empty: they may.
     pub not_comparable: Vec<String>,
+    /// What the plan asked of it otherwise than of the others, as observed: a setting, not
+    /// against anyone.
+    #[serde(default)]
+    pub asked: Vec<String>,
+    /// What its SAPI has or sets otherwise than the others': not against anyone.
+    #[serde(default)]
+    pub forced: Vec<String>,
     /// The runtime's title for people; empty where it never started.
     pub title: String,
     /// `per-request`, `worker` or `event-loop`; empty where it never started.
@@ -162,16 +172,41 @@ pub struct CellSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellVerdict {
-    /// All its trials are valid.
+    /// All its trials that count are valid.
     Valid,
-    /// A trial is suspect: it counts, with a mark.
+    /// A trial that counts is suspect: it has a mark.
     Suspect,
-    /// A trial is invalid: it does not count.
+    /// It has trials, and all are invalid: none counts.
     Invalid,
     /// No trial of it is on disk.
     Missing,
     /// It was not to be measured.
     Refused,
+}
+
+/// One reason for a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// How it made its trials be judged; `None`: it is about the cell itself.
+    pub judged: Option<Verdict>,
+    /// Numbers of those trials.
+    pub trials: Vec<u32>,
+    /// In words.
+    pub text: String,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Some(judged) = self.judged else { return f.write_str(&self.text) };
+        let numbers: Vec<String> = self.trials.iter().map(ToString::to_string).collect();
+        let trials = if numbers.len() == 1 { "trial" } else { "trials" };
+        let judged = match judged {
+            Verdict::Valid => "",
+            Verdict::Suspect => " suspect",
+            Verdict::Invalid => " invalid, not counted",
+        };
+        write!(f, "{trials} {}{judged}: {}", super::words::list(&numbers), self.text)
+    }
 }
 
 /// One trial, computed.
@@ -182,7 +217,7 @@ pub struct TrialSummary {
     /// 1 for the first.
     pub round: u32,
     /// Its verdict.
-    pub verdict: crate::store::record::Judged,
+    pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
     /// Its shots and events.

@@ -137,10 +137,10 @@ fn figure(primary: Primary, cell: &CellSummary) -> String {
 
 /// Why the figure is to be read with care, in short.
 fn doubt(cell: &CellSummary) -> &'static str {
-    match (cell.verdict, cell.not_comparable.is_empty()) {
-        (CellVerdict::Suspect, true) => " (suspect)",
-        (CellVerdict::Invalid, true) => " (a trial of it was invalid)",
-        (_, false) => " (not comparable)",
+    match cell.verdict {
+        _ if !cell.not_comparable.is_empty() => " (not comparable)",
+        CellVerdict::Suspect => " (suspect)",
+        _ if cell.trials_invalid > 0 => " (a trial of it was invalid)",
         _ => "",
     }
 }

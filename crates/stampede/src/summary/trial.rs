@@ -85,7 +85,7 @@ fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
 const GENERATOR_LIMIT: f64 = 0.95;
 
 fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: LoadModel) {
-    let failed = load.counts.planned.saturating_sub(load.counts.ok);
+    let failed = failed(load);
     let timeouts = load.counts.failed.get("net:timeout").copied().unwrap_or(0);
     // A timeout counts from *started*, so it bounds service time, and response time,
     // which is never shorter.
@@ -103,6 +103,22 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
         figures.connection_wait_ns_p99 = percentile(Ranked::ok_alone(&times.connection_wait), 99.0);
     }
     figures.lateness_ns_p99 = percentile(Ranked::ok_alone(&times.lateness), 99.0);
+}
+
+/// A percentile that is not among the figures, of response time in the open model and of
+/// service time in the closed one.
+pub fn any_percentile(trial: &TrialData, model: LoadModel, percent: f64) -> Figure {
+    let (Some(load), Some(times)) = (&trial.record.load, &trial.times) else { return Figure::None };
+    let answered = match model {
+        LoadModel::Open => &times.response_time,
+        LoadModel::Closed => &times.service_time,
+    };
+    percentile(Ranked { answered, failed: failed(load) }, percent)
+}
+
+/// Shots without a correct answer, dropped ones included.
+fn failed(load: &LoadRecord) -> u64 {
+    load.counts.planned.saturating_sub(load.counts.ok)
 }
 
 fn time_figures(ranked: Ranked<'_>, cut_off: CutOff) -> TimeFigures {

@@ -10,7 +10,7 @@ use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, Plan, Rounds};
+use crate::plan::model::{Budget, LoadChoice, Plan, Rounds};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -236,9 +236,16 @@ fn run_record(
         cells: cells.iter().map(|cell| cell_record(plan, cell)).collect(),
         order: cells::order(cells, rounds, plan.seed),
         expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
+        expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices,
     }
+}
+
+/// Expectations of one load, as written; `None`: it has none of its own.
+fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
+    let texts: Vec<String> = load.expect.iter().map(|one| one.text.clone()).collect();
+    (!texts.is_empty()).then(|| (load.name.clone(), texts))
 }
 
 fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {

@@ -17,11 +17,11 @@ use crate::causes::chain;
 use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::sample::ResourceSample;
+use crate::observed;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::runtime::{self, App, Catalogue, Placement, Running};
 use crate::store::TrialFolder;
-use crate::store::record::Verdict;
-use crate::store::record::{LoadRecord, Observed, PhaseRecord, TrialRecord};
+use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
 
 use verdict::{Evidence, ModelKind};
 
@@ -130,8 +130,10 @@ fn fire(
         if died.is_empty() && !interrupt::asked() { Some(verify(subject, running)?) } else { None };
     record.runtime.after.clone_from(&after);
     let load = load_record(&fired, &measured, subject.load);
-    let observed = after.as_ref().map(|after| (&before, after));
-    record.verdict = judge(ctx, &load, &measured, &resources, observed, &died);
+    let before = running.shown(before);
+    let changed = after.map(|after| observed::changed(&before, &running.shown(after)));
+    let changed = changed.unwrap_or_default();
+    record.verdict = judge(ctx, &load, &measured, &resources, &changed, &died);
     record.load = Some(load);
     Ok(fired)
 }
@@ -160,7 +162,7 @@ fn judge(
     load: &LoadRecord,
     measured: &Load,
     resources: &[ResourceSample],
-    observed: Option<(&Observed, &Observed)>,
+    changed: &[(Judged, String)],
     died: &[String],
 ) -> Verdict {
     let model = match measured.model {
@@ -171,7 +173,7 @@ fn judge(
         load,
         model,
         resources,
-        observed,
+        changed,
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
         died,

@@ -3,7 +3,7 @@
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{Judged, LoadRecord, Observed, Verdict};
+use crate::store::record::{Judged, LoadRecord, Verdict};
 use stampede_load::report::End;
 
 /// What a verdict is made of.
@@ -15,8 +15,8 @@ pub struct Evidence<'a> {
     pub model: ModelKind,
     /// Readings of the monitor during the measured load.
     pub resources: &'a [ResourceSample],
-    /// What the runtime showed of itself before the load and after it.
-    pub observed: Option<(&'a Observed, &'a Observed)>,
+    /// What the runtime shows after the load and did not before it: `observed::changed`.
+    pub changed: &'a [(Judged, String)],
     /// The kernel's clock source, empty when unknown.
     pub clock_source: &'a str,
     /// CPUs of the machine.
@@ -159,14 +159,8 @@ fn machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 }
 
 fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let Some((before, after)) = evidence.observed else { return };
-    if before.answer_sha256 != after.answer_sha256 {
-        let text = "the app's answer was another one after the load than before it";
-        add(verdict, Judged::Invalid, text.to_owned());
-    }
-    if !before.isolated || !after.isolated {
-        let text = "a request saw state that an earlier request left behind";
-        add(verdict, Judged::Suspect, text.to_owned());
+    for (judged, reason) in evidence.changed {
+        add(verdict, *judged, reason.clone());
     }
 }
 
@@ -196,6 +190,8 @@ const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observed::{Shown, changed as changed_between};
+    use crate::store::record::{Given, Observed};
     use stampede_load::report::{Connections, Counts};
 
     fn load() -> LoadRecord {
@@ -223,7 +219,7 @@ mod tests {
             load,
             model,
             resources: &[],
-            observed: None,
+            changed: &[],
             clock_source: "tsc",
             machine_cpus: 2,
             died: &[],
@@ -292,7 +288,7 @@ mod tests {
             load: &load,
             model: OPEN,
             resources: &[sample],
-            observed: None,
+            changed: &[],
             clock_source: "hpet",
             machine_cpus: 2,
             died: &["`php` ended by signal 11 during the load".to_owned()],
@@ -301,20 +297,44 @@ mod tests {
         assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
     }
 
-    #[test]
-    fn an_answer_that_changed_under_load_is_invalid() {
-        let before = Observed { answer_sha256: "a".into(), isolated: true, ..Default::default() };
-        let after = Observed { answer_sha256: "b".into(), ..before.clone() };
-        let load = load();
-        let verdict = judge(&Evidence {
-            load: &load,
+    /// From what was observed, through `changed`, to the verdict.
+    fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
+        let observed = Observed {
+            answer_sha256: "a".into(),
+            isolated: true,
+            workers: 4,
+            ..Observed::default()
+        };
+        let given = Given { workers: 4, ..Given::default() };
+        let before = Shown { name: "a".into(), given, observed };
+        let mut after = before.clone();
+        change(&mut after.observed);
+        judge(&Evidence {
+            load: &load(),
             model: OPEN,
             resources: &[],
-            observed: Some((&before, &after)),
+            changed: &changed_between(&before, &after),
             clock_source: "tsc",
             machine_cpus: 2,
             died: &[],
+        })
+    }
+
+    #[test]
+    fn an_answer_that_changed_under_load_is_invalid_and_all_reasons_are_said() {
+        let verdict = after_load(|after| {
+            after.answer_sha256 = "b".into();
+            after.workers = 3;
         });
         assert_eq!(verdict.judged, Judged::Invalid);
+        assert_eq!(verdict.reasons.len(), 2, "{verdict:?}");
+    }
+
+    #[test]
+    fn what_else_changed_under_load_makes_it_suspect() {
+        assert_eq!(after_load(|_| {}).judged, Judged::Valid);
+        let verdict = after_load(|after| after.isolated = false);
+        assert_eq!(verdict.judged, Judged::Suspect);
+        assert_eq!(verdict.reasons, ["after the load: requests are not shown to be isolated"]);
     }
 }

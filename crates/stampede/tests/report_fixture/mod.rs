@@ -92,6 +92,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             cells,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Vec::new(),
+            expect_by_load: BTreeMap::new(),
             machine: serde_json::Value::Null,
             notices: Vec::new(),
         },

@@ -1,0 +1,386 @@
+//! Whether runtimes were the same in all that should be the same, in words. Pure: it compares
+//! what is on disk, and is used while measuring and a year later alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::store::record::{Given, Judged, Observed};
+
+/// What a runtime showed, with what it cannot help and what the plan asked of it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Runtime's or variant's name.
+    pub name: String,
+    /// What explains what it shows.
+    pub given: Given,
+    /// As verified.
+    pub observed: Observed,
+}
+
+/// How one runtime differs from the reference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Why it is not comparable; empty: the same app, the same PHP, the same values.
+    pub not_comparable: Vec<String>,
+    /// What the plan asked of one of the two: a setting, not against anyone.
+    pub asked: Vec<String>,
+    /// What a SAPI has or sets by itself: not against anyone.
+    pub forced: Vec<String>,
+}
+
+/// Keys shown in one reason; more would bury it.
+const KEYS_MAX: usize = 6;
+
+/// Compares each with the one that is like most of the others, the first of several: if one
+/// of five is odd, it is that one that is not comparable, wherever it stands. In the order
+/// given; the reference differs from nobody but may be wrong in itself.
+pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
+    let unlike = |reference: &Shown| {
+        let others = shown.iter().map(|one| differences(reference, one));
+        others.filter(|found| !found.not_comparable.is_empty()).count()
+    };
+    let Some(reference) = shown.iter().min_by_key(|one| unlike(one)) else { return Vec::new() };
+    let all = shown.iter().map(|one| {
+        let mut found = match std::ptr::eq(one, reference) {
+            true => Differences::default(),
+            false => differences(reference, one),
+        };
+        found.not_comparable.splice(0..0, alone(one));
+        found
+    });
+    all.collect()
+}
+
+/// What changed in one runtime between two looks, before and after load: in words, with what
+/// it makes of the trial. Another answer means that another app was measured.
+pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
+    let mut reasons = Vec::new();
+    let mut suspect = |text: String| reasons.push((Judged::Suspect, text));
+    let (was, is) = (&before.observed, &after.observed);
+    let both = Pair { first: before, one: after };
+    for reason in both.beside_the_answer().not_comparable {
+        suspect(format!("after the load: {reason}"));
+    }
+    if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
+        suspect(format!("after the load: {} workers instead of {}", is.workers, was.workers));
+    }
+    if was.isolated && !is.isolated {
+        suspect(format!("after the load: {}", not_isolated(is)));
+    }
+    if was.answer_sha256 != is.answer_sha256 {
+        let text = "the app's answer was another one after the load than before it";
+        reasons.push((Judged::Invalid, text.to_owned()));
+    }
+    reasons
+}
+
+fn differences(reference: &Shown, one: &Shown) -> Differences {
+    Pair { first: reference, one }.differences()
+}
+
+/// What is wrong with one whatever the others show.
+fn alone(one: &Shown) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let Observed { workers, isolated, .. } = one.observed;
+    let asked = one.given.workers;
+    let fewer = one.given.grows && workers < asked;
+    if workers != 0 && asked != 0 && workers != asked && !fewer {
+        reasons.push(format!("{workers} workers instead of the {asked} asked for"));
+    }
+    if !isolated {
+        reasons.push(not_isolated(&one.observed));
+    }
+    reasons
+}
+
+fn not_isolated(observed: &Observed) -> String {
+    let why = observed.notices.iter().find(|notice| notice.contains("visible in a later"));
+    why.cloned().unwrap_or_else(|| "requests are not shown to be isolated".into())
+}
+
+struct Pair<'a> {
+    first: &'a Shown,
+    one: &'a Shown,
+}
+
+impl Pair<'_> {
+    fn differences(&self) -> Differences {
+        let mut found = self.beside_the_answer();
+        if self.first.observed.answer_sha256 != self.one.observed.answer_sha256 {
+            found.not_comparable.insert(0, "its masked answer is another".to_owned());
+        }
+        found
+    }
+
+    fn beside_the_answer(&self) -> Differences {
+        let mut found = Differences::default();
+        self.plain(&mut found);
+        self.ini(&mut found);
+        self.extensions(&mut found);
+        found
+    }
+
+    fn plain(&self, found: &mut Differences) {
+        let (a, b) = (&self.first.observed, &self.one.observed);
+        if a.php_version != b.php_version {
+            let text = format!("PHP {} instead of {}", b.php_version, a.php_version);
+            found.not_comparable.push(text);
+        }
+        // Without OPcache there is no JIT, whatever was asked of it.
+        for (name, keys, a, b) in [
+            ("OPcache", &["opcache.enable", "opcache.enable_cli"][..], a.opcache, b.opcache),
+            ("JIT", &["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"], a.jit, b.jit),
+        ] {
+            if a != b {
+                let text = format!("{name} {} instead of {}", on(b), on(a));
+                match keys.iter().any(|key| self.asked_differently(key)) {
+                    true => found.asked.push(text),
+                    false => found.not_comparable.push(text),
+                }
+            }
+        }
+    }
+
+    fn asked_differently(&self, key: &str) -> bool {
+        self.first.given.ini.get(key) != self.one.given.ini.get(key)
+    }
+
+    fn ini(&self, found: &mut Differences) {
+        let (a, b) = (&self.first.observed.ini, &self.one.observed.ini);
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        let forced = |key: &str| {
+            let (first, one) = (&self.first.given, &self.one.given);
+            first.forced_ini.iter().chain(&one.forced_ini).find(|known| is(known, key))
+        };
+        let mut counts = Vec::new();
+        for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
+            let text = |key: &str, a: Option<&String>, b: Option<&String>| match (a, b) {
+                (None, _) => format!("with {key}"),
+                (_, None) => format!("without {key}"),
+                (Some(a), Some(b)) => format!("{key} `{b}` instead of `{a}`"),
+            };
+            let (a, b) = (a.get(key), b.get(key));
+            if self.asked_differently(key) {
+                found.asked.push(text(key, a, b));
+            } else if let Some(pattern) = forced(key) {
+                // `without cgi.*` once says what fifteen keys would bury.
+                let name = if a.is_none() || b.is_none() { pattern } else { key };
+                found.forced.push(text(name, a, b));
+            } else {
+                counts.push(text(key, a, b));
+            }
+        }
+        found.forced.dedup();
+        found.not_comparable.extend(list("php.ini: ", counts));
+    }
+
+    fn extensions(&self, found: &mut Differences) {
+        let (a, b): (BTreeSet<&String>, BTreeSet<&String>) = (
+            self.first.observed.extensions.iter().collect(),
+            self.one.observed.extensions.iter().collect(),
+        );
+        let forced = |name: &str| {
+            let (first, one) = (&self.first.given, &self.one.given);
+            let mut known = first.forced_extensions.iter().chain(&one.forced_extensions);
+            known.any(|known| is(known, name))
+        };
+        let mut counts = Vec::new();
+        for name in a.symmetric_difference(&b) {
+            let text = match a.contains(*name) {
+                true => format!("without extension {name}"),
+                false => format!("with extension {name}"),
+            };
+            match forced(name) {
+                true => found.forced.push(text),
+                false => counts.push(text),
+            }
+        }
+        found.not_comparable.extend(list("", counts));
+    }
+}
+
+/// What settings of stampede mean in php.ini, where they have a value: what the plan asks
+/// there comes first.
+pub fn asked_ini(
+    settings: &BTreeMap<String, serde_json::Value>,
+    php_ini: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut asked = php_ini.clone();
+    for (setting, keys) in [
+        ("memory_limit", &["memory_limit"][..]),
+        ("opcache", &["opcache.enable", "opcache.enable_cli"]),
+        ("jit", &["opcache.jit", "opcache.jit_buffer_size"]),
+    ] {
+        let Some(value) = settings.get(setting) else { continue };
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        for key in keys {
+            asked.entry((*key).into()).or_insert_with(|| value.clone());
+        }
+    }
+    asked
+}
+
+/// `cli.*` fits `cli.pager`.
+fn is(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => pattern == name,
+    }
+}
+
+fn on(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
+/// The items in one line, not too many of them; `None`: there are none.
+pub fn list(what: &str, mut items: Vec<String>) -> Option<String> {
+    if items.is_empty() {
+        return None;
+    }
+    let more = items.len().saturating_sub(KEYS_MAX);
+    items.truncate(KEYS_MAX);
+    let mut text = format!("{what}{}", items.join(", "));
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str) -> Shown {
+        let observed = Observed {
+            php_version: "8.2.1".into(),
+            extensions: vec!["core".into(), "json".into()],
+            ini: BTreeMap::from([("memory_limit".into(), "256M".into())]),
+            opcache: true,
+            workers: 4,
+            answer_sha256: "a".into(),
+            isolated: true,
+            ..Observed::default()
+        };
+        let given = Given { workers: 4, ..Given::default() };
+        Shown { name: name.into(), given, observed }
+    }
+
+    #[test]
+    fn equal_ones_are_comparable() {
+        let equal = [shown("a"), shown("b")];
+        assert_eq!(compare_observed(&equal), [Differences::default(), Differences::default()]);
+        assert!(compare_observed(&[]).is_empty());
+    }
+
+    #[test]
+    fn every_difference_has_its_words() {
+        let mut b = shown("b");
+        b.observed.php_version = "8.4.1".into();
+        b.observed.extensions = vec!["core".into(), "intl".into()];
+        b.observed.ini = BTreeMap::from([("memory_limit".into(), "-1".into())]);
+        b.observed.opcache = false;
+        b.observed.workers = 2;
+        b.observed.answer_sha256 = "b".into();
+        b.observed.isolated = false;
+        b.observed.notices = vec!["class of one request is visible in a later one".into()];
+        let all = compare_observed(&[shown("a"), b]);
+        assert_eq!(all[0], Differences::default());
+        insta::assert_snapshot!(all[1].not_comparable.join("\n"), @r"
+        2 workers instead of the 4 asked for
+        class of one request is visible in a later one
+        its masked answer is another
+        PHP 8.4.1 instead of 8.2.1
+        OPcache off instead of on
+        php.ini: memory_limit `-1` instead of `256M`
+        with extension intl, without extension json
+        ");
+    }
+
+    #[test]
+    fn the_odd_one_is_not_comparable_even_where_it_is_the_first() {
+        let mut odd = shown("odd");
+        odd.observed.php_version = "8.4.1".into();
+        let all = compare_observed(&[odd, shown("a"), shown("b")]);
+        let reasons = all.iter().map(|one| one.not_comparable.join("; "));
+        assert_eq!(reasons.collect::<Vec<_>>(), ["PHP 8.4.1 instead of 8.2.1", "", ""]);
+    }
+
+    #[test]
+    fn many_keys_are_counted() {
+        let (a, mut b) = (shown("a"), shown("b"));
+        b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
+        let reasons = &compare_observed(&[a, b])[1].not_comparable;
+        let words = "php.ini: with key0, with key1, with key2, with key3, with key4, with key5 \
+                     and 3 more";
+        assert_eq!(*reasons, [words]);
+    }
+
+    #[test]
+    fn what_a_sapi_forces_and_what_was_asked_does_not_count() {
+        let (mut a, mut b) = (shown("a"), shown("b"));
+        b.given.forced_extensions = vec!["pcntl".into()];
+        b.given.forced_ini = vec!["cli.*".into()];
+        b.observed.extensions.push("pcntl".into());
+        b.observed.ini.insert("cli.pager".into(), String::new());
+        b.observed.ini.insert("cli.prompt".into(), String::new());
+        b.observed.ini.insert("memory_limit".into(), "64M".into());
+        b.observed.jit = true;
+        a.given.ini = asked_ini(
+            &[("memory_limit".into(), "256M".into()), ("jit".into(), "disable".into())].into(),
+            &BTreeMap::new(),
+        );
+        b.given.ini = asked_ini(
+            &[("memory_limit".into(), "256M".into()), ("jit".into(), "tracing".into())].into(),
+            &[("memory_limit".into(), "64M".into())].into(),
+        );
+        let found = &compare_observed(&[a, b])[1];
+        assert_eq!(found.not_comparable, Vec::<String>::new());
+        assert_eq!(found.asked, ["JIT on instead of off", "memory_limit `64M` instead of `256M`"]);
+        assert_eq!(found.forced, ["with cli.*", "with extension pcntl"]);
+    }
+
+    #[test]
+    fn a_value_nobody_asked_for_counts_beside_one_that_was_asked() {
+        let (mut a, mut b) = (shown("a"), shown("b"));
+        a.given.ini = [("memory_limit".into(), "256M".into())].into();
+        b.given.ini = a.given.ini.clone();
+        b.observed.ini.insert("memory_limit".into(), "-1".into());
+        let found = &compare_observed(&[a, b])[1];
+        assert_eq!(found.not_comparable, ["php.ini: memory_limit `-1` instead of `256M`"]);
+    }
+
+    #[test]
+    fn a_pool_that_grows_may_begin_small_but_not_exceed() {
+        let mut one = shown("a");
+        (one.given.grows, one.observed.workers) = (true, 1);
+        assert!(alone(&one).is_empty());
+        one.observed.workers = 9;
+        assert_eq!(alone(&one), ["9 workers instead of the 4 asked for"]);
+    }
+
+    #[test]
+    fn a_change_under_load_is_suspect_and_another_answer_is_invalid() {
+        assert_eq!(changed(&shown("a"), &shown("a")), []);
+        let mut after = shown("a");
+        after.observed.workers = 3;
+        after.observed.opcache = false;
+        let suspect = |text: &str| (Judged::Suspect, text.to_owned());
+        let mut expected = vec![
+            suspect("after the load: OPcache off instead of on"),
+            suspect("after the load: 3 workers instead of 4"),
+        ];
+        assert_eq!(changed(&shown("a"), &after), expected);
+        after.observed.answer_sha256 = "b".into();
+        let text = "the app's answer was another one after the load than before it";
+        expected.push((Judged::Invalid, text.to_owned()));
+        assert_eq!(changed(&shown("a"), &after), expected);
+    }
+
+    #[test]
+    fn a_pool_that_grows_and_workers_that_cannot_be_told_are_no_change() {
+        let (mut before, mut after) = (shown("a"), shown("a"));
+        after.observed.workers = 0;
+        assert_eq!(changed(&before, &after), []);
+        (before.given.grows, after.given.grows, after.observed.workers) = (true, true, 40);
+        assert_eq!(changed(&before, &after), []);
+    }
+}

@@ -1,0 +1,34 @@
+//! Expectations on their way from the plan to `run.json`.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, finish, missing, stderr, stdout};
+use serde_json::{Value, json};
+
+const PLAN: &str = "app: hello
+runtimes: [php-builtin]
+load:
+  steady: {schedule: \"const(100,2s)\", expect: [\"p97 < 80ms\", \"ok >= 99%\"]}
+  rush: {users: 4, for: 1s}
+expect: throughput > 10
+";
+
+#[test]
+fn the_record_of_a_run_holds_those_of_single_loads_too() {
+    if !missing(&["php"]).is_empty() {
+        println!("SKIPPED: not installed here: php");
+        return;
+    }
+    let place = Place::new();
+    place.write("plan.yaml", PLAN);
+    let command = place.stampede(&["compare", "plan.yaml", "--dry-run", "--json"]);
+    let output = finish(command, Duration::from_secs(30));
+    let text = stdout(&output);
+    assert!(text.starts_with('{'), "{text}\n{}", stderr(&output));
+    let shown: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(shown["run"]["expect"], json!(["throughput > 10"]));
+    let by_load = &shown["run"]["expect_by_load"];
+    assert_eq!(*by_load, json!({"steady": ["p97 < 80ms", "ok >= 99%"]}));
+}
