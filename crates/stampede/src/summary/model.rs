@@ -40,13 +40,13 @@ impl Summary {
         self.cells.iter().filter(|cell| cell.app == group.app && cell.load == group.load)
     }
 
-    /// Whether every cell was measured in full: none refused, missing or invalid, and no
-    /// trial of the plan left out. If not, the exit code is 3.
+    /// Whether every cell has an answer: none refused, missing or invalid, and no trial of
+    /// the plan left out. If not, the exit code is 3. A cell with trials that count has one,
+    /// beside invalid trials that do not; they are shown.
     pub fn is_whole(&self) -> bool {
         self.cells.iter().all(|cell| {
             matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect)
                 && cell.trials_missing == 0
-                && cell.trials_invalid == 0
         })
     }
 }
