@@ -282,84 +282,68 @@ fn an_ordinary_user_can_compare() {
 
 const NOBODY: u32 = 65534;
 
+/// A name, and a command line with one mistake.
+const MISTAKES: &[(&str, &[&str])] = &[
+    (
+        "unknown-runtime",
+        &["compare", "--app", "hello", "--runtimes", "ngnix-fpm", "--rate", "1", "--for", "1s"],
+    ),
+    (
+        "unknown-app",
+        &["compare", "--app", "helo", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"],
+    ),
+    (
+        "no-app-there",
+        &["compare", "--app", "./empty", "--runtimes", "php-builtin", "--rate", "1", "--for", "1s"],
+    ),
+    (
+        "bad-schedule",
+        &[
+            "compare",
+            "--app",
+            "hello",
+            "--runtimes",
+            "php-builtin",
+            "--schedule",
+            "line(1,100,60s) konst(5,1s)",
+        ],
+    ),
+    ("no-plan-file", &["compare", "missing.yaml"]),
+    ("bad-plan", &["compare", "bad.yaml"]),
+    ("unknown-setting", &["compare", "setting.yaml"]),
+    ("bad-setting", &["compare", "value.yaml"]),
+    ("not-honoured", &["compare", "not-honoured.yaml"]),
+    (
+        "out-exists",
+        &[
+            "compare",
+            "--app",
+            "hello",
+            "--runtimes",
+            "php-builtin",
+            "--rate",
+            "1",
+            "--for",
+            "1s",
+            "--out",
+            "taken",
+        ],
+    ),
+    (
+        "rate-without-length",
+        &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1"],
+    ),
+    ("only-unknown", &["compare", "bad-only.yaml", "--only", "nginx-fmp"]),
+    ("fire-no-url", &["fire", "127.0.0.1:80", "--rate", "1", "--for", "1s"]),
+    ("fire-https", &["fire", "https://127.0.0.1/", "--rate", "1", "--for", "1s"]),
+    ("fire-no-load", &["fire", "http://127.0.0.1:1/"]),
+    ("up-unknown", &["up", "frankenphb"]),
+    ("report-none", &["report", "last"]),
+];
+
 /// Every mistake: exit code 2, its words, nothing started, nothing written.
 #[test]
 fn bad_input_is_refused_before_anything_starts() {
-    let cases: &[(&str, &[&str])] = &[
-        (
-            "unknown-runtime",
-            &["compare", "--app", "hello", "--runtimes", "ngnix-fpm", "--rate", "1", "--for", "1s"],
-        ),
-        (
-            "unknown-app",
-            &[
-                "compare",
-                "--app",
-                "helo",
-                "--runtimes",
-                "php-builtin",
-                "--rate",
-                "1",
-                "--for",
-                "1s",
-            ],
-        ),
-        (
-            "no-app-there",
-            &[
-                "compare",
-                "--app",
-                "./empty",
-                "--runtimes",
-                "php-builtin",
-                "--rate",
-                "1",
-                "--for",
-                "1s",
-            ],
-        ),
-        (
-            "bad-schedule",
-            &[
-                "compare",
-                "--app",
-                "hello",
-                "--runtimes",
-                "php-builtin",
-                "--schedule",
-                "line(1,100,60s) konst(5,1s)",
-            ],
-        ),
-        ("no-plan-file", &["compare", "missing.yaml"]),
-        ("bad-plan", &["compare", "bad.yaml"]),
-        ("unknown-setting", &["compare", "setting.yaml"]),
-        (
-            "out-exists",
-            &[
-                "compare",
-                "--app",
-                "hello",
-                "--runtimes",
-                "php-builtin",
-                "--rate",
-                "1",
-                "--for",
-                "1s",
-                "--out",
-                "taken",
-            ],
-        ),
-        (
-            "rate-without-length",
-            &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "1"],
-        ),
-        ("only-unknown", &["compare", "bad-only.yaml", "--only", "nginx-fmp"]),
-        ("fire-no-url", &["fire", "127.0.0.1:80", "--rate", "1", "--for", "1s"]),
-        ("fire-https", &["fire", "https://127.0.0.1/", "--rate", "1", "--for", "1s"]),
-        ("fire-no-load", &["fire", "http://127.0.0.1:1/"]),
-        ("up-unknown", &["up", "frankenphb"]),
-        ("report-none", &["report", "last"]),
-    ];
     let place = Place::new();
     place.write("empty/readme.txt", "no app here");
     place.write("taken/keep.txt", "mine");
@@ -369,10 +353,18 @@ fn bad_input_is_refused_before_anything_starts() {
         "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n",
     );
     place.write(
+        "value.yaml",
+        "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{users: 4, for: 20s}]\n",
+    );
+    place.write(
+        "not-honoured.yaml",
+        "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{users: 4, for: 20s}]\n",
+    );
+    place.write(
         "bad-only.yaml",
         "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n",
     );
-    for (name, args) in cases {
+    for (name, args) in MISTAKES {
         let output = finish(place.stampede(args), LIMIT);
         let err = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
         assert_eq!(output.status.code(), Some(2), "{name}: {err}{}", stdout(&output));

@@ -40,20 +40,14 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
 
 /// The load's flags, read by the plan's own rules.
 fn load_choice(args: &FireArgs) -> Result<LoadChoice, Failure> {
-    let flags = super::plan_flags::load(&args.load);
-    // A plan needs an app and a runtime by name; only its load is used here.
-    let overrides = Overrides {
-        app: Some("fire".to_owned()),
-        runtimes: Some("fire".to_owned()),
-        seed: args.seed.clone(),
-        ..flags
-    };
-    let plan = plan::from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
-    let Some(mut choice) = plan.loads.into_iter().next() else {
-        return Err(Failure::rendered(
-            "no load: give --rate and --for, or --users and --for".into(),
-        ));
-    };
+    let given = &args.load;
+    if given.rate.is_none() && given.schedule.is_none() && given.users.is_none() {
+        return Err(Failure::rendered("no load to fire".to_owned()).hint(LOAD_HINT));
+    }
+    let flags = super::plan_flags::load(given);
+    let flags = Overrides { seed: args.seed.clone(), ..flags };
+    let (mut choice, _) =
+        plan::load_from_flags(&flags).map_err(|error| Failure::from_plan(&error))?;
     match args.http.as_deref() {
         None => {}
         Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
@@ -167,4 +161,5 @@ impl stampede_load::Listener for Shown {
     }
 }
 
+const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
 const URL_HINT: &str = "write it as http://127.0.0.1:8080/path, or unix:/run/app.sock:/path";

@@ -1,7 +1,8 @@
 //! Clients: named sets of connection habits, as the tools behind published figures have
 //! them, and what a plan changes of them.
 
-use stampede_load::spec::WhenFull;
+use stampede_load::client as load;
+use stampede_load::spec::{ConnectionHabit, HttpVersion, WhenFull};
 
 use super::error::PlanError;
 use super::model::{Client, KeepAlive};
@@ -17,7 +18,10 @@ pub(super) struct Habits {
 }
 
 /// Names of the known clients.
-pub(super) const NAMES: [&str; 4] = ["stampede", "tank", "ab", "k6"];
+pub(super) const NAMES: [&str; 4] = {
+    let all = load::Client::ALL;
+    [all[0].name, all[1].name, all[2].name, all[3].name]
+};
 
 /// Shots under way at once, at most: file descriptors and ports end earlier.
 const IN_FLIGHT_MAX: u32 = 1_000_000;
@@ -27,20 +31,22 @@ pub(super) const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight"
 
 impl Habits {
     /// The habits of a known client; of `stampede` for any other name.
-    ///
-    /// `tank` is phantom as Yandex Tank starts it: HTTP/1.0, a connection a shot, 1000
-    /// instances, a schedule that stretches while all are busy. `ab` speaks HTTP/1.0 and
-    /// keeps nothing without `-k`. `k6` keeps connections, HTTP/1.1 without TLS.
     pub fn named(name: &str) -> Habits {
-        let (http, keep_alive, when_full) = match name {
-            "tank" => ("1.0", KeepAlive::Off, WhenFull::Stretch),
-            "ab" => ("1.0", KeepAlive::Off, WhenFull::Queue),
-            "k6" => ("1.1", KeepAlive::On, WhenFull::Queue),
-            _ => ("1.1", KeepAlive::Auto, WhenFull::Queue),
+        let known = load::Client::named(name).unwrap_or(load::Client::ALL[0]);
+        let http = match known.habits.version {
+            HttpVersion::Http10 => "1.0",
+            HttpVersion::Http11 => "1.1",
         };
-        let name = NAMES.into_iter().find(|known| *known == name).unwrap_or("stampede").to_owned();
-        let client = Client { name, http: http.to_owned(), keep_alive };
-        Habits { client, max_in_flight: 1_000, when_full }
+        let keep_alive = match known.habits.connection {
+            ConnectionHabit::PerShot => KeepAlive::Off,
+            // Our own client does what suits the runtimes; others do what they always do.
+            ConnectionHabit::KeepAlive if known.name == load::Client::ALL[0].name => {
+                KeepAlive::Auto
+            }
+            ConnectionHabit::KeepAlive => KeepAlive::On,
+        };
+        let client = Client { name: known.name.to_owned(), http: http.to_owned(), keep_alive };
+        Habits { client, max_in_flight: known.max_in_flight, when_full: known.when_full }
     }
 
     /// These habits with what `node` (a name, or a map) says instead.

@@ -358,7 +358,8 @@ fn chosen(
         let name = &runtime.choice.name;
         (only.is_empty() || only.contains(name)) && !except.contains(name)
     };
-    if !runtimes.iter().any(is_for) {
+    // A load without a plan around it has no runtimes to choose from.
+    if !runtimes.is_empty() && !runtimes.iter().any(is_for) {
         let mistake = Mistake::ForNoRuntime(shortened(name));
         let place = match fields.get("except") {
             Some(_) => fields.key_place("except"),

@@ -150,7 +150,7 @@ mod tests {
     const TEXT: &str = "\
 app: helo
 workers: 4
-pm: static
+front: none
 runtimes:
   - ngnix-fpm
   - fpm-80: {use: nginx-fmp, wrokers: 80, sweep: {jti: [\"off\", tracing]}}
@@ -175,9 +175,9 @@ load: {day: \"const(5,1s)\"}
             unknown(&plan, Subject::App(&plan.apps[0]), &["hello"]),
             unknown(&plan, Subject::Runtime("ngnix-fpm"), &runtimes),
             unknown(&plan, Subject::Runtime(swept), &runtimes),
-            unknown(&plan, of("wrokers"), &["workers", "pm"]),
+            unknown(&plan, of("wrokers"), &["workers", "front"]),
             unknown(&plan, of("jti"), &["jit"]),
-            refused(&plan, of("pm"), "`pm` is set by the runtime", "no `pm`"),
+            refused(&plan, of("front"), "it has no front", "no `front`"),
             refused(&plan, Subject::Load("day"), "connections exceed workers", "`keep_alive: off`"),
             refused(&plan, Subject::Load("night"), "there is no night", "a day"),
         ];

@@ -40,7 +40,8 @@ pub(super) const KEYS: [&str; 17] = [
 ];
 
 /// Settings that mean the same for all runtimes, and so may stand in the plan itself.
-pub(super) const SETTINGS: [&str; 14] = [
+/// `keep_alive` is not among them: in a plan it is a habit of the loads.
+pub const SETTINGS: [&str; 9] = [
     "workers",
     "max_requests",
     "memory_limit",
@@ -48,13 +49,8 @@ pub(super) const SETTINGS: [&str; 14] = [
     "access_log",
     "compression",
     "keepalive_timeout",
-    "buffers",
-    "backlog",
-    "pm",
-    "socket",
+    "opcache",
     "jit",
-    "preload",
-    "reboot_kernel",
 ];
 
 /// Discarded load before measuring, where the plan says nothing.
@@ -96,6 +92,32 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     resolve(&mut root, &flags, home())
 }
 
+/// Reads the load that flags describe, for a load without a plan around it, and the seed.
+///
+/// # Errors
+/// As [`from_flags`].
+pub fn load_from_flags(flags: &Overrides) -> Result<(LoadChoice, u64), PlanError> {
+    const EXPECTED: &str = "`--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
+    let flags = Flags::new(flags);
+    let place = Place::begin_of(flags.source());
+    let mut root = Node { place, value: Value::Map(Vec::new()) };
+    flags.lay_over(&mut root)?;
+    let fields = plan_fields(&root, &KEYS)?;
+    let seed = seed(&fields)?;
+    let missing = || root.place.wrong(Mistake::Missing("a load"), EXPECTED);
+    let node = fields.get("load").ok_or_else(missing)?;
+    let loads = loads(node, &common_of_loads(&fields, seed, time_scale(&flags)?)?, &[])?;
+    Ok((loads.into_iter().next().ok_or_else(missing)?, seed))
+}
+
+fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
+    match fields.get("seed") {
+        Some(node) => whole(node, "seed", 0..=u64::MAX),
+        // 32 bits: short to type again, and exact in every reader of JSON.
+        None => Ok(u64::from(fastrand::u32(..))),
+    }
+}
+
 fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
@@ -133,11 +155,7 @@ pub(super) fn resolve(
     fields.not_both("app", "apps")?;
     fields.not_both("cold", "warm_up")?;
     let time_scale = time_scale(flags)?;
-    let seed = match fields.get("seed") {
-        Some(node) => whole(node, "seed", 0..=u64::MAX)?,
-        // 32 bits: short to type again, and exact in every reader of JSON.
-        None => u64::from(fastrand::u32(..)),
-    };
+    let seed = seed(&fields)?;
     let apps = apps(root, &fields, home.as_deref())?;
     let named =
         runtimes(required(root, &fields, "runtimes")?, &common_of_runtimes(root, &fields)?)?;

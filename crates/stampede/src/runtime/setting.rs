@@ -361,3 +361,18 @@ fn scalar_text(value: &Value) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_plan_may_say_for_all_runtimes_are_the_common_settings() {
+        let mut plan = crate::plan::SETTINGS.to_vec();
+        let common = COMMON.iter().map(|common| common.name);
+        let mut common: Vec<&str> = common.filter(|name| *name != "keep_alive").collect();
+        plan.sort_unstable();
+        common.sort_unstable();
+        assert_eq!(plan, common);
+    }
+}

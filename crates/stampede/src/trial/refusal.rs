@@ -36,20 +36,26 @@ pub(super) fn traits(
     let one = |choice: &RuntimeChoice| {
         let checked: Result<Vec<Traits>, _> =
             apps.iter().map(|app| catalogue.check(choice, app)).collect();
-        let name = choice.name.as_str();
-        match checked {
-            Ok(traits) => Ok(traits[0]),
-            Err(RuntimeError::UnknownRuntime { known, .. }) => {
-                Err(unknown(plan, Subject::Runtime(name), &known))
-            }
-            Err(RuntimeError::UnknownSetting { setting, known, .. }) => {
-                let subject = Subject::Setting { runtime: name, name: &setting };
-                Err(unknown(plan, subject, &known))
-            }
-            Err(error) => Err(Refusal::Runtime(error)),
-        }
+        checked.map(|traits| traits[0]).map_err(|error| placed(plan, &choice.name, error))
     };
     plan.runtimes.iter().map(one).collect()
+}
+
+/// An error about runtime `name`, at its place in the plan where it is about what stands
+/// there; else as it is.
+fn placed(plan: &Plan, name: &str, error: RuntimeError) -> Refusal {
+    let setting = |name_of_it| Subject::Setting { runtime: name, name: name_of_it };
+    match &error {
+        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, Subject::Runtime(name), known),
+        RuntimeError::UnknownSetting { setting: of, known, .. } => {
+            unknown(plan, setting(of), known)
+        }
+        RuntimeError::BadSetting { setting: of, allowed, .. } => {
+            let why = error.to_string();
+            Refusal::Plan(plan::refused(plan, setting(of), &why, allowed))
+        }
+        _ => Refusal::Runtime(error),
+    }
 }
 
 fn unknown(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {
