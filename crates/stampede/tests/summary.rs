@@ -356,3 +356,13 @@ fn what_was_written_is_summarized_as_what_was_measured() {
     assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
     assert!(summary.notices[0].contains("was not finished"), "{:?}", summary.notices);
 }
+
+#[test]
+fn what_cannot_be_shown_to_hold_does_not_pass() {
+    let mut run = open();
+    // Ten shots beyond the 99.9999th percentile are ten million shots.
+    run.record.expect = vec!["p99.9999 < 60s".into()];
+    assert!(summarize(&run).breaks_an_expectation());
+    run.record.expect = vec!["p95 worse < 5%".into()];
+    assert!(!summarize(&run).breaks_an_expectation(), "another run's to answer");
+}

@@ -96,8 +96,8 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
         return format!("{value:#}\n");
     }
     let mut text = format!(
-        "{} trials, about {}; nothing was started\n\n",
-        comparison.trials(),
+        "{}, about {}; nothing was started\n\n",
+        words::number_of(comparison.trials(), "trial"),
         words::length(comparison.expected())
     );
     for notice in &record.notices {
