@@ -387,3 +387,30 @@ fn a_dry_run_starts_nothing() {
     insta::assert_snapshot!("dry-run", stdout(&output));
     assert!(!place.path().join("stampede-results").exists());
 }
+
+/// The app answers something else from the fifth second on: in the middle of the load.
+#[test]
+fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "app/public/index.php",
+        "<?php echo time() < (int) getenv('SWITCH_AT') ? 'before' : 'after';",
+    );
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let switch_at = now.expect("after 1970").as_secs() + 5;
+    let plan = format!(
+        "app: ./app\nruntimes: [php-builtin]\nworkers: 2\nenv: {{SWITCH_AT: \"{switch_at}\"}}\n\
+         load: {{steady: {{rate: 20, for: 7s}}}}\ncold: true\n"
+    );
+    place.write("plan.yaml", &plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let all = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{all}");
+    let trial = &trials(&place)[0];
+    assert_eq!(trial["verdict"]["judged"], "invalid", "{trial:#}");
+    assert!(trial["verdict"]["reasons"].to_string().contains("answer"), "{trial:#}");
+    assert_eq!(trial["load"]["counts"]["ok"], 140, "what was measured is kept: {trial:#}");
+}

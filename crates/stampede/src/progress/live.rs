@@ -47,7 +47,11 @@ impl Listen for Live {
         self.tally.take(event);
         match event {
             Event::RunStarted { trials, expected, .. } => {
-                self.above(&format!("{}, about {}", words::number_of(*trials, "trial"), words::length(*expected)));
+                self.above(&format!(
+                    "{}, about {}",
+                    words::number_of(*trials, "trial"),
+                    words::length(*expected)
+                ));
             }
             Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
             Event::TrialEnded { record, cell } => {

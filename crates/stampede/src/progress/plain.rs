@@ -27,7 +27,11 @@ impl<W: Write> Listen for Plain<W> {
         self.tally.take(event);
         let line = match event {
             Event::RunStarted { trials, expected, .. } => {
-                format!("{}, about {}", words::number_of(*trials, "trial"), words::length(*expected))
+                format!(
+                    "{}, about {}",
+                    words::number_of(*trials, "trial"),
+                    words::length(*expected)
+                )
             }
             Event::Notice(text) => format!("note: {text}"),
             Event::TrialEnded { record, cell } => line(&self.tally, record, cell),

@@ -19,6 +19,12 @@ pub fn up(
     app: &App,
     placement: &Placement,
 ) -> Result<Running, RuntimeError> {
+    // Before the first runtime and not between two: all inherit the same limit.
+    let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
     start(prepare_kept(catalogue, choice, app, placement, &options)?, &options)
 }
+
+/// Far above what a front with thousands of connections needs, and below every hard limit
+/// that distributions set.
+const OPEN_FILES: u64 = 65_536;

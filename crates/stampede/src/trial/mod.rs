@@ -126,16 +126,32 @@ fn fire(
     let died = died(running);
 
     phases.enter(Phase::Verify, None);
-    let after =
-        if died.is_empty() && !interrupt::asked() { Some(verify(subject, running)?) } else { None };
-    record.runtime.after.clone_from(&after);
+    let changed = after_load(subject, record, running, before, &died);
     let load = load_record(&fired, &measured, subject.load);
-    let before = running.shown(before);
-    let changed = after.map(|after| observed::changed(&before, &running.shown(after)));
-    let changed = changed.unwrap_or_default();
     record.verdict = judge(ctx, &load, &measured, &resources, &changed, &died);
     record.load = Some(load);
     Ok(fired)
+}
+
+/// Asks the runtime again, and says what is not as it was before the load. What was measured
+/// is kept whatever it answers; one that was ended, or is being ended, is not asked.
+fn after_load(
+    subject: &Subject<'_>,
+    record: &mut TrialRecord,
+    running: &Running,
+    before: Observed,
+    died: &[String],
+) -> Vec<(Judged, String)> {
+    if !died.is_empty() || interrupt::asked() {
+        return Vec::new();
+    }
+    match verify(subject, running) {
+        Ok(after) => {
+            record.runtime.after = Some(after.clone());
+            observed::changed(&running.shown(before), &running.shown(after))
+        }
+        Err(reason) => vec![(Judged::Invalid, format!("after the load: {reason}"))],
+    }
 }
 
 fn verify(subject: &Subject<'_>, running: &Running) -> Result<Observed, String> {
