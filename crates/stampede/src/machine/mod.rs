@@ -65,7 +65,7 @@ mod tests {
         ("proc/sys/kernel/osrelease", "4.15.0\n"),
         ("proc/cpuinfo", "model name\t: Bad CPU\nflags\t\t: fpu hypervisor\n"),
         ("proc/self/status", "Cpus_allowed_list:\t1\n"),
-        ("proc/self/limits", "Max open files            1024      524288    files\n"),
+        ("proc/self/limits", "Max open files            1024      1024      files\n"),
         ("proc/sys/net/ipv4/ip_local_port_range", "50000\t50999\n"),
         ("proc/sys/net/ipv4/tcp_tw_reuse", "0\n"),
         ("proc/sys/net/core/somaxconn", "128\n"),
