@@ -129,7 +129,7 @@ fn again_from_disk(place: &Place, first: &str) {
     let run = place.run().display().to_string();
     let text = finish(place.stampede(&["report", &run]), LIMIT);
     assert!(first.starts_with(&stdout(&text)), "another table:\n{first}\n---\n{}", stdout(&text));
-    for (format, part) in [("markdown", "| "), ("csv", "runtime,"), ("json", "\"cells\"")] {
+    for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cells\"")] {
         let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stdout(&output).contains(part), "{format}: {}", stdout(&output));
