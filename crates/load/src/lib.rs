@@ -13,7 +13,7 @@ mod driver;
 pub mod engine;
 mod fire;
 pub mod open_files;
-mod outcome;
+pub mod outcome;
 pub mod protocol;
 mod recorder;
 pub mod report;

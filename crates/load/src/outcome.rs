@@ -128,6 +128,30 @@ const NAMED: [(Net, &str); 9] = [
     (Net::NoFile, "net:no-file"),
     (Net::QueueFull, "net:queue-full"),
 ];
+/// What a key of `Counts::failed` means, for people; `None` where the key says it itself.
+pub fn meaning(key: &str) -> Option<String> {
+    let text = match key.strip_prefix("net:") {
+        None if key == "check" => "whole, but not the expected body",
+        None => return None,
+        Some("refused") => "nobody listens there",
+        Some("reset") => "reset by the server",
+        Some("timeout") => "took longer than the timeout",
+        Some("cut-short") => "closed before the announced end",
+        Some("malformed") => "not HTTP",
+        Some("head-too-large") => "headers above the limit",
+        Some("no-port") => "this machine had no local port left",
+        Some("no-file") => "this machine had no file descriptor left",
+        Some("queue-full") => "the unix socket's accept queue was full",
+        Some(other) => {
+            let errno = other.strip_prefix("errno-")?.parse().ok()?;
+            let text = std::io::Error::from_raw_os_error(errno).to_string();
+            let end = text.find(" (os error").unwrap_or(text.len());
+            return Some(text[..end].to_string());
+        }
+    };
+    Some(text.to_string())
+}
+
 /// Three digits (RFC 9110 section 15).
 const STATUSES: usize = 1000;
 /// Linux numbers its errors up to 133 (EHWPOISON).
@@ -161,6 +185,9 @@ mod tests {
              net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
              net:reset 1\nnet:timeout 1"
         );
+        let explained = |key: &String| meaning(key).is_some() != key.starts_with("http:");
+        assert!(failed.keys().all(explained), "{failed:?}");
+        assert_eq!(meaning("net:errno-113").as_deref(), Some("No route to host"));
         failures.clear();
         failed.clear();
         failures.add_to(&mut failed);

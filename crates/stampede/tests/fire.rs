@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{Place, finish, stderr, stdout};
 use serde_json::Value;
-use stampede_known_server::{Answer, Behaviour, KnownServer, Reply};
+use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Then};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -35,8 +35,14 @@ fn users_fire_what_they_are_told_to() {
     let counts = &summary["load"]["counts"];
     assert_eq!((&counts["planned"], &counts["ok"]), (&500.into(), &500.into()), "{summary:#}");
     assert_eq!((server.journal().requests, server.journal().connections), (500, 4));
-    assert!(summary["service_time"]["p95_ns"].as_u64().is_some_and(|ns| ns > 0), "{summary:#}");
-    assert_eq!(summary["response_time"]["p95_ns"], Value::Null, "a closed load has none");
+    let figures = &summary["figures"];
+    let p95 = &figures["service_time_ns"]["p95"];
+    assert!(p95["value"].as_f64().is_some_and(|ns| ns > 0.0), "{summary:#}");
+    for stat in ["mean", "p95", "max"] {
+        let state = &figures["response_time_ns"][stat]["state"];
+        assert_eq!(state, "none", "a closed load has no response time");
+    }
+    assert_eq!(figures["offered_per_second"]["state"], "none");
 }
 
 #[test]
@@ -110,4 +116,105 @@ fn ctrl_c_ends_it_with_a_summary() {
     let text = stdout(&output);
     assert!(text.contains("6 000 planned"), "{text}");
     assert!(text.contains("response time"), "{text}");
+}
+
+/// Every odd answer is counted as what it is; nothing hangs.
+#[test]
+fn odd_answers_are_counted_as_what_they_are() {
+    let big = "x".repeat(200_000);
+    let table = [
+        (Answer::new(200, "abc").chunked(2, &[("Trailer-Field", "x")]), "ok"),
+        (Answer::ok().after_interim(103).after_interim(100), "ok"),
+        (Answer::ok().unframed(), "ok"),
+        (Answer::new(302, "").field("Location", "/elsewhere"), "http:302"),
+        (Answer::new(500, "error"), "http:500"),
+        (Answer::ok().announcing(9).then(Then::Close), "net:cut-short"),
+        (Answer::ok().cut_at(8).then(Then::Close), "net:cut-short"),
+        (Answer::none(Then::Reset), "net:reset"),
+        (Answer::raw("noise\r\n\r\n"), "net:malformed"),
+        (Answer::ok().field("X-Big", &big), "net:head-too-large"),
+    ];
+    for (answer, kind) in table {
+        let server = server(Behaviour::answering(answer));
+        let summary = fired(&server, &["--users", "1", "--requests", "3", "--timeout", "5s"]);
+        let counts = &summary["load"]["counts"];
+        let count = if kind == "ok" { &counts["ok"] } else { &counts["failed"][kind] };
+        assert_eq!(*count, 3, "{kind}: {summary:#}");
+        assert_eq!(counts["planned"], 3, "{kind}");
+    }
+}
+
+#[test]
+fn what_a_timeout_cuts_off_is_in_mean_and_max() {
+    let slow = Reply { answer: Answer::none(Then::Hold), ..Reply::default() };
+    let behaviour = Behaviour { exceptions: vec![(2, slow)], ..Behaviour::answering(Answer::ok()) };
+    let server = server(behaviour);
+    let args = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--keep-alive", "off"];
+    let summary = fired(&server, &args);
+    let counts = &summary["load"]["counts"];
+    assert_eq!((&counts["planned"], &counts["failed"]["net:timeout"]), (&40.into(), &20.into()));
+    for time in ["response_time_ns", "service_time_ns"] {
+        let figures = &summary["figures"][time];
+        assert_eq!(figures["max"]["state"], "at_least", "{summary:#}");
+        assert!(figures["max"]["value"].as_f64() >= Some(300e6), "{summary:#}");
+        // Half of the shots took 300 ms at least.
+        assert!(figures["mean"]["value"].as_f64() >= Some(150e6), "{summary:#}");
+        assert!(summary["figures"][format!("{time}_ok")]["max"]["value"].as_f64() < Some(300e6));
+    }
+}
+
+#[test]
+fn clients_have_their_habits() {
+    let table = [("stampede", 1), ("tank", 20), ("ab", 20), ("k6", 1)];
+    for (client, connections) in table {
+        let server = server(Behaviour::answering(Answer::ok()));
+        let summary = fired(&server, &["--users", "1", "--requests", "20", "--client", client]);
+        assert_eq!(summary["load"]["counts"]["ok"], 20, "{client}: {summary:#}");
+        assert_eq!(server.journal().connections, connections, "{client}");
+        assert_eq!(summary["load"]["connections"]["opened"], connections, "{client}");
+    }
+}
+
+#[test]
+fn a_drawn_seed_is_told_and_can_be_given_again() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let args = ["--rate", "200", "--for", "500ms", "--arrivals", "poisson"];
+    let drawn = fired(&server, &args);
+    let seed = drawn["poisson_seed"].as_u64().expect("a seed").to_string();
+    let again = fired(&server, &[&args[..], &["--seed", &seed]].concat());
+    assert_eq!(again["poisson_seed"], drawn["poisson_seed"]);
+    assert_eq!(again["load"]["counts"]["planned"], drawn["load"]["counts"]["planned"]);
+}
+
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let place = Place::new();
+    let users = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
+    let table: [&[&str]; 6] = [
+        &["--max-in-flight", "5"],
+        &["--when-full", "drop"],
+        &["--arrivals", "poisson"],
+        &["--seed", "5"],
+        &["--status", "20"],
+        &["-H", "Bad Name: x"],
+    ];
+    for more in table {
+        let output = finish(place.stampede(&[&users[..], more].concat()), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stdout(&output));
+        assert!(
+            stderr(&output).contains(more[1].trim_end_matches(": x"))
+                || stderr(&output).contains(more[0])
+        );
+    }
+}
+
+#[test]
+fn the_summary_says_why_shots_failed() {
+    let place = Place::new();
+    let gone = format!("unix:{}:/", place.path().join("no.sock").display());
+    let output = finish(place.stampede(&["fire", &gone, "--users", "1", "--requests", "1"]), LIMIT);
+    let text = stdout(&output);
+    assert!(text.starts_with("1 user, 1 request at unix:"), "{text}");
+    assert!(text.contains("net:errno-2      1        No such file or directory"), "{text}");
+    assert!(text.contains("max    failed"), "{text}");
 }

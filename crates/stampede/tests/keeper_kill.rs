@@ -81,6 +81,14 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
         place.give_to(NOBODY);
         command.uid(NOBODY.0).gid(NOBODY.1);
     }
+    // `nohup make test` ignores SIGHUP in all its children, and stampede would heed that.
+    // SAFETY: between fork and exec nothing but signal(2), which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     command.spawn().unwrap()
 }
 

@@ -76,13 +76,13 @@ pub struct LoadFlags {
     #[arg(long, value_name = "LENGTH")]
     pub timeout: Option<String>,
     /// Shots under way at once (open model)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "users")]
     pub max_in_flight: Option<String>,
-    /// What becomes of a shot that is due while all are under way
-    #[arg(long, value_name = "queue|drop|stretch")]
+    /// What becomes of a shot that is due while all are under way (open model)
+    #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "users")]
     pub when_full: Option<String>,
-    /// How due times spread
-    #[arg(long, value_name = "uniform|poisson")]
+    /// How due times spread (open model)
+    #[arg(long, value_name = "uniform|poisson", conflicts_with = "users")]
     pub arrivals: Option<String>,
 }
 
@@ -149,8 +149,8 @@ pub struct FireArgs {
     /// HTTP version: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
-    /// Seed of Poisson arrivals
-    #[arg(long, value_name = "N")]
+    /// Seed of Poisson arrivals; drawn and printed when not given
+    #[arg(long, value_name = "N", conflicts_with = "users")]
     pub seed: Option<String>,
     /// Method
     #[arg(long, short = 'X', value_name = "METHOD")]
@@ -162,7 +162,8 @@ pub struct FireArgs {
     #[arg(long, short = 'd', value_name = "BODY")]
     pub body: Option<String>,
     /// Statuses that count as correct, comma-separated [default: 200-299]
-    #[arg(long, value_delimiter = ',', value_name = "N,M")]
+    #[arg(long, value_delimiter = ',', value_name = "N,M",
+          value_parser = clap::value_parser!(u16).range(100..=599))]
     pub status: Vec<u16>,
     /// Text that a correct body contains
     #[arg(long, value_name = "TEXT")]
@@ -245,4 +246,6 @@ const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s
   stampede fire http://127.0.0.1:8080/ --users 50 --for 10s
   stampede fire http://127.0.0.1:8080/ --schedule 'line(1,1000,60s)' --client tank
-  stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000";
+  stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000
+
+A shot that fails is a result and no error: the exit code is 0 even if all did.";

@@ -1,15 +1,12 @@
 //! `stampede fire`: load at one URL, and a summary.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::PathBuf;
-
 use stampede_load::ammo::Request;
-use stampede_load::spec::{Address, Check, Habits, Load};
-use ureq::http::Uri;
+use stampede_load::spec::{Check, Habits, Load};
 
 use super::args::FireArgs;
-use super::fire_summary;
+use super::fire_summary::Shot;
 use super::shell::print;
+use super::target::Target;
 use super::{Failure, Outcome};
 use crate::event::{Event, Listen, Phase};
 use crate::plan::Overrides;
@@ -30,12 +27,13 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::new(&error))?;
     shown.0.event(&Event::RunEnded);
     let record = load_record(&fired, &load, &choice);
+    let shot = Shot { url: &args.url, choice: &choice, fired: &fired, record: &record };
     if args.json {
-        let text = serde_json::to_string_pretty(&fire_summary::json(&fired, &record))
-            .map_err(|error| Failure::new(&error))?;
+        let json = shot.json().and_then(|json| serde_json::to_string_pretty(&json));
+        let text = json.map_err(|error| Failure::new(&error))?;
         return print(format!("{text}\n").as_bytes());
     }
-    print(fire_summary::text(&args.url, &choice, &fired, &record).as_bytes())
+    print(shot.text().as_bytes())
 }
 
 /// The load's flags, read by the plan's own rules.
@@ -56,51 +54,6 @@ fn load_choice(args: &FireArgs) -> Result<LoadChoice, Failure> {
         }
     }
     Ok(choice)
-}
-
-/// Where the URL points.
-struct Target {
-    address: Address,
-    host: String,
-    path: String,
-}
-
-impl Target {
-    fn parse(url: &str) -> Result<Target, Failure> {
-        if let Some(rest) = url.strip_prefix("unix:") {
-            let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
-            let address = Address::Unix(PathBuf::from(socket));
-            return Ok(Target { address, host: "localhost".to_owned(), path: path.to_owned() });
-        }
-        let shown = mask_secrets(url);
-        let uri: Uri = url.parse().map_err(|error| {
-            Failure::rendered(format!("`{shown}` is not a URL: {error}")).hint(URL_HINT)
-        })?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some(other) => {
-                let text = format!("`{other}` is not a protocol that `fire` speaks yet");
-                return Err(Failure::rendered(text).hint(URL_HINT));
-            }
-            None => {
-                return Err(Failure::rendered(format!("`{shown}` has no http://")).hint(URL_HINT));
-            }
-        }
-        let host = uri.host().unwrap_or("localhost").to_owned();
-        let port = uri.port_u16().unwrap_or(80);
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let address = resolve(bare, port)?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let host = if port == 80 { host } else { format!("{host}:{port}") };
-        Ok(Target { address: Address::Tcp(address), host, path })
-    }
-}
-
-fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
-    let found = (host, port).to_socket_addrs();
-    let mut addresses =
-        found.map_err(|error| Failure::rendered(format!("no address for `{host}`: {error}")))?;
-    addresses.next().ok_or_else(|| Failure::rendered(format!("no address for `{host}`")))
 }
 
 fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, Failure> {
@@ -140,7 +93,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
     };
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
     Request::build(method, &target.path, &headers, &body, habits, None)
-        .map_err(|error| Failure::new(&error))
+        .map_err(|error| Failure::new(&error).hint(error.hint()))
 }
 
 /// The live picture of a load without a run around it.
@@ -162,4 +115,3 @@ impl stampede_load::Listener for Shown {
 }
 
 const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
-const URL_HINT: &str = "write it as http://127.0.0.1:8080/path, or unix:/run/app.sock:/path";

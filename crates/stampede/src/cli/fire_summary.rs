@@ -1,124 +1,161 @@
 //! What `fire` found, for people and for machines.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use stampede_load::outcome;
 use stampede_load::report::Fired;
-use stampede_load::spec::Model;
-use stampede_stats::percentile::{Percentile, Ranked};
+use stampede_load::spec::{Arrivals, Model};
 
 use crate::plan::model::LoadChoice;
 use crate::progress::words;
+use crate::report::figure_text;
 use crate::store::mask_secrets;
 use crate::store::record::LoadRecord;
+use crate::summary::model::{Figure, Figures, LoadModel, Stat, TimeFigures};
+use crate::summary::{self, words as figure_words};
 use crate::trial::cells;
 
-/// The summary in words and figures.
-pub fn text(url: &str, choice: &LoadChoice, fired: &Fired, record: &LoadRecord) -> String {
-    let open = matches!(choice.model, Model::Open { .. });
-    let counts = &fired.counts;
-    let seconds = (fired.scheduled.0 as f64 / 1e9).max(1e-9);
-    let kept = if record.keep_alive { "kept connections" } else { "a connection per shot" };
-    let mut text = format!(
-        "{} at {}, client {} ({kept})\n\n",
-        cells::load_text(&choice.model),
-        mask_secrets(url),
-        choice.client.name
-    );
-    let mut row = |name: &str, value: String| text.push_str(&format!("  {name:<16} {value}\n"));
-    row(
-        "shots",
+/// A load that was fired at a URL.
+pub struct Shot<'a> {
+    /// Where to, secrets and all.
+    pub url: &'a str,
+    /// What was asked for.
+    pub choice: &'a LoadChoice,
+    /// What came back.
+    pub fired: &'a Fired,
+    /// The same as in `trial.json`.
+    pub record: &'a LoadRecord,
+}
+
+impl Shot<'_> {
+    fn model(&self) -> LoadModel {
+        match self.choice.model {
+            Model::Open { .. } => LoadModel::Open,
+            Model::Closed { .. } => LoadModel::Closed,
+        }
+    }
+
+    fn seed(&self) -> Option<u64> {
+        match self.choice.model {
+            Model::Open { arrivals: Arrivals::Poisson { seed }, .. } => Some(seed),
+            _ => None,
+        }
+    }
+
+    fn figures(&self) -> Figures {
+        summary::of_load(self.record, &self.fired.times, self.model())
+    }
+
+    /// The summary in words and figures.
+    pub fn text(&self) -> String {
+        let figures = self.figures();
+        let mut text = self.heading();
+        for (name, value) in self.rows(&figures) {
+            text.push_str(format!("  {name:<16} {value}").trim_end());
+            text.push('\n');
+        }
+        if self.model() == LoadModel::Open {
+            let title = "response time (from when each shot was due)";
+            text.push_str(&times(title, &figures.response_time_ns));
+        }
+        let title = "service time (from when each shot was started)";
+        text.push_str(&times(title, &figures.service_time_ns));
+        if matches!(figures.throughput_per_second, Figure::AtLeast(_)) {
+            text.push_str("\n  ≥: the generator was the limit\n");
+        }
+        text
+    }
+
+    fn heading(&self) -> String {
+        let kept = if self.record.keep_alive { "keep-alive" } else { "a connection per shot" };
+        let arrivals =
+            self.seed().map_or(String::new(), |seed| format!(", Poisson arrivals (--seed {seed})"));
         format!(
+            "{}{arrivals} at {}, client {} ({kept})\n\n",
+            cells::load_text(&self.choice.model),
+            mask_secrets(self.url),
+            self.choice.client.name
+        )
+    }
+
+    fn rows(&self, figures: &Figures) -> Vec<(String, String)> {
+        let counts = &self.fired.counts;
+        let shots = format!(
             "{} planned, {} ok, {} failed, {} dropped",
             words::count(counts.planned),
             words::count(counts.ok),
             words::count(counts.failed_total()),
             words::count(counts.dropped)
-        ),
-    );
-    if open {
-        row("offered rate", format!("{}/s", words::rate(counts.planned as f64 / seconds)));
-    }
-    row(
-        "throughput",
-        format!("{}/s correct answers", words::rate(fired.ok_inside as f64 / seconds)),
-    );
-    row("received", format!("{}/s", words::bytes(counts.bytes_received as f64 / seconds)));
-    row("in flight", format!("{} at most", words::count(u64::from(fired.in_flight_max))));
-    for (kind, count) in &counts.failed {
-        row(kind, words::count(*count));
-    }
-    if fired.stretched > 1.001 {
-        row("stretched", format!("{:.2} × the planned length", fired.stretched));
-    }
-    text.push_str(&times(open, fired));
-    if open {
-        let late = words::time_ns(record.lateness_ns_p99);
-        text.push_str(&format!("  {:<16} {late} at p99 (the generator's own)\n", "lateness"));
-    } else if fired.busy_share_max > 0.95 {
-        text.push_str("\n  at least this much: the generator was the limit\n");
-    }
-    text
-}
-
-fn times(open: bool, fired: &Fired) -> String {
-    let failed = fired.counts.planned.saturating_sub(fired.counts.ok);
-    let mut text = String::new();
-    let mut block = |name: &str, ranked: Ranked<'_>| {
-        text.push_str(&format!("\n  {name}\n"));
-        text.push_str(&format!(
-            "    {:<6} {}\n",
-            "mean",
-            words::time_ns(ranked.answered.mean() as u64)
+        );
+        let rate = |figure| format!("{}/s", figure_text(figure, words::rate));
+        let received = figure_text(figures.received_bytes_per_second, words::bytes);
+        let at_most = words::count(u64::from(self.fired.in_flight_max));
+        let mut rows = vec![("shots", shots)];
+        if self.model() == LoadModel::Open {
+            rows.push(("offered rate", rate(figures.offered_per_second)));
+        }
+        let throughput = format!("{} correct answers", rate(figures.throughput_per_second));
+        rows.push(("throughput", throughput));
+        rows.push(("received", format!("{received}/s")));
+        rows.push(("in flight", format!("{at_most} at most")));
+        rows.push((
+            "connections",
+            format!("{} opened", words::count(self.fired.connections.opened)),
         ));
-        for p in PERCENTILES {
-            let value = ranked.percentile(p);
-            if value != Percentile::TooFew {
-                text.push_str(&format!(
-                    "    {:<6} {}\n",
-                    format!("p{p}"),
-                    words::percentile(value)
-                ));
-            }
+        for (kind, count) in &counts.failed {
+            let meaning = outcome::meaning(kind).unwrap_or_default();
+            rows.push((kind, format!("{:<8} {meaning}", words::count(*count))));
         }
-        text.push_str(&format!("    {:<6} {}\n", "max", words::time_ns(ranked.answered.max())));
-    };
-    if open {
-        let answered = &fired.times.response_time;
-        block("response time (from when each shot was due)", Ranked { answered, failed });
+        if self.fired.stretched > 1.001 {
+            rows.push(("stretched", format!("{:.2} × the planned length", self.fired.stretched)));
+        }
+        if self.model() == LoadModel::Open {
+            let late = words::time_ns(self.record.lateness_ns_p99);
+            rows.push(("lateness", format!("{late} at p99 (the generator's own)")));
+        }
+        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
-    let answered = &fired.times.service_time;
-    block("service time (from when each shot was started)", Ranked { answered, failed });
-    text.push('\n');
+
+    /// The summary for machines: figures by the names and in the shape of `summary.json`.
+    pub fn json(&self) -> serde_json::Result<Value> {
+        let all = serde_json::to_value(self.figures())?;
+        let figures: Map<String, Value> =
+            FIGURES.iter().map(|name| ((*name).to_owned(), all[name].clone())).collect();
+        Ok(json!({
+            "format": crate::store::record::FORMAT,
+            "stampede": env!("CARGO_PKG_VERSION"),
+            "url": mask_secrets(self.url),
+            "load_text": cells::load_text(&self.choice.model),
+            "model": self.model(),
+            "poisson_seed": self.seed(),
+            "load": self.record,
+            "figures": figures,
+        }))
+    }
+}
+
+fn times(title: &str, times: &TimeFigures) -> String {
+    let mut text = format!("\n  {title}\n");
+    for stat in Stat::ALL {
+        let figure = times.get(stat);
+        if !matches!(figure, Figure::TooFew | Figure::None) {
+            let value = figure_text(figure, figure_words::time);
+            text.push_str(&format!("    {:<6} {value}\n", stat.to_string()));
+        }
+    }
     text
 }
 
-/// The summary for machines.
-pub fn json(fired: &Fired, record: &LoadRecord) -> Value {
-    let failed = fired.counts.planned.saturating_sub(fired.counts.ok);
-    let figures = |answered| {
-        let ranked = Ranked { answered, failed };
-        let mut map = serde_json::Map::new();
-        map.insert("mean_ns".to_owned(), json!(answered.mean().round()));
-        for p in PERCENTILES {
-            let value = match ranked.percentile(p) {
-                Percentile::At(ns) => json!(ns),
-                _ => Value::Null,
-            };
-            map.insert(format!("p{p}_ns"), value);
-        }
-        map.insert("max_ns".to_owned(), json!(answered.max()));
-        Value::Object(map)
-    };
-    let seconds = (fired.scheduled.0 as f64 / 1e9).max(1e-9);
-    json!({
-        "format": crate::store::record::FORMAT,
-        "load": record,
-        "throughput_per_second": fired.ok_inside as f64 / seconds,
-        "offered_rate_per_second": fired.counts.planned as f64 / seconds,
-        "response_time": figures(&fired.times.response_time),
-        "service_time": figures(&fired.times.service_time),
-        "connection_wait": figures(&fired.times.connection_wait),
-        "lateness": figures(&fired.times.lateness),
-    })
-}
-
-const PERCENTILES: [f64; 9] = [50.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0, 99.9];
+/// Those that a load has by itself.
+const FIGURES: [&str; 11] = [
+    "response_time_ns",
+    "response_time_ns_ok",
+    "service_time_ns",
+    "service_time_ns_ok",
+    "connection_wait_ns_p99",
+    "lateness_ns_p99",
+    "ok_share",
+    "offered_per_second",
+    "throughput_per_second",
+    "received_bytes_per_second",
+    "sent_bytes_per_second",
+];

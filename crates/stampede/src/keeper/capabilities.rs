@@ -80,7 +80,7 @@ pub fn capabilities(program: &Path) -> Capabilities {
         pid_namespace,
         cpus: cpus::allowed().to_vec(),
         guarantee: guarantee(pid_namespace, kill, freezer).to_owned(),
-        hints: hints(pid_namespace, &controllers),
+        hints: hints(pid_namespace, &controllers, Situation::of(&mounts)),
         controllers,
     }
 }
@@ -118,11 +118,8 @@ fn try_groups() -> (Vec<Controller>, bool) {
     let found = groups.controllers();
     let by = |name: &str| {
         let version = found.iter().find(|(_, one)| one == name).map(|(version, _)| *version);
-        // v2 counts CPU time in every group, without a controller.
-        let version = version.or_else(|| {
-            let cpu = found.iter().find(|(_, one)| name == "cpuacct" && one == "cpu");
-            cpu.map(|(version, _)| *version)
-        });
+        let by_v2 = name == "cpuacct" && groups.v2_counts_cpu();
+        let version = version.or(by_v2.then_some("cgroup-v2"));
         version.map_or(Writable::No, Writable::By)
     };
     let mut controllers: Vec<Controller> =
@@ -133,6 +130,7 @@ fn try_groups() -> (Vec<Controller>, bool) {
     for folder in folders {
         let _ = cgroup::remove(&folder);
     }
+    plan.undo();
     (controllers, freezer)
 }
 
@@ -177,7 +175,51 @@ fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static
     }
 }
 
-fn hints(pid_namespace: PidNamespace, controllers: &[Controller]) -> Vec<String> {
+/// What is in the way of controllers that are missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Situation {
+    /// An ordinary user.
+    User,
+    /// Root, in a container whose visible root group holds processes.
+    FullRoot,
+    /// Root, and the tree is read-only or not there.
+    NoTree,
+}
+
+impl Situation {
+    fn of(mounts: &Mounts) -> Situation {
+        let top = mounts.v2.as_ref().map(|v2| v2.top.as_path());
+        match top {
+            _ if !rustix::process::geteuid().is_root() => Situation::User,
+            Some(top) if cgroup::is_full_root(top) => Situation::FullRoot,
+            _ => Situation::NoTree,
+        }
+    }
+
+    fn mend(self) -> &'static str {
+        match self {
+            Situation::User => {
+                "run as root, or in a delegated group (`systemd-run --user --scope -p \
+                 Delegate=yes stampede …`; for cpuset also `Delegate=cpu cpuset memory pids` in \
+                 `systemctl edit user@.service`)"
+            }
+            Situation::FullRoot => {
+                "processes stand in the container's root group; move them into one of their own \
+                 (`cd /sys/fs/cgroup && mkdir -p init && xargs -rn1 <cgroup.procs \
+                 >init/cgroup.procs`)"
+            }
+            Situation::NoTree => {
+                "mount cgroups writable (in a container: `docker run --privileged`)"
+            }
+        }
+    }
+}
+
+fn hints(
+    pid_namespace: PidNamespace,
+    controllers: &[Controller],
+    situation: Situation,
+) -> Vec<String> {
     let mut hints = Vec::new();
     if pid_namespace == PidNamespace::No {
         hints.push(
@@ -194,13 +236,24 @@ fn hints(pid_namespace: PidNamespace, controllers: &[Controller]) -> Vec<String>
         .collect();
     if !missing.is_empty() {
         hints.push(format!(
-            "{}: run as root, or in a delegated group (`systemd-run --user --scope -p \
-             Delegate=yes stampede …`); until then CPUs are pinned by affinity and memory is not \
-             limited",
-            missing.join(", ")
+            "{}: {}; until then {}",
+            missing.join(", "),
+            situation.mend(),
+            without(&missing)
         ));
     }
     hints
+}
+
+/// What happens without these controllers.
+fn without(missing: &[&str]) -> String {
+    let effects = [
+        ("cpuset", "CPUs are pinned by affinity"),
+        ("memory", "memory is not limited"),
+        ("cpuacct", "CPU time is read from /proc"),
+    ];
+    let ours = effects.iter().filter(|(name, _)| missing.contains(name));
+    ours.map(|(_, effect)| *effect).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -213,10 +266,12 @@ mod tests {
             Controller { name: "cpuset", writable: Writable::No },
             Controller { name: "memory", writable: Writable::By("cgroup-v1") },
         ];
-        let hints = hints(PidNamespace::No, &controllers);
+        let hints = hints(PidNamespace::No, &controllers, Situation::User);
         assert_eq!(hints.len(), 2);
-        assert!(hints[1].starts_with("cpuset: "), "{hints:?}");
-        assert!(super::hints(PidNamespace::User, &controllers[1..]).is_empty());
+        assert!(hints[1].starts_with("cpuset: run as root"), "{hints:?}");
+        // Only what is really missing is said to be.
+        assert!(hints[1].ends_with("until then CPUs are pinned by affinity"), "{hints:?}");
+        assert!(super::hints(PidNamespace::User, &controllers[1..], Situation::User).is_empty());
     }
 
     #[test]

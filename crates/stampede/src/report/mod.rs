@@ -9,6 +9,7 @@ mod notes;
 mod text;
 
 use crate::summary::Summary;
+use crate::summary::model::Figure;
 
 pub use csv::csv;
 pub use markdown::markdown;
@@ -49,4 +50,9 @@ pub fn json(summary: &Summary) -> String {
         .expect("a summary has string keys and numbers, nothing that JSON cannot hold");
     text.push('\n');
     text
+}
+
+/// A figure as tables print it: `≥` before a lower bound, `failed`, `—` where there is none.
+pub fn figure_text(figure: Figure, words: impl Fn(f64) -> String) -> String {
+    columns::figure(figure, words).text
 }

@@ -12,6 +12,7 @@ pub mod words;
 
 pub use input::{RunData, TrialData};
 pub use model::Summary;
+pub use trial::of_load;
 
 /// Computes a run and judges its expectations. Trials that are not there (a run that was ended early) are missing,
 /// not wrong.

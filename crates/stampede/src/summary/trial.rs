@@ -56,6 +56,14 @@ fn figures(trial: &TrialData, model: LoadModel) -> Figures {
     figures
 }
 
+/// The figures of a load alone, without a runtime of ours behind it.
+pub fn of_load(load: &LoadRecord, times: &TimeSet, model: LoadModel) -> Figures {
+    let mut figures = Figures::default();
+    add_rates(&mut figures, load, model);
+    add_times(&mut figures, load, times, model);
+    figures
+}
+
 fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
     let counts = &load.counts;
     if counts.planned > 0 {

@@ -5,6 +5,7 @@ use stampede_load::time::Nanos;
 
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 use crate::runtime::{HeldBy, Traits};
+use crate::summary::words;
 
 /// One runtime × app × load, as indices into the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,12 +105,19 @@ pub fn load_text(model: &Model) -> String {
     match model {
         Model::Open { schedule, .. } => schedule.to_string(),
         Model::Closed { users, until: Until::For(length) } => {
-            format!("{users} users for {} s", length.as_secs_f64())
+            format!("{} for {} s", counted(u64::from(*users), "user"), length.as_secs_f64())
         }
         Model::Closed { users, until: Until::Requests(requests) } => {
-            format!("{users} users, {requests} requests")
+            let users = counted(u64::from(*users), "user");
+            format!("{users}, {}", counted(*requests, "request"))
         }
     }
+}
+
+/// `1 user`, `1 200 requests`.
+fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", words::count(count))
 }
 
 /// Randomized complete blocks: every cell once a round, in an order of its own, from the

@@ -17,6 +17,7 @@ use std::{fs, io, thread, time::Duration};
 
 pub(super) use mounts::{Mounts, Version};
 use tree::Tree;
+pub(super) use tree::is_full_root;
 
 use super::kill::PATIENCE;
 use super::spec::{IsolationRecord, StackSpec};
@@ -34,8 +35,8 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads which hierarchies there are and in which groups ours belong. On v2 this may
-    /// enable controllers for the children of an ancestor; they stay enabled, for another
-    /// stampede may use them by then.
+    /// enable controllers for the children of an ancestor; they stay enabled after the stack,
+    /// for by then somebody else may have set a limit there that would go with them.
     pub(super) fn new(id: &str, allowed: CgroupUse) -> Plan {
         let mounts = match allowed {
             CgroupUse::Forbidden => Mounts::default(),
@@ -55,8 +56,13 @@ impl Plan {
         self.parents.iter().map(|parent| parent.folder.join(&self.name)).collect()
     }
 
+    /// Disables again what `new` enabled, for a plan that was only a look.
+    pub(super) fn undo(&self) {
+        self.parents.iter().for_each(tree::Parent::undo);
+    }
+
     /// Creates the groups. What the machine does not allow is left out.
-    pub(super) fn create(self, spec: &StackSpec, freezer: Freezer) -> Groups {
+    pub(super) fn create(&self, spec: &StackSpec, freezer: Freezer) -> Groups {
         let roles: BTreeMap<String, Vec<usize>> = spec
             .processes
             .iter()
@@ -160,7 +166,7 @@ impl Groups {
             Version::V2.name()
         } else if counts(Version::V1, "cpuacct") || counts(Version::V1, "memory") {
             Version::V1.name()
-        } else if self.trees.iter().any(|tree| tree.version == Version::V2 && tree.entered) {
+        } else if self.v2_counts_cpu() {
             Version::V2.name()
         } else {
             "proc"
@@ -187,6 +193,11 @@ impl Groups {
             cpuacct: v1("cpuacct"),
             memory: v1("memory"),
         }
+    }
+
+    /// Whether CPU time is counted by v2, which needs no controller for it.
+    pub(super) fn v2_counts_cpu(&self) -> bool {
+        self.trees.iter().any(|tree| tree.version == Version::V2 && tree.entered)
     }
 
     /// Hierarchies and controllers that took the stack, for `doctor`.

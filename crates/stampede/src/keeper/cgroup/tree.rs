@@ -1,5 +1,6 @@
 //! One hierarchy of a stack's groups: found, created, limited.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,10 +9,9 @@ use super::mounts::{Mount, Version};
 use super::{Freezer, remove};
 use crate::keeper::cpus::{format_list, parse_list};
 
-/// Controllers of v2 that we ask for: limits (cpuset, memory) and figures (all).
-const WANTED_V2: [&str; 4] = ["cpuset", "cpu", "memory", "pids"];
-/// Those whose absence sends us to an ancestor.
-const NEEDED_V2: [&str; 2] = ["cpuset", "memory"];
+/// Controllers of v2 that we ask for. Not `cpu`: CPU time is counted without it, and with it
+/// the roles would get equal shares instead of competing process by process, as they do in v1.
+const WANTED_V2: [&str; 2] = ["memory", "cpuset"];
 
 /// What the groups shall hold.
 pub(super) struct Wanted {
@@ -29,43 +29,55 @@ pub(super) struct Parent {
     version: Version,
     pub folder: PathBuf,
     controllers: BTreeSet<String>,
+    /// Those of them that were not enabled before.
+    added: Vec<String>,
 }
 
 impl Parent {
     pub(super) fn v1(mount: &Mount) -> Parent {
         let (folder, controllers) = (mount.own.clone(), mount.controllers.clone());
-        Parent { version: Version::V1, folder, controllers }
+        Parent { version: Version::V1, folder, controllers, added: Vec::new() }
     }
 
-    /// Our own group, or the nearest ancestor whose children may have CPU set and memory.
-    /// Our own group holds us, and a group that holds processes cannot give controllers to
-    /// its children unless it is the real root: hence the walk. Where none can, the one with
-    /// most: without any controller it still serves `cgroup.kill`.
+    /// Our own group or an ancestor of it, whichever gives its children most; of those alike
+    /// one in which nothing has to be enabled, and of those the nearest. Where none gives
+    /// anything, our own: it still serves `cgroup.kill` and counts CPU time.
     pub(super) fn v2(mount: &Mount) -> Option<Parent> {
-        let needed = count(&words(&mount.top.join("cgroup.controllers")), &NEEDED_V2);
-        let folders: Vec<&Path> = mount
+        let mut folders: Vec<&Path> = mount
             .own
             .ancestors()
             .take_while(|folder| folder.starts_with(&mount.top))
             .take_while(|folder| writable(&folder.join("cgroup.procs")))
+            .filter(|folder| takes_children(folder))
             .collect();
-        // Those first that have all to give: nothing is changed in a group on the way.
-        let (full, partial): (Vec<&Path>, Vec<&Path>) = folders.into_iter().partition(|folder| {
-            count(&words(&folder.join("cgroup.controllers")), &NEEDED_V2) == needed
+        // A stable sort: the nearest stays first.
+        folders.sort_by_key(|folder| {
+            let control = words(&folder.join("cgroup.subtree_control"));
+            (Reverse(count(&gives(folder))), Reverse(count(&control)))
         });
         let mut best: Option<Parent> = None;
-        for folder in full.into_iter().chain(partial) {
-            let controllers = enable(folder, &WANTED_V2);
-            let score = count(&controllers, &NEEDED_V2);
-            if best.as_ref().is_none_or(|best| score > count(&best.controllers, &NEEDED_V2)) {
-                let folder = folder.to_owned();
-                best = Some(Parent { version: Version::V2, folder, controllers });
-            }
-            if score == needed {
+        for folder in folders {
+            let most = best.as_ref().map(|best| count(&best.controllers));
+            if most.is_some_and(|most| most >= count(&gives(folder))) {
                 break;
             }
+            let (controllers, added) = enable(folder);
+            if most.is_some_and(|most| most >= count(&controllers)) {
+                disable(folder, &added);
+                continue;
+            }
+            if let Some(loser) = best.take() {
+                loser.undo();
+            }
+            let folder = folder.to_owned();
+            best = Some(Parent { version: Version::V2, folder, controllers, added });
         }
         best
+    }
+
+    /// Disables again what was enabled for this plan, where nobody uses it by now.
+    pub(super) fn undo(&self) {
+        disable(&self.folder, &self.added);
     }
 
     /// Creates the stack's group and its leaves; `None` where that is not allowed or of no use.
@@ -87,7 +99,7 @@ impl Parent {
             entered: true,
             folder,
         };
-        if tree.fill(&self.folder, wanted).is_err() {
+        if !takes_children(&tree.folder) || tree.fill(&self.folder, wanted).is_err() {
             let _ = remove(&tree.folder);
             return None;
         }
@@ -131,7 +143,7 @@ impl Tree {
     /// Limits, then leaves: a v1 CPU set takes no process before it has CPUs and memory nodes.
     fn fill(&mut self, parent: &Path, wanted: &Wanted) -> io::Result<()> {
         if self.version == Version::V2 {
-            self.controllers = enable(&self.folder, &WANTED_V2);
+            self.controllers = enable(&self.folder).0;
         }
         if self.controllers.contains("cpuset") && set_cpus(&self.folder, parent, &wanted.cpus)? {
             self.limited.insert("cpuset".to_owned());
@@ -211,19 +223,52 @@ fn copy_or(parent: &Path, folder: &Path, file: &str, effective: &str) -> io::Res
     fs::write(folder.join(file), text.trim())
 }
 
-/// Enables each controller for the children of a v2 group; returns those that are enabled.
-/// One write each: a single one that is refused would refuse them all.
-fn enable(folder: &Path, wanted: &[&str]) -> BTreeSet<String> {
+/// Whether groups below a v2 group can hold processes: not below one that is threaded.
+fn takes_children(folder: &Path) -> bool {
+    // The real root has no type.
+    let kind = fs::read_to_string(folder.join("cgroup.type"));
+    kind.map_or(true, |kind| kind.trim() == "domain")
+}
+
+/// Whether the topmost group that we see is not the real root, and holds processes.
+pub(in crate::keeper) fn is_full_root(top: &Path) -> bool {
+    top.join("cgroup.type").exists() && gives(top).is_empty() && writable(&top.join("cgroup.procs"))
+}
+
+/// What a v2 group can enable for its children. One that holds processes gives nothing,
+/// unless it is the real root: memory is refused then, and a CPU set alone would be taken
+/// but make the group threaded, so that its children could hold no process any more.
+fn gives(folder: &Path) -> BTreeSet<String> {
+    let holds_some =
+        fs::read_to_string(folder.join("cgroup.procs")).map_or(true, |p| !p.is_empty());
+    match holds_some && folder.join("cgroup.type").exists() {
+        true => BTreeSet::new(),
+        false => words(&folder.join("cgroup.controllers")),
+    }
+}
+
+/// Enables each controller for the children of a v2 group; returns those that are enabled,
+/// and those of them that were not. One write each: a single one that is refused would
+/// refuse them all.
+fn enable(folder: &Path) -> (BTreeSet<String>, Vec<String>) {
     let control = folder.join("cgroup.subtree_control");
-    let available = words(&folder.join("cgroup.controllers"));
-    let enabled = words(&control);
-    for controller in wanted {
-        if available.contains(*controller) && !enabled.contains(*controller) {
+    let before = words(&control);
+    for controller in gives(folder).iter().filter(|one| !before.contains(*one)) {
+        if WANTED_V2.contains(&controller.as_str()) {
             let _ = fs::write(&control, format!("+{controller}"));
         }
     }
-    let enabled = words(&control);
-    wanted.iter().filter(|one| enabled.contains(**one)).map(|one| (*one).to_owned()).collect()
+    let mut enabled = words(&control);
+    enabled.retain(|one| WANTED_V2.contains(&one.as_str()));
+    let added = enabled.difference(&before).cloned().collect();
+    (enabled, added)
+}
+
+/// The kernel refuses it while a group below has the controller enabled for its own children.
+fn disable(folder: &Path, controllers: &[String]) {
+    for controller in controllers {
+        let _ = fs::write(folder.join("cgroup.subtree_control"), format!("-{controller}"));
+    }
 }
 
 fn words(path: &Path) -> BTreeSet<String> {
@@ -231,8 +276,8 @@ fn words(path: &Path) -> BTreeSet<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-fn count(have: &BTreeSet<String>, of: &[&str]) -> usize {
-    of.iter().filter(|one| have.contains(**one)).count()
+fn count(have: &BTreeSet<String>) -> usize {
+    WANTED_V2.iter().filter(|one| have.contains(**one)).count()
 }
 
 fn read_number(path: &Path) -> Option<u64> {
@@ -261,44 +306,89 @@ mod tests {
         fs::write(folder.join("cgroup.procs"), "").unwrap();
     }
 
+    /// One that is not the real root.
+    fn inner(folder: &Path, available: &str, enabled: &str, procs: &str) {
+        group(folder, available, enabled);
+        fs::write(folder.join("cgroup.type"), "domain\n").unwrap();
+        fs::write(folder.join("cgroup.procs"), procs).unwrap();
+    }
+
+    fn control(folder: &Path) -> String {
+        fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap()
+    }
+
     fn chosen(top: &Path, own: &str) -> PathBuf {
         let own = top.join(own);
         let mount = Mount { top: top.to_owned(), own, controllers: BTreeSet::new() };
         Parent::v2(&mount).unwrap().folder.strip_prefix(top).unwrap().to_owned()
     }
 
+    const ALL: &str = "cpuset cpu memory pids";
+
     #[test]
-    fn a_group_that_gives_its_children_nothing_sends_us_to_its_parent() {
+    fn a_group_that_holds_processes_sends_us_to_its_parent_and_is_not_changed() {
         let top = tempfile::tempdir().unwrap();
-        group(top.path(), "cpuset cpu memory pids", "cpuset cpu memory pids");
-        group(&top.path().join("slice"), "cpuset cpu memory pids", "cpuset cpu memory pids");
-        // As with the scope of a login: it holds processes, so it enables nothing.
-        group(&top.path().join("slice/scope"), "cpuset cpu memory pids", "");
-        fs::set_permissions(
-            top.path().join("slice/scope/cgroup.subtree_control"),
-            std::os::unix::fs::PermissionsExt::from_mode(0o444),
-        )
-        .unwrap();
-        let found = chosen(top.path(), "slice/scope");
-        // Root writes read-only plain files all the same: what it wrote is no controller.
-        assert_eq!(found, Path::new("slice"));
+        group(top.path(), ALL, ALL);
+        inner(&top.path().join("slice"), ALL, ALL, "");
+        // As with the scope of a login.
+        inner(&top.path().join("slice/scope"), ALL, "", "17\n");
+        assert_eq!(chosen(top.path(), "slice/scope"), Path::new("slice"));
+        // A CPU set alone would have been taken, and made the scope threaded.
+        assert_eq!(control(&top.path().join("slice/scope")), "");
     }
 
     #[test]
     fn a_slice_without_cpuset_sends_us_to_the_top_and_is_not_changed() {
         let top = tempfile::tempdir().unwrap();
-        group(top.path(), "cpuset cpu memory pids", "cpuset cpu memory pids");
-        group(&top.path().join("slice"), "memory pids", "");
+        group(top.path(), ALL, ALL);
+        inner(&top.path().join("slice"), "memory pids", "", "");
         assert_eq!(chosen(top.path(), "slice"), Path::new(""));
-        let control = top.path().join("slice/cgroup.subtree_control");
-        assert_eq!(fs::read_to_string(control).unwrap(), "");
+        assert_eq!(control(&top.path().join("slice")), "");
+    }
+
+    /// Else each start would go one slice deeper and change one slice more.
+    #[test]
+    fn a_group_that_has_all_enabled_is_preferred_to_a_nearer_one_that_has_not() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), ALL, ALL);
+        inner(&top.path().join("slice"), ALL, "memory", "");
+        inner(&top.path().join("slice/scope"), "memory", "", "17\n");
+        assert_eq!(chosen(top.path(), "slice/scope"), Path::new(""));
+        assert_eq!(control(&top.path().join("slice")), "memory");
+    }
+
+    #[test]
+    fn the_real_root_may_hold_processes() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), ALL, "cpuset memory");
+        fs::write(top.path().join("cgroup.procs"), "1\n").unwrap();
+        assert_eq!(chosen(top.path(), ""), Path::new(""));
+        assert_eq!(count(&gives(top.path())), 2);
+    }
+
+    /// As in a container: its visible root is an ordinary group, and holds us.
+    #[test]
+    fn the_visible_root_of_a_container_is_used_but_not_changed() {
+        let top = tempfile::tempdir().unwrap();
+        inner(top.path(), ALL, "", "0\n17\n");
+        assert_eq!(chosen(top.path(), ""), Path::new(""));
+        assert_eq!(control(top.path()), "");
+    }
+
+    #[test]
+    fn a_threaded_group_is_passed_over() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), "", "");
+        inner(&top.path().join("own"), "", "", "17\n");
+        fs::write(top.path().join("own/cgroup.type"), "domain threaded\n").unwrap();
+        assert_eq!(chosen(top.path(), "own"), Path::new(""));
     }
 
     #[test]
     fn a_tree_without_controllers_keeps_us_in_our_own_group() {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), "hugetlb", "");
-        group(&top.path().join("own"), "", "");
+        inner(&top.path().join("own"), "", "", "17\n");
         assert_eq!(chosen(top.path(), "own"), Path::new("own"));
     }
 }
