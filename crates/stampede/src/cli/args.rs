@@ -109,8 +109,8 @@ pub struct CompareArgs {
     /// PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// CPUs of the whole stack; the load gets the others
-    #[arg(long, value_name = "N")]
+    /// CPUs of the whole stack; the load gets the others. Several: each in turn
+    #[arg(long, value_name = "N,M")]
     pub cpus: Option<String>,
     /// Memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]

@@ -169,8 +169,9 @@ pub struct RequestSpec {
 pub enum Budget {
     /// One budget for the whole stack, front included.
     Shared {
-        /// Whole CPUs; 0: half of the machine's, at least one.
-        cpus: u32,
+        /// Whole CPUs; 0: half of the machine's, at least one. Several: each cell is measured
+        /// with each of them.
+        cpus: Vec<u32>,
         /// Bytes; 0: no limit.
         memory_bytes: u64,
     },
@@ -181,6 +182,20 @@ pub enum Budget {
         /// Bytes for the whole stack; 0: no limit.
         memory_bytes: u64,
     },
+}
+
+impl Budget {
+    /// Numbers of CPUs that each cell is measured with, at least one; by role they are one
+    /// number, that of the whole stack.
+    pub fn cpu_counts(&self) -> Vec<u32> {
+        match self {
+            Budget::Shared { cpus, .. } => cpus.clone(),
+            Budget::ByRole { cpus, .. } => {
+                let stack = cpus.iter().filter(|(role, _)| *role != "load");
+                vec![stack.map(|(_, count)| count).sum()]
+            }
+        }
+    }
 }
 
 /// How often every cell is measured.

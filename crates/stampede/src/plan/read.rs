@@ -41,11 +41,12 @@ pub(super) const KEYS: [&str; 17] = [
 
 /// Settings that mean the same for all runtimes, and so may stand in the plan itself.
 /// `keep_alive` is not among them: in a plan it is a habit of the loads.
-pub const SETTINGS: [&str; 9] = [
+pub const SETTINGS: [&str; 10] = [
     "workers",
     "max_requests",
     "memory_limit",
     "front",
+    "buffers",
     "access_log",
     "compression",
     "keepalive_timeout",

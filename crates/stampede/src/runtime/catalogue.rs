@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::app::App;
 use super::error::{RuntimeError, nearest};
+use super::front::Front;
 use super::locate::Places;
 use super::manifest::RuntimeManifest;
 use super::setting;
@@ -45,8 +46,10 @@ pub struct RuntimeFolder {
     pub name: String,
     /// Its `runtime.yaml`.
     pub manifest: Arc<RuntimeManifest>,
-    folder: Folder,
-    common: Folder,
+    /// The web server before it, where a plan asked for one.
+    pub front: Option<Front>,
+    pub(super) folder: Folder,
+    pub(super) common: Folder,
 }
 
 impl Catalogue {
@@ -94,7 +97,8 @@ impl Catalogue {
         setting::check_manifest(&file, &manifest)?;
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
         let name = name.to_string();
-        Ok(RuntimeFolder { name, manifest: Arc::new(manifest), folder: folder.clone(), common })
+        let (manifest, folder) = (Arc::new(manifest), folder.clone());
+        Ok(RuntimeFolder { name, manifest, front: None, folder, common })
     }
 
     /// Reads an app, of the catalogue or of a folder.
@@ -165,6 +169,7 @@ impl RuntimeFolder {
     pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
         self.folder
             .file(file)
+            .or_else(|| self.common.file(file))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .ok_or_else(|| not_found(&self.name, file))
     }

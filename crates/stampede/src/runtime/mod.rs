@@ -11,6 +11,7 @@ mod catalogue;
 mod check;
 mod error;
 mod fastcgi;
+mod front;
 mod list;
 mod locate;
 mod logs;

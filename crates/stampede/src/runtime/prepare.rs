@@ -16,6 +16,7 @@ use stampede_load::time::Nanos;
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::error::RuntimeError;
+use super::front;
 use super::locate::{self, Located};
 use super::manifest::{ProcessManifest, RunAs};
 use super::port;
@@ -26,7 +27,7 @@ use super::user::{self, User};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{KeeperOptions, discard, reserve};
 use crate::observed::asked_ini;
-use crate::plan::model::{RuntimeChoice, RuntimeSource};
+use crate::plan::model::RuntimeChoice;
 use crate::store::record::{Given, RuntimeRecord};
 
 /// Where a stack may run.
@@ -148,10 +149,7 @@ pub fn prepare_with(
     placement: &Placement,
     reserve: impl FnOnce(&str, &Path) -> Result<(), Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let RuntimeSource::Catalogue(source) = &choice.source else {
-        return Err(RuntimeError::Live { name: choice.name.clone() });
-    };
-    let runtime = catalogue.runtime(source)?;
+    let runtime = catalogue.chosen(choice)?;
     check_kind(&choice.name, &runtime, app)?;
     let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
@@ -351,8 +349,10 @@ impl Stack<'_> {
             "docroot": docroot(dir, self.app),
             "index": self.app.manifest.index,
             "host": port::HOST,
-            "port": port,
+            // Its own: where a front listens for clients, the one behind it.
+            "port": ports.get(front::BEHIND).copied().unwrap_or(port),
             "ports": ports,
+            "front": { "port": port, "kept": self.runtime.front.is_some_and(|front| front.kept) },
             "workers": self.settings.workers(),
             "settings": self.settings.values,
             "needs": needs,

@@ -1,5 +1,7 @@
 //! A whole run: everything checked first, then every trial of every round in turn.
 
+use std::collections::BTreeMap;
+
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
@@ -23,8 +25,7 @@ pub struct Comparison {
     catalogue: Catalogue,
     apps: Vec<App>,
     cells: Vec<Cell>,
-    placement: Placement,
-    split: CpuSplit,
+    places: Places,
     record: RunRecord,
     clock_source: String,
     machine_cpus: u32,
@@ -45,16 +46,15 @@ impl Comparison {
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
-        let (split, placement) = place(&plan.budget);
-        notices.extend(split.shared.words().map(str::to_owned));
+        let places = place(&plan.budget);
+        notices.extend(places.split.shared.words().map(str::to_owned));
         let record = run_record(&plan, &cells, facts, notices);
         Ok(Comparison {
             plan,
             catalogue,
             apps,
             cells,
-            placement,
-            split,
+            places,
             record,
             clock_source: facts.clock_source.clone(),
             machine_cpus: facts.cpus_logical,
@@ -96,12 +96,11 @@ impl Comparison {
             run: &self.record,
             trials: self.trials(),
             expected: self.expected(),
-            budget_cpus: self.placement.cpus.len() as u32,
         });
         for notice in &self.record.notices {
             listener.event(&Event::Notice(notice));
         }
-        if let Err(error) = keeper::place_self(&self.split.load) {
+        if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
         }
         let order = self.record.order.iter().enumerate();
@@ -128,7 +127,14 @@ impl Comparison {
     ) -> Result<(), StoreError> {
         let cell = &self.cells[index];
         let named = &self.record.cells[index];
-        listener.event(&Event::TrialStarted { number, trials: self.trials(), round, cell: named });
+        let placement = &self.places.placements[cell.cpus];
+        listener.event(&Event::TrialStarted {
+            number,
+            trials: self.trials(),
+            round,
+            cell: named,
+            budget_cpus: placement.cpus.len() as u32,
+        });
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
         let mut trial_folder = folder.trial(number, &name)?;
         let subject = Subject {
@@ -137,17 +143,17 @@ impl Comparison {
             load: &self.plan.loads[cell.load],
         };
         let mut record = self.empty_record(number, round, index);
-        let fired = trial(&self.ctx(), &subject, &mut record, &mut trial_folder, listener);
+        let fired = trial(&self.ctx(placement), &subject, &mut record, &mut trial_folder, listener);
         trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
         listener.event(&Event::TrialEnded { record: &record, cell: named });
         Ok(())
     }
 
-    fn ctx(&self) -> Ctx<'_> {
+    fn ctx<'a>(&'a self, placement: &'a Placement) -> Ctx<'a> {
         Ctx {
             catalogue: &self.catalogue,
-            placement: &self.placement,
-            load_cpus: &self.split.load[..self.split.load.len().min(1)],
+            placement,
+            load_cpus: &self.places.split.load[..self.places.split.load.len().min(1)],
             warm_up: self.plan.warm_up,
             clock_source: &self.clock_source,
             machine_cpus: self.machine_cpus,
@@ -165,7 +171,7 @@ impl Comparison {
             load: None,
             runtime: RuntimeRecord::default(),
             isolation: keeper::spec::IsolationRecord::default(),
-            budget_cpus: self.placement.cpus.len() as u32,
+            budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
             budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }),
             exits: Vec::new(),
             verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
@@ -178,35 +184,44 @@ pub fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// CPUs for the stack and for the load.
-pub fn place(budget: &Budget) -> (CpuSplit, Placement) {
-    match budget {
-        Budget::Shared { cpus, memory_bytes } => {
-            let split = keeper::split_cpus(*cpus);
-            let placement = Placement {
-                cpus: split.stack.clone(),
-                cpus_by_role: Default::default(),
-                memory_bytes: *memory_bytes,
-                port: None,
-            };
-            (split, placement)
-        }
-        Budget::ByRole { cpus, memory_bytes } => {
-            let roles = cpus.iter().filter(|(role, _)| *role != "load");
-            let split = keeper::split_cpus(roles.clone().map(|(_, count)| count).sum());
-            // Each role takes the next CPUs of the stack's; where there are fewer than
-            // asked for, roles share from the first again.
-            let mut next = split.stack.iter().copied().cycle();
-            let cpus_by_role = roles
-                .map(|(role, &count)| {
-                    let count = (count as usize).min(split.stack.len());
-                    (role.clone(), next.by_ref().take(count).collect())
-                })
-                .collect();
-            let cpus = split.stack.clone();
-            (split, Placement { cpus, cpus_by_role, memory_bytes: *memory_bytes, port: None })
-        }
-    }
+/// Where stacks and load run.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// CPUs of the largest stack, and of the load: the same beside every stack.
+    pub split: CpuSplit,
+    /// Of the stack, for each number of CPUs of the budget.
+    pub placements: Vec<Placement>,
+}
+
+/// CPUs for the stacks and for the load.
+pub fn place(budget: &Budget) -> Places {
+    let counts = budget.cpu_counts();
+    let split = keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
+    let (memory_bytes, cpus_by_role) = match budget {
+        Budget::Shared { memory_bytes, .. } => (*memory_bytes, BTreeMap::new()),
+        Budget::ByRole { cpus, memory_bytes } => (*memory_bytes, by_role(cpus, &split.stack)),
+    };
+    let placement = |&count| Placement {
+        // Of a larger stack a smaller one is a part.
+        cpus: keeper::split_cpus(count).stack,
+        cpus_by_role: cpus_by_role.clone(),
+        memory_bytes,
+        port: None,
+    };
+    Places { placements: counts.iter().map(placement).collect(), split }
+}
+
+/// Each role takes the next CPUs of the stack's; where there are fewer than asked for, roles
+/// share from the first again.
+fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Vec<usize>> {
+    let mut next = stack.iter().copied().cycle();
+    let roles = cpus.iter().filter(|(role, _)| *role != "load");
+    roles
+        .map(|(role, &count)| {
+            let count = (count as usize).min(stack.len());
+            (role.clone(), next.by_ref().take(count).collect())
+        })
+        .collect()
 }
 
 fn run_record(
@@ -250,8 +265,13 @@ fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
 
 fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {
     let load = &plan.loads[cell.load];
+    let counts = plan.budget.cpu_counts();
+    let mut runtime = plan.runtimes[cell.runtime].name.clone();
+    if counts.len() > 1 {
+        runtime += &format!(" cpus={}", counts[cell.cpus]);
+    }
     CellRecord {
-        runtime: plan.runtimes[cell.runtime].name.clone(),
+        runtime,
         app: cells::app_name(&plan.apps[cell.app]),
         load: load.name.clone(),
         model: match load.model {
