@@ -184,13 +184,38 @@ pub(super) fn resolve(
 fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanError> {
     match Fields::of(root, "the plan", known) {
         Err(PlanError::Wrong(mut wrong)) => {
-            // All thirty names would be no help.
-            wrong.expected = "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
-                              setting of all runtimes such as `workers`"
-                .to_owned();
+            let below = match &wrong.mistake {
+                Mistake::UnknownKey { key, .. } => belongs_below(key),
+                _ => None,
+            };
+            wrong.expected = match below {
+                Some(place) => {
+                    wrong.nearest = None;
+                    format!("`{}` {place}", wrong.place.text())
+                }
+                // All thirty names would be no help.
+                None => "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
+                         setting of all runtimes such as `workers`"
+                    .to_owned(),
+            };
             Err(PlanError::Wrong(wrong))
         }
         other => other,
+    }
+}
+
+/// Where a key that stands in the plan itself belongs, if it is known one level below.
+fn belongs_below(key: &str) -> Option<&'static str> {
+    match key {
+        "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
+        "use" | "sweep" | "append" => {
+            Some("in a runtime's map: `- nginx-fpm: {sweep: {jit: [\"off\", tracing]}}`")
+        }
+        "http" | "max_in_flight" | "when_full" => {
+            Some("in the client, `client: {max_in_flight: 100}`, or in a load")
+        }
+        _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{users: 50, for: 60s}]`"),
+        _ => None,
     }
 }
 

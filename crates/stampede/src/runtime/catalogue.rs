@@ -162,6 +162,18 @@ impl Folder {
 }
 
 impl RuntimeFolder {
+    /// Whether it has the common setting `name`, and does not just have its default anyway.
+    pub fn honours(&self, name: &str) -> bool {
+        setting::honours(&self.manifest, name)
+    }
+
+    /// A value that its own setting or needed program `name` may have, as a plan writes it;
+    /// `None`: it has no such setting.
+    pub fn example_of(&self, name: &str) -> Option<String> {
+        let setting = self.manifest.settings.get(name).map(|spec| spec.default.to_string());
+        setting.or_else(|| self.manifest.needs.get(name).map(|_| format!("/path/to/{name}")))
+    }
+
     /// Text of one of its files, or of the shared folder's.
     ///
     /// # Errors
