@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::error::{Mistake, PlanError};
 use super::flags::split;
-use super::model::Budget;
+use super::model::{Budget, Fit};
 use super::tree::{Node, Value};
-use super::value::{Fields, not_a, size, whole_u32};
+use super::value::{Fields, not_a, size, switch, whole_u32};
 
 /// Roles that a budget can be split by.
 pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 
 /// Keys of a budget.
-pub(super) const KEYS: [&str; 5] = ["cpus", "memory", "php", "web", "load"];
+pub(super) const KEYS: [&str; 6] = ["cpus", "memory", "php", "web", "load", "or_less"];
 
 /// The kernel's own limit is 8192 CPUs (`CONFIG_NR_CPUS` on x86-64).
 const CPUS_MAX: u32 = 8_192;
@@ -40,6 +40,14 @@ pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
         None => vec![0],
     };
     Ok(Budget::Shared { cpus, memory_bytes })
+}
+
+/// Reads `or_less`.
+pub(super) fn fit(node: Option<&Node>) -> Result<Fit, PlanError> {
+    match node.and_then(|node| node.get("or_less")) {
+        Some(node) if switch(node)? => Ok(Fit::OrLess),
+        _ => Ok(Fit::Exactly),
+    }
 }
 
 /// One number, or several: `cpus: [1, 2, 4]`, as a flag `--cpus 1,2,4`.

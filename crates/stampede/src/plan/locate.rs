@@ -26,6 +26,8 @@ pub enum Subject<'a> {
     },
     /// A load by its name.
     Load(&'a str),
+    /// A key of the budget.
+    Budget(&'a str),
 }
 
 /// An error for a name that nobody knows: at its place in the plan, with the nearest of
@@ -41,6 +43,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
             None => ("setting", name),
         },
         Subject::Load(name) => ("load", name),
+        Subject::Budget(key) => ("key of the budget", key),
     };
     // A variant is unknown by what it uses, not by its own name.
     let found = match place.text() {
@@ -130,6 +133,7 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
             }
             own.or_else(|| root.entry(setting)).map(part)
         }
+        Subject::Budget(key) => root.get("budget")?.entry(key).map(part),
         Subject::Load(name) => {
             let load = root.get("load")?;
             let named = load.entry(name).map(|(key, _)| key);

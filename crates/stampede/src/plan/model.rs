@@ -24,6 +24,8 @@ pub struct Plan {
     pub loads: Vec<LoadChoice>,
     /// CPUs and memory.
     pub budget: Budget,
+    /// What becomes of a budget that is larger than the machine.
+    pub fit: Fit,
     /// Discarded load before measuring; zero for `cold: true`.
     pub warm_up: Nanos,
     /// How often each cell is measured.
@@ -182,6 +184,15 @@ pub enum Budget {
         /// Bytes for the whole stack; 0: no limit.
         memory_bytes: u64,
     },
+}
+
+/// A budget that is larger than the machine …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// … is refused.
+    Exactly,
+    /// … gets all that the machine has, and the run says so.
+    OrLess,
 }
 
 impl Budget {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use stampede_load::time::Nanos;
 
-use super::budget::budget;
+use super::budget::{self, budget};
 use super::client::Habits;
 use super::error::{Mistake, Place, PlanError, Source};
 use super::expect::expectations;
@@ -170,6 +170,7 @@ pub(super) fn resolve(
         loads: loads(load_node, &common, &named)?,
         runtimes: Vec::new(),
         budget: budget(fields.get("budget"))?,
+        fit: budget::fit(fields.get("budget"))?,
         warm_up: scaled(warm_up(&fields)?, time_scale),
         rounds: rounds(&fields)?,
         seed,

@@ -152,6 +152,11 @@ fn budget_map() -> Value {
     });
     properties.insert("cpus".to_owned(), counts);
     properties.insert("memory".to_owned(), of("size"));
+    let or_less = json!({
+        "type": "boolean",
+        "description": "Takes all of a machine that has less, and says so.",
+    });
+    properties.insert("or_less".to_owned(), or_less);
     closed(Value::Object(properties))
 }
 

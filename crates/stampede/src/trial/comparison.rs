@@ -6,7 +6,7 @@ use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
 use super::refusal::{Refusal, apps, traits};
-use super::{Ctx, Subject, trial};
+use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
@@ -42,12 +42,15 @@ impl Comparison {
         catalogue: Catalogue,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
+        let lacking = budget::notices(&plan, facts)?;
         let apps = apps(&plan, &catalogue)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
+        notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));
+        notices.extend(budget::crowded(&plan, &traits));
         let record = run_record(&plan, &cells, facts, notices);
         Ok(Comparison {
             plan,

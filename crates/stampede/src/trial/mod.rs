@@ -1,6 +1,7 @@
 //! One measured execution of one cell, on a freshly started runtime.
 
 pub mod ammo;
+mod budget;
 pub mod cells;
 pub mod comparison;
 pub mod refusal;
@@ -192,6 +193,7 @@ fn judge(
         changed,
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
+        memory_limit_bytes: ctx.placement.memory_bytes,
         died,
     })
 }
