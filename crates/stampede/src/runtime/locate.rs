@@ -120,7 +120,12 @@ impl Places {
     /// The command that gets what a runtime needs here, where one is known.
     pub fn install(&self, manifest: &RuntimeManifest) -> Option<String> {
         let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
-        let packages = manifest.install[family].packages.join(" ");
+        let packages: Vec<&str> =
+            manifest.install[family].packages.iter().map(|word| first_package(word)).collect();
+        if packages.is_empty() {
+            return None;
+        }
+        let packages = packages.join(" ");
         match family.as_str() {
             "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
             "fedora" => Some(format!("dnf install {packages}")),
@@ -240,6 +245,12 @@ fn folders(value: &OsStr) -> Vec<PathBuf> {
 }
 
 /// `ID` and `ID_LIKE` of os-release, nearest first.
+/// The package that a word of `scripts/install-packages` asks for first: `nginx-light|nginx`.
+fn first_package(word: &str) -> &str {
+    let first = word.split('|').next().unwrap_or(word);
+    first.trim_start_matches('?')
+}
+
 fn family(os_release: &str) -> Vec<String> {
     let value = |key: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(key))?;

@@ -30,7 +30,7 @@ pub use app::App;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
 pub use error::{RuntimeError, nearest};
-pub use list::{Listed, State, list};
+pub use list::{Listed, State, list, listed};
 pub use locate::{Located, Places};
 pub use manifest::{AppKind, AppManifest, HeldBy, Mode, RuntimeManifest};
 pub use prepare::{Placement, Prepared, prepare, prepare_kept, prepare_with};
