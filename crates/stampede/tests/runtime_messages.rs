@@ -204,5 +204,5 @@ fn the_list_says_what_is_missing() {
     let builtin = listed.iter().find(|runtime| runtime.name == "php-builtin").expect("listed");
     let State::Missing { missing, install } = &builtin.state else { panic!("{builtin:?}") };
     assert_eq!(missing, &["php"]);
-    assert_eq!(install.as_deref(), Some("apt-get install --no-install-recommends php-cli"));
+    assert_eq!(install.as_deref(), Some("stampede install php-builtin"));
 }

@@ -86,7 +86,7 @@ fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<Strin
         let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian);
         let Some(install) = install.filter(|install| !install.packages.is_empty()) else {
             let text = format!("`{}` cannot be installed by stampede here", runtime.name);
-            let by_hand = catalogue.places.install(&runtime.manifest);
+            let by_hand = catalogue.places.install(runtime);
             let note = runtime.manifest.install.values().find_map(|one| one.note.clone());
             let hint = by_hand.or(note).unwrap_or_else(|| {
                 "it installs packages of Debian and Ubuntu only; what the runtime needs is in \

@@ -30,7 +30,7 @@ impl Catalogue {
         let runtime = self.chosen(choice)?;
         check_kind(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-        locate::all(&self.places, &choice.name, &runtime.manifest, &settings.programs)?;
+        locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),

@@ -59,7 +59,7 @@ pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
         }
     };
     let manifest = &runtime.manifest;
-    let state = match locate::all(&catalogue.places, name, manifest, &BTreeMap::new()) {
+    let state = match locate::all(&catalogue.places, name, &runtime, &BTreeMap::new()) {
         Ok(found) => State::Found {
             versions: found
                 .into_iter()

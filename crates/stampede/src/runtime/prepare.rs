@@ -153,7 +153,7 @@ pub fn prepare_with(
     check_kind(&choice.name, &runtime, app)?;
     let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
-    let needs = locate::all(places, &choice.name, &runtime.manifest, &settings.programs)?;
+    let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
