@@ -167,6 +167,9 @@ pub fn prepare_with(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&work.path, app, &probe, user.as_ref())?;
+    if settings.values.get("access_log").and_then(serde_json::Value::as_bool) == Some(true) {
+        access_log(&work.path, user.as_ref())?;
+    }
 
     let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
     let values = stack.values(&work.path, port, placement, &env, user.as_ref())?;
@@ -270,6 +273,16 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
         Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
         None => app.manifest.writable.iter().try_for_each(|folder| make_dir(&copy.join(folder))),
     }
+}
+
+/// The access log for servers that open it after they changed their user, who may write to
+/// this file and create none beside it.
+fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    let path = dir.join("logs/access.log");
+    fs::write(&path, "").map_err(io_error("write", &path))?;
+    let Some(user) = user else { return Ok(()) };
+    std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid))
+        .map_err(io_error("give away", &path))
 }
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
