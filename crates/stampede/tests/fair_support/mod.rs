@@ -1,0 +1,260 @@
+//! A runtime started by `stampede up`, asked and looked at from outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::common::{Place, finish, stdout};
+
+/// Shows php.ini, environment and pid, and a page that would be worth compressing.
+const APP: &str = "<?php
+switch ($_SERVER['QUERY_STRING']) {
+    case 'ini':
+        $ini = ini_get_all(null, false);
+        $env = ['APP_ENV' => getenv('APP_ENV'), 'APP_DEBUG' => getenv('APP_DEBUG')];
+        $shown = ['ini' => $ini, 'env' => $env, 'scanned' => php_ini_scanned_files(),
+            'loaded' => php_ini_loaded_file()];
+        header('Content-Type: application/json');
+        echo json_encode($shown);
+        break;
+    case 'pid':
+        usleep(2000); // so that two requests at once meet two workers
+        echo getmypid();
+        break;
+    default:
+        header('Content-Type: text/plain');
+        echo str_repeat('the same words again and again. ', 200);
+}
+";
+
+/// The app, below `app/` of the place.
+pub fn write_app(place: &Place) {
+    place.write("app/public/index.php", APP);
+    place.write("app/public/.htaccess", "Require all denied\n");
+}
+
+/// Names of all runtimes whose programs are here.
+pub fn installed() -> Vec<String> {
+    let place = Place::new();
+    let output = finish(place.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
+    let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let mut found = Vec::new();
+    for one in listed.as_array().expect("a list") {
+        let name = one["name"].as_str().expect("a name").to_owned();
+        match one["state"]["found"].is_object() {
+            true => found.push(name),
+            false => println!("SKIPPED: not installed here: {name}"),
+        }
+    }
+    found
+}
+
+/// One process of a stack.
+#[derive(Debug)]
+pub struct Process {
+    /// `web`, `php`.
+    pub role: String,
+    /// Its command line.
+    pub command: String,
+}
+
+/// Processes of one role.
+pub fn of_role<'a>(processes: &'a [Process], role: &str) -> Vec<&'a Process> {
+    processes.iter().filter(|process| process.role == role).collect()
+}
+
+/// A runtime that runs.
+pub struct Up {
+    child: Child,
+    address: String,
+    /// Where it listens.
+    pub port: u16,
+    /// Its work folder.
+    pub folder: PathBuf,
+    /// CPUs of the stack.
+    pub cpus: usize,
+    /// Settings in force.
+    pub settings: BTreeMap<String, Value>,
+    /// Rendered file → text.
+    pub files: BTreeMap<String, String>,
+    /// As started.
+    pub processes: Vec<Process>,
+}
+
+/// One answer, whole.
+pub struct Answer {
+    /// `HTTP/1.1`.
+    pub version: String,
+    /// Of the status line.
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    /// Without chunks.
+    pub body: String,
+}
+
+impl Answer {
+    /// A header by its lower-case name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Up {
+    /// Starts `name` with the app of `place`; panics where it does not start.
+    pub fn start(place: &Place, name: &str, workers: usize) -> Up {
+        let workers = workers.to_string();
+        let args = ["up", name, "--app", "./app", "--workers", &workers, "--json"];
+        let mut child = place.stampede(&args).spawn().expect("the binary starts");
+        let mut text = String::new();
+        for line in BufReader::new(child.stdout.take().expect("stdout")).lines() {
+            let line = line.expect("text");
+            text.push_str(&line);
+            if line == "}" {
+                break;
+            }
+        }
+        let said: Value = serde_json::from_str(&text).unwrap_or_else(|_| {
+            let mut why = String::new();
+            let _ = child.stderr.take().expect("stderr").read_to_string(&mut why);
+            panic!("{name} does not start: {text}{why}")
+        });
+        let of = |key: &str| said["runtime"][key].clone();
+        let address = said["url"].as_str().expect("a URL").trim_start_matches("http://").to_owned();
+        let process = |one: &Value| Process {
+            role: one["role"].as_str().expect("a role").to_owned(),
+            command: one["command"].as_str().expect("a command").to_owned(),
+        };
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        Up {
+            child,
+            port: address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port"),
+            address,
+            folder: PathBuf::from(said["folder"].as_str().expect("a folder")),
+            cpus: (all / 2).max(1),
+            settings: serde_json::from_value(of("settings")).expect("settings"),
+            files: serde_json::from_value(of("files")).expect("files"),
+            processes: said["processes"].as_array().expect("a list").iter().map(process).collect(),
+        }
+    }
+
+    /// Its log files.
+    pub fn logs(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.folder.join("logs")).expect("logs");
+        entries.flatten().map(|entry| entry.path()).collect()
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Connection {
+        let stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        Connection { stream: BufReader::new(stream) }
+    }
+
+    /// One request on a connection of its own.
+    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.connect().ask(path, headers).expect("an answer")
+    }
+
+    /// The same, as JSON.
+    pub fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.get(path, &[]).body).expect("JSON")
+    }
+
+    /// Pids of the workers that `rounds` of four requests at once meet.
+    pub fn pids(&self, path: &str, rounds: usize) -> BTreeSet<String> {
+        let mut pids = BTreeSet::new();
+        for _ in 0..rounds {
+            std::thread::scope(|scope| {
+                let all: Vec<_> =
+                    (0..4).map(|_| scope.spawn(|| self.get(path, &[]).body)).collect();
+                pids.extend(all.into_iter().map(|one| one.join().expect("an answer")));
+            });
+        }
+        pids
+    }
+
+    /// Ctrl-C, and its end.
+    pub fn end(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal");
+        assert_eq!(self.child.wait().expect("its end").code(), Some(0));
+    }
+}
+
+/// A connection that is kept as long as the server keeps it.
+pub struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// `None`: the server closed the connection before it.
+    pub fn get(&mut self, path: &str) -> Option<Answer> {
+        self.ask(path, &[])
+    }
+
+    fn ask(&mut self, path: &str, headers: &[(&str, &str)]) -> Option<Answer> {
+        let mut text = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n");
+        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+        text.push_str("\r\n");
+        self.stream.get_mut().write_all(text.as_bytes()).ok()?;
+        let first = self.line()?;
+        let mut parts = first.splitn(3, ' ');
+        let version = parts.next()?.to_owned();
+        let status = parts.next()?.parse().ok()?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let mut answer = Answer { version, status, headers, body: String::new() };
+        answer.body = self.body(&answer)?;
+        Some(answer)
+    }
+
+    fn body(&mut self, answer: &Answer) -> Option<String> {
+        let mut body = Vec::new();
+        if answer.header("transfer-encoding") == Some("chunked") {
+            loop {
+                let size = usize::from_str_radix(self.line()?.trim(), 16).ok()?;
+                let mut chunk = vec![0; size + 2];
+                self.stream.read_exact(&mut chunk).ok()?;
+                if size == 0 {
+                    break;
+                }
+                body.extend_from_slice(&chunk[..size]);
+            }
+        } else if let Some(length) = answer.header("content-length") {
+            body.resize(length.parse().ok()?, 0);
+            self.stream.read_exact(&mut body).ok()?;
+        } else {
+            self.stream.read_to_end(&mut body).ok()?;
+        }
+        String::from_utf8(body).ok()
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.stream.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}
+
+/// The backlog of who listens on `port`, as `ss` shows it (Send-Q); `None` without `ss`.
+pub fn backlog(port: u16) -> Option<u64> {
+    let filter = format!("sport = :{port}");
+    let output = Command::new("ss").args(["-ltnH", &filter]).output().ok()?;
+    let text = stdout(&output);
+    text.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The kernel's bound of every backlog.
+pub fn somaxconn() -> u64 {
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    text.trim().parse().unwrap_or(4096)
+}
