@@ -22,18 +22,18 @@ fn block(file: &str) -> &'static str {
 #[test]
 fn the_worked_example_works() {
     let folder = tempfile::tempdir().expect("folder");
-    let own = folder.path().join("apache-fpm");
+    let own = folder.path().join("my-apache-fpm");
     std::fs::create_dir(&own).expect("folder");
     for file in ["runtime.yaml", "fpm.conf.j2", "httpd.conf.j2"] {
-        std::fs::write(own.join(file), block(&format!("apache-fpm/{file}"))).expect("file");
+        std::fs::write(own.join(file), block(&format!("my-apache-fpm/{file}"))).expect("file");
     }
     let mut places = Places::from_env();
     places.runtimes.push(folder.path().into());
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let choice = RuntimeChoice {
-        name: "apache-fpm".into(),
-        source: RuntimeSource::Catalogue("apache-fpm".into()),
+        name: "my-apache-fpm".into(),
+        source: RuntimeSource::Catalogue("my-apache-fpm".into()),
         settings: BTreeMap::from([("workers".into(), Scalar::Int(3))]),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),

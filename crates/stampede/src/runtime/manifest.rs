@@ -268,6 +268,9 @@ pub struct EffectiveWorkers {
 pub struct Count {
     /// The role.
     pub role: Spanned<String>,
+    /// Only those that run this need: for a role whose web server starts PHP itself.
+    #[serde(default)]
+    pub program: Option<Spanned<String>>,
     /// Those of them that serve nothing.
     #[serde(default)]
     pub minus: u32,

@@ -152,6 +152,13 @@ fn pids_of(proc: &Path) -> Vec<u32> {
     pids
 }
 
+/// Whether a process was started from `program`: by its name, which is never hidden. The
+/// kernel keeps 15 bytes of it.
+pub fn runs(pid: u32, program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().as_encoded_bytes();
+    comm(pid).as_bytes() == &name[..name.len().min(15)]
+}
+
 fn comm(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
 }
@@ -203,6 +210,17 @@ mod tests {
         assert!(error.contains(&format!("(pid {})", std::process::id())), "{error}");
         drop(listener);
         assert_eq!(free(Some(port)).expect("free again"), port);
+    }
+
+    #[test]
+    fn a_process_runs_what_it_was_started_from() {
+        let folder = tempfile::tempdir().expect("folder");
+        let program = folder.path().join("a-name-of-more-than-15-bytes");
+        std::os::unix::fs::symlink("/bin/sleep", &program).expect("link");
+        let mut child = std::process::Command::new(&program).arg("60").spawn().expect("starts");
+        let seen = [program.as_path(), Path::new("/bin/sleep")].map(|path| runs(child.id(), path));
+        child.kill().and_then(|()| child.wait()).expect("ends");
+        assert_eq!(seen, [true, false]);
     }
 
     #[test]

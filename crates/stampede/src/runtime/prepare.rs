@@ -54,6 +54,8 @@ pub struct Prepared {
     pub app: App,
     /// Settings in force.
     pub settings: Settings,
+    /// Its needs as they were found.
+    pub needs: BTreeMap<String, Located>,
     /// Port on 127.0.0.1.
     pub port: u16,
     /// What the keeper is asked to start.
@@ -197,6 +199,7 @@ pub fn prepare_with(
         runtime,
         app,
         settings,
+        needs,
         port,
         spec,
         record,

@@ -134,14 +134,15 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
             return Err(wrong(name.referenced, problem, near));
         }
     }
-    if let Some(php) = &manifest.php
-        && !manifest.needs.contains_key(&php.value)
-    {
-        let near = nearest(&php.value, manifest.needs.keys().map(String::as_str));
-        let problem = format!("`{}` is not among its needs", php.value);
-        return Err(wrong(php.referenced, problem, near));
-    }
     let workers = &manifest.effective_workers;
+    let program = workers.processes.iter().filter_map(|count| count.program.as_ref());
+    for need in manifest.php.iter().chain(program) {
+        if !manifest.needs.contains_key(&need.value) {
+            let near = nearest(&need.value, manifest.needs.keys().map(String::as_str));
+            let problem = format!("`{}` is not among its needs", need.value);
+            return Err(wrong(need.referenced, problem, near));
+        }
+    }
     if workers.status.is_some() == workers.processes.is_some() {
         let problem = "`effective_workers` needs either `status` or `processes`".to_string();
         return Err(wrong(Location::UNKNOWN, problem, None));

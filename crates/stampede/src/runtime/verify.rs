@@ -20,6 +20,8 @@ const ASK_WITHIN: Duration = Duration::from_secs(5);
 const SLOW_MS: u32 = 100;
 /// Slow questions at once; beyond this many the check would be a load of its own.
 const SLOW_MAX: u32 = 32;
+/// Slow questions are asked this often while they show fewer workers than there should be.
+const SLOW_ROUNDS: u32 = 3;
 /// Requests after which some worker has seen two: one more than there are workers, and
 /// again, since the runtime chooses. Bounded for pools of hundreds.
 const ROUNDS: u32 = 3;
@@ -154,25 +156,42 @@ impl Asker<'_> {
     }
 
     /// Workers as the runtime says or shows them, and at least as many as answered at once.
+    /// Counted after the slow questions, which a runtime that starts workers as they are
+    /// needed needs; a busy machine may ask them too slowly the first time.
     fn workers(&self) -> Result<u32, RuntimeError> {
+        let given = &self.running.prepared.record.given;
+        let mut most = 0;
+        for _ in 0..SLOW_ROUNDS {
+            let at_once = self.answered_at_once();
+            most = most.max(self.said_workers()?).max(at_once);
+            if given.grows || most >= given.workers {
+                break;
+            }
+        }
+        Ok(most)
+    }
+
+    fn said_workers(&self) -> Result<u32, RuntimeError> {
         let effective = &self.running.prepared.runtime.manifest.effective_workers;
-        let said = match (&self.running.prepared.status, &effective.processes) {
+        match (&self.running.prepared.status, &effective.processes) {
             (Some(socket), _) => {
                 let page = fastcgi::get(socket, &effective.path, "json", ASK_WITHIN)
                     .map_err(|error| self.fail(format!("status page: {error}")))?;
                 let page: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
                 let field = effective.field.as_deref().unwrap_or("total processes");
-                page[field].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+                Ok(page[field].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0))
             }
             (None, Some(count)) => {
                 let group = self.running.group();
                 let roles = group.roles.iter().filter(|role| role.role == count.role.value);
-                let processes: usize = roles.map(|role| port::pids(role).len()).sum();
-                u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(count.minus)
+                let needs = &self.running.prepared.needs;
+                let program = count.program.as_ref().and_then(|name| needs.get(&name.value));
+                let counts = |pid: &u32| program.is_none_or(|found| port::runs(*pid, &found.path));
+                let processes = roles.flat_map(port::pids).filter(counts).count();
+                Ok(u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(count.minus))
             }
-            (None, None) => 0,
-        };
-        Ok(said.max(self.answered_at_once()))
+            (None, None) => Ok(0),
+        }
     }
 
     /// Distinct workers that answered slow questions asked at once: a lower bound, for a
