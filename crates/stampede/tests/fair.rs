@@ -12,24 +12,43 @@ use support::{Up, installed, of_role};
 
 const WORKERS: usize = 2;
 
-/// Every runtime of the catalogue that is installed here, once, with an app that shows what it
-/// is asked for.
-fn each(mut look: impl FnMut(&str, &Up)) {
-    let mut looked = 0;
-    for name in installed() {
-        let place = Place::new();
-        support::write_app(&place);
-        let up = Up::start(&place, &name, WORKERS);
-        look(&name, &up);
-        up.end();
-        assert_eq!(place.left_behind(), Vec::<String>::new(), "{name}");
-        looked += 1;
-    }
-    println!("looked at {looked} runtimes");
+/// A check for each line of the table.
+const LINES: [(&str, fn(&str, &Up)); 7] = [
+    ("PHP", php_has_the_same_settings),
+    ("all", no_access_log_no_compression_the_same_protocol_and_backlog),
+    ("max_requests", nobody_is_replaced_and_no_connection_closed_after_many_requests),
+    ("nginx", nginx_has_a_worker_for_each_cpu),
+    ("php-fpm", php_fpm_is_static_and_shows_its_status_beside_the_app),
+    ("Apache", apache_keeps_connections_and_reads_no_htaccess),
+    ("record", the_record_says_what_it_was_started_with),
+];
+
+/// Every runtime of the catalogue that is installed here, with an app that shows what it is
+/// asked for. A few at a time: much of it is waiting.
+#[test]
+fn the_table_holds_for_every_runtime() {
+    let names = installed();
+    std::thread::scope(|scope| {
+        for lane in 0..3 {
+            let names = &names;
+            scope.spawn(move || {
+                for name in names.iter().skip(lane).step_by(3) {
+                    let place = Place::new();
+                    support::write_app(&place);
+                    let up = Up::start(&place, name, WORKERS);
+                    for (line, check) in LINES {
+                        println!("{name}: {line}");
+                        check(name, &up);
+                    }
+                    up.end();
+                    assert_eq!(place.left_behind(), Vec::<String>::new(), "{name}");
+                }
+            });
+        }
+    });
 }
 
-#[test]
-fn php_has_the_same_settings_everywhere() {
+fn php_has_the_same_settings(name: &str, up: &Up) {
     const PINNED: [(&str, &str); 19] = [
         ("opcache.enable", "1"),
         ("opcache.enable_cli", "1"),
@@ -51,119 +70,99 @@ fn php_has_the_same_settings_everywhere() {
         ("zend.assertions", "-1"),
         ("date.timezone", "UTC"),
     ];
-    each(|name, up| {
-        let shown = up.json("/?ini");
-        let ini = &shown["ini"];
-        for (key, value) in PINNED {
-            assert_eq!(ini[key].as_str().unwrap_or(""), value, "{name}: {key}");
-        }
-        let folder = up.folder.display().to_string();
-        let save_path = ini["session.save_path"].as_str().expect("a path");
-        assert_eq!(save_path, format!("{folder}/sessions"), "{name}: the trial's own folder");
-        assert_eq!(shown["env"]["APP_ENV"], "prod", "{name}: {shown:#}");
-        assert_eq!(shown["env"]["APP_DEBUG"], "0", "{name}");
-        // Nothing of the distribution's conf.d: no file beside ours was read.
-        assert_eq!(shown["scanned"], false, "{name}: {}", shown["scanned"]);
-        assert_eq!(shown["loaded"], format!("{folder}/php.ini"), "{name}");
-    });
+    let shown = up.json("/?ini");
+    let ini = &shown["ini"];
+    for (key, value) in PINNED {
+        assert_eq!(ini[key].as_str().unwrap_or(""), value, "{name}: {key}");
+    }
+    let folder = up.folder.display().to_string();
+    let save_path = ini["session.save_path"].as_str().expect("a path");
+    assert_eq!(save_path, format!("{folder}/sessions"), "{name}: the trial's own folder");
+    assert_eq!(shown["env"]["APP_ENV"], "prod", "{name}: {shown:#}");
+    assert_eq!(shown["env"]["APP_DEBUG"], "0", "{name}");
+    // Nothing of the distribution's conf.d: no file beside ours was read.
+    assert_eq!(shown["scanned"], false, "{name}: {}", shown["scanned"]);
+    assert_eq!(shown["loaded"], format!("{folder}/php.ini"), "{name}");
 }
 
-#[test]
-fn no_access_log_no_compression_the_same_protocol_and_backlog() {
-    each(|name, up| {
-        let answer = up.get("/?text", &[("Accept-Encoding", "gzip, br, zstd")]);
-        assert_eq!(answer.version, "HTTP/1.1", "{name}");
-        assert_eq!(answer.header("content-encoding"), None, "{name}: nothing is compressed");
-        assert!(answer.body.len() > 4_000, "{name}: long enough to be worth it");
-        for log in up.logs() {
-            let text = std::fs::read_to_string(&log).unwrap_or_default();
-            assert!(!text.contains("/?text"), "{name}: no access log, and yet {}", log.display());
-        }
-        if let Some(backlog) = support::backlog(up.port) {
-            assert_eq!(backlog, support::somaxconn().min(4096), "{name}: listen backlog");
-        }
-    });
+fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &Up) {
+    let answer = up.get("/?text", &[("Accept-Encoding", "gzip, br, zstd")]);
+    assert_eq!(answer.version, "HTTP/1.1", "{name}");
+    assert_eq!(answer.header("content-encoding"), None, "{name}: nothing is compressed");
+    assert!(answer.body.len() > 4_000, "{name}: long enough to be worth it");
+    for log in up.logs() {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        assert!(!text.contains("/?text"), "{name}: no access log, and yet {}", log.display());
+    }
+    if let Some(backlog) = support::backlog(up.port) {
+        assert_eq!(backlog, support::somaxconn().min(4096), "{name}: listen backlog");
+    }
 }
 
 /// php-cgi would end after 500 requests, nginx close a connection after 1 000.
-#[test]
-fn nobody_is_replaced_and_no_connection_closed_after_many_requests() {
+fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, up: &Up) {
     const REQUESTS: usize = 1_300;
-    each(|name, up| {
-        let before = up.pids("/?pid", 40);
-        assert_eq!(before.len(), WORKERS, "{name}: {before:?}");
-        let mut kept = up.connect();
-        let mut connections = 1;
-        for number in 0..REQUESTS {
-            if kept.get("/?pid").is_none() {
-                connections += 1;
-                kept = up.connect();
-                assert!(kept.get("/?pid").is_some(), "{name}: request {number}");
-            }
+    let before = up.pids("/?pid", WORKERS);
+    assert_eq!(before.len(), WORKERS, "{name}: {before:?}");
+    let mut kept = up.connect();
+    let mut connections = 1;
+    for number in 0..REQUESTS {
+        if kept.get("/?short").is_none() {
+            connections += 1;
+            kept = up.connect();
+            assert!(kept.get("/?short").is_some(), "{name}: request {number}");
         }
-        // What closes every connection says so, and is in no cell with kept ones.
-        let closes = up.settings["keep_alive"] == false;
-        let most = if closes { usize::MAX } else { 1 };
-        assert!(connections <= most, "{name}: {connections} connections");
-        drop(kept);
-        let after = up.pids("/?pid", 40);
-        assert_eq!(before, after, "{name}: no worker was replaced");
-    });
+    }
+    // What closes every connection says so, and is in no cell with kept ones.
+    let closes = up.settings["keep_alive"] == false;
+    let most = if closes { usize::MAX } else { 1 };
+    assert!(connections <= most, "{name}: {connections} connections");
+    drop(kept);
+    let after = up.pids("/?pid", WORKERS);
+    assert_eq!(before, after, "{name}: no worker was replaced");
 }
 
-#[test]
-fn nginx_has_a_worker_for_each_cpu() {
-    each(|name, up| {
-        if !up.files.contains_key("nginx.conf") {
-            return;
-        }
-        let workers = up.processes.iter().filter(|process| {
-            process.role == "web" && process.command.starts_with("nginx: worker process")
-        });
-        assert_eq!(workers.count(), up.cpus, "{name}: {:?}", up.processes);
-        let conf = &up.files["nginx.conf"];
-        assert!(conf.contains("fastcgi_buffers 16 16k;"), "{name}: {conf}");
-        assert!(conf.contains("fastcgi_keep_conn off;"), "{name}: stated: {conf}");
+fn nginx_has_a_worker_for_each_cpu(name: &str, up: &Up) {
+    if !up.files.contains_key("nginx.conf") {
+        return;
+    }
+    let workers = up.processes.iter().filter(|process| {
+        process.role == "web" && process.command.starts_with("nginx: worker process")
     });
+    assert_eq!(workers.count(), up.cpus, "{name}: {:?}", up.processes);
+    let conf = &up.files["nginx.conf"];
+    assert!(conf.contains("fastcgi_buffers 16 16k;"), "{name}: {conf}");
+    assert!(conf.contains("fastcgi_keep_conn off;"), "{name}: stated: {conf}");
 }
 
-#[test]
-fn php_fpm_is_static_and_shows_its_status_beside_the_app() {
-    each(|name, up| {
-        if !up.files.contains_key("fpm.conf") {
-            return;
-        }
-        let conf = &up.files["fpm.conf"];
-        assert!(conf.contains("pm = static") && conf.contains("clear_env = no"), "{conf}");
-        // The master and all workers, from the first moment on.
-        assert_eq!(of_role(&up.processes, "php").len(), WORKERS + 1, "{name}");
-        let status = up.get("/stampede-status", &[]);
-        assert!(!status.body.contains("process manager"), "{name}: it has a listener of its own");
-    });
+fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &Up) {
+    if !up.files.contains_key("fpm.conf") {
+        return;
+    }
+    let conf = &up.files["fpm.conf"];
+    assert!(conf.contains("pm = static") && conf.contains("clear_env = no"), "{conf}");
+    // The master and all workers, from the first moment on.
+    assert_eq!(of_role(&up.processes, "php").len(), WORKERS + 1, "{name}");
+    let status = up.get("/stampede-status", &[]);
+    assert!(!status.body.contains("process manager"), "{name}: it has a listener of its own");
 }
 
-#[test]
-fn apache_keeps_connections_and_reads_no_htaccess() {
-    each(|name, up| {
-        if !up.files.contains_key("httpd.conf") {
-            return;
-        }
-        let answer = up.get("/?pid", &[("Connection", "keep-alive")]);
-        // `timeout=75` without `max=`: as many requests as there are.
-        assert_eq!(answer.header("keep-alive"), Some("timeout=75"), "{name}");
-        assert_eq!(answer.status, 200, "{name}: the app's .htaccess forbids everything");
-    });
+fn apache_keeps_connections_and_reads_no_htaccess(name: &str, up: &Up) {
+    if !up.files.contains_key("httpd.conf") {
+        return;
+    }
+    let answer = up.get("/?pid", &[("Connection", "keep-alive")]);
+    // `timeout=75` without `max=`: as many requests as there are.
+    assert_eq!(answer.header("keep-alive"), Some("timeout=75"), "{name}");
+    assert_eq!(answer.status, 200, "{name}: the app's .htaccess forbids everything");
 }
 
-#[test]
-fn every_runtime_says_what_it_was_started_with() {
-    each(|name, up| {
-        let settings: &BTreeMap<String, serde_json::Value> = &up.settings;
-        assert_eq!(settings["workers"], WORKERS, "{name}");
-        assert_eq!(settings["max_requests"], 0, "{name}");
-        for off in ["access_log", "compression"] {
-            assert_eq!(settings[off], false, "{name}: {off}");
-        }
-        assert!(!up.files.is_empty(), "{name}: rendered files are in the record");
-    });
+fn the_record_says_what_it_was_started_with(name: &str, up: &Up) {
+    let settings: &BTreeMap<String, serde_json::Value> = &up.settings;
+    assert_eq!(settings["workers"], WORKERS, "{name}");
+    assert_eq!(settings["max_requests"], 0, "{name}");
+    for off in ["access_log", "compression"] {
+        assert_eq!(settings[off], false, "{name}: {off}");
+    }
+    assert!(!up.files.is_empty(), "{name}: rendered files are in the record");
 }

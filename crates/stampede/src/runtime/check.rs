@@ -3,7 +3,7 @@
 use super::app::App;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
-use super::front::closes;
+use super::front::closes_by_default;
 use super::manifest::HeldBy;
 use super::prepare::check_kind;
 use super::{locate, setting};
@@ -34,7 +34,7 @@ impl Catalogue {
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),
-            closes: closes(&runtime.manifest),
+            closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
         })
     }
 }

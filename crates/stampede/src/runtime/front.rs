@@ -67,7 +67,8 @@ impl Catalogue {
         let file = format!("front-{asked}.yaml");
         let front: FrontManifest = parse(&format!("common/{file}"), &runtime.common_text(&file)?)?;
         let manifest = Arc::new(behind(&runtime.manifest, front));
-        let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes(&runtime.manifest);
+        let closes = closes_by_default(&runtime.manifest);
+        let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes;
         Ok(RuntimeFolder { manifest, front: Some(Front { kept }), ..runtime })
     }
 }
@@ -95,8 +96,8 @@ fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     both
 }
 
-/// Whether it closes every connection, whatever it is asked.
-pub fn closes(manifest: &RuntimeManifest) -> bool {
-    let narrowed = manifest.settings.get("keep_alive").map(|spec| spec.one_of.as_slice());
-    matches!(narrowed, Some([Scalar::Bool(false)]))
+/// Whether it closes every connection unless it is told otherwise, if that can be told at all.
+pub fn closes_by_default(manifest: &RuntimeManifest) -> bool {
+    let narrowed = manifest.settings.get("keep_alive").map(|spec| &spec.default);
+    matches!(narrowed, Some(Scalar::Bool(false)))
 }

@@ -169,7 +169,7 @@ pub fn prepare_with(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&work.path, app, &probe, user.as_ref())?;
-    if settings.values.get("access_log").and_then(serde_json::Value::as_bool) == Some(true) {
+    if settings.is_on("access_log") {
         access_log(&work.path, user.as_ref())?;
     }
 

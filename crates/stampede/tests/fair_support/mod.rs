@@ -26,6 +26,9 @@ switch ($_SERVER['QUERY_STRING']) {
         usleep(2000); // so that two requests at once meet two workers
         echo getmypid();
         break;
+    case 'short':
+        echo 'ok';
+        break;
     default:
         header('Content-Type: text/plain');
         echo str_repeat('the same words again and again. ', 200);
@@ -165,13 +168,17 @@ impl Up {
         serde_json::from_str(&self.get(path, &[]).body).expect("JSON")
     }
 
-    /// Pids of the workers that `rounds` of four requests at once meet.
-    pub fn pids(&self, path: &str, rounds: usize) -> BTreeSet<String> {
+    /// Pids of the workers that rounds of `workers` requests at once meet, until there are as
+    /// many. Not more at once: mod_fcgid sleeps a second where all are busy.
+    pub fn pids(&self, path: &str, workers: usize) -> BTreeSet<String> {
         let mut pids = BTreeSet::new();
-        for _ in 0..rounds {
+        for _ in 0..200 {
+            if pids.len() >= workers {
+                break;
+            }
             std::thread::scope(|scope| {
                 let all: Vec<_> =
-                    (0..4).map(|_| scope.spawn(|| self.get(path, &[]).body)).collect();
+                    (0..workers).map(|_| scope.spawn(|| self.get(path, &[]).body)).collect();
                 pids.extend(all.into_iter().map(|one| one.join().expect("an answer")));
             });
         }
