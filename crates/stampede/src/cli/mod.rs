@@ -10,7 +10,6 @@ mod plan_flags;
 mod report;
 mod runtimes;
 mod shell;
-mod target;
 mod up;
 
 use std::process::ExitCode;

@@ -3,14 +3,15 @@
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
-use super::refusal::{Refusal, apps, traits};
+use super::refusal::{Refusal, apps, found, traits};
 use super::{Ctx, Subject, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
+use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, LoadChoice, Plan, Rounds};
+use crate::plan::model::{Budget, LoadChoice, Plan, Rounds, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -45,6 +46,7 @@ impl Comparison {
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
+        notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         let (split, placement) = place(&plan.budget);
         notices.extend(split.shared.words().map(str::to_owned));
         let record = run_record(&plan, &cells, facts, notices);
@@ -155,6 +157,7 @@ impl Comparison {
     }
 
     fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
+        let runtime = &self.plan.runtimes[self.cells[cell].runtime];
         TrialRecord {
             format: FORMAT,
             number,
@@ -166,7 +169,8 @@ impl Comparison {
             runtime: RuntimeRecord::default(),
             isolation: keeper::spec::IsolationRecord::default(),
             budget_cpus: self.placement.cpus.len() as u32,
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }),
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
+                || matches!(runtime.source, RuntimeSource::Live { .. }),
             exits: Vec::new(),
             verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
         }

@@ -1,9 +1,11 @@
 //! What a plan asks for and this machine or the catalogue does not have: said before
 //! anything starts, at its place in the plan.
 
-use crate::plan::model::{Plan, RuntimeChoice};
+use crate::causes::chain;
+use crate::live::Live;
+use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
-use crate::runtime::{App, Catalogue, RuntimeError, Traits};
+use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits};
 
 /// Why a plan cannot run here.
 #[derive(Debug, thiserror::Error)]
@@ -34,11 +36,33 @@ pub(super) fn traits(
     apps: &[App],
 ) -> Result<Vec<Traits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
+        if let RuntimeSource::Live { .. } = choice.source {
+            return Ok(ALREADY_RUNNING);
+        }
         let checked: Result<Vec<Traits>, _> =
             apps.iter().map(|app| catalogue.check(choice, app)).collect();
         checked.map(|traits| traits[0]).map_err(|error| placed(plan, &choice.name, error))
     };
     plan.runtimes.iter().map(one).collect()
+}
+
+/// What holds its workers is not known: connections that starve are seen by their getting no
+/// answer.
+const ALREADY_RUNNING: Traits = Traits { held_by: HeldBy::Request, workers: 0 };
+
+/// What already runs, found where the plan says.
+pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
+    let one = |choice: &RuntimeChoice| match &choice.source {
+        RuntimeSource::Catalogue(_) => None,
+        RuntimeSource::Live { url, watch } => {
+            let name = choice.name.as_str();
+            Some(Live::find(name, url, watch.as_ref()).map_err(|error| {
+                let subject = Subject::Setting { runtime: name, name: error.key() };
+                Refusal::Plan(plan::refused(plan, subject, &chain(&error), error.expected()))
+            }))
+        }
+    };
+    plan.runtimes.iter().filter_map(one).collect()
 }
 
 /// An error about runtime `name`, at its place in the plan where it is about what stands
