@@ -38,14 +38,12 @@ pub enum LiveError {
         /// `inactive`, `stopped` …
         state: String,
     },
-    /// The program that knows did not find it.
-    #[error("{thing} was not found: `{program}` says `{said}`")]
+    /// The programs that know did not find it.
+    #[error("{thing} was not found: {said}")]
     Unknown {
         /// `container shop`.
         thing: String,
-        /// Who was asked.
-        program: &'static str,
-        /// Its last line.
+        /// Who said what.
         said: String,
     },
     /// Nobody can be asked.

@@ -98,7 +98,7 @@ impl Live {
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
             (&self.watch, &self.target.address)
             && self.target.is_here()
-            && holds_port(address.port(), &watched.group()) == Some(false)
+            && holds_port(address.port(), &watched.tree()) == Some(false)
         {
             notices.push(format!(
                 "`{name}`: {watch} does not itself listen on port {}: its CPU and memory may be \
@@ -233,6 +233,41 @@ mod tests {
         for silent in ["", "{}", r#"{"php":{"memory_limit":"1M"}}"#, "[1]"] {
             assert_eq!(told(&answer(&[("x-powered-by", "Express")], silent)).0, "");
         }
+    }
+
+    #[test]
+    fn another_machine_is_named_before_anything_is_fired() {
+        let live = |url| Live {
+            name: "shop".to_owned(),
+            url: String::new(),
+            target: Target::parse(url).expect("an address"),
+            watched: None,
+            watch: None,
+        };
+        assert_eq!(live("http://127.0.0.1:8080").notices(), Vec::<String>::new());
+        assert_eq!(live("unix:/run/a.sock").notices(), Vec::<String>::new());
+        // Nobody's (RFC 5737), and never connected to.
+        let words = "`shop` fires at 192.0.2.1:8080, which is not this machine; only what you are \
+                     allowed to load";
+        assert_eq!(live("http://192.0.2.1:8080").notices(), [words]);
+        assert_eq!(live("http://127.0.0.1/shop/").base(), "/shop");
+        assert_eq!(live("http://127.0.0.1").base(), "");
+    }
+
+    #[test]
+    fn what_does_not_listen_at_the_address_is_doubted() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let notices = |pid| {
+            let live = Live::find("shop", &url, Some(&Watch::Pid(pid))).expect("it is there");
+            live.notices().join("\n")
+        };
+        assert!(!notices(std::process::id()).contains("listen"), "we do listen");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let doubt = notices(child.id());
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        assert!(doubt.contains("does not itself listen on port"), "{doubt}");
     }
 
     #[test]

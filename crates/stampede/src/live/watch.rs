@@ -54,6 +54,12 @@ impl Watched {
         if cpu == memory { cpu.to_owned() } else { format!("{cpu}, memory from {memory}") }
     }
 
+    /// Its processes, found from its first ones and not through its group.
+    pub fn tree(&self) -> ProcessGroup {
+        let role = RoleGroup { accounting: Accounting::Proc, ..self.role.clone() };
+        ProcessGroup { roles: vec![role] }
+    }
+
     /// What is to be known of its memory figures; `None`: they are what they are for others.
     pub fn about_memory(&self) -> Option<&'static str> {
         let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
@@ -146,7 +152,7 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, LiveError> {
     };
     if !output.status.success() {
         let thing = Watch::Unit(name.to_owned()).to_string();
-        return Err(LiveError::Unknown { thing, program: "systemctl", said: said(&output) });
+        return Err(LiveError::Unknown { thing, said: said("systemctl", &output) });
     }
     Ok(Properties(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
@@ -157,8 +163,8 @@ const CONTAINER: &str = "{{.State.Running}} {{.State.Pid}} {{.Id}}";
 fn of_container(name: &str) -> Result<Watched, LiveError> {
     let watch = Watch::Container(name.to_owned());
     let args = ["inspect", "--type", "container", "--format", CONTAINER, name];
-    let mut unknown =
-        LiveError::NoProgram { programs: "`docker` or `podman`", what: "a container" };
+    let thing = || watch.to_string();
+    let mut answers = Vec::new();
     for program in ["docker", "podman"] {
         let output = match ask(program, &args) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -166,7 +172,7 @@ fn of_container(name: &str) -> Result<Watched, LiveError> {
             Ok(output) => output,
         };
         if !output.status.success() {
-            unknown = LiveError::Unknown { thing: watch.to_string(), program, said: said(&output) };
+            answers.push(said(program, &output));
             continue;
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -174,19 +180,19 @@ fn of_container(name: &str) -> Result<Watched, LiveError> {
         return match fields[..] {
             ["true", pid, id] => {
                 let anchor = Anchor::Container(id.to_owned());
-                watched(watch, pid.parse().unwrap_or(0), &anchor)
+                watched(watch.clone(), pid.parse().unwrap_or(0), &anchor)
             }
-            [_, _, _] => {
-                let state = "stopped".to_owned();
-                Err(LiveError::NotRunning { thing: watch.to_string(), state })
-            }
+            [_, _, _] => Err(LiveError::NotRunning { thing: thing(), state: "stopped".to_owned() }),
             _ => {
-                let (thing, said) = (watch.to_string(), text.trim().to_owned());
-                Err(LiveError::Unknown { thing, program, said })
+                let said = format!("`{program}` says `{}`", text.trim());
+                Err(LiveError::Unknown { thing: thing(), said })
             }
         };
     }
-    Err(unknown)
+    match answers.is_empty() {
+        true => Err(LiveError::NoProgram { programs: "`docker` or `podman`", what: "a container" }),
+        false => Err(LiveError::Unknown { thing: thing(), said: answers.join(", ") }),
+    }
 }
 
 /// The group of what is named, or the process and all below it.
@@ -240,10 +246,11 @@ fn is_init(pid: u32) -> bool {
 }
 
 /// What a program said last, for people.
-fn said(output: &Output) -> String {
+fn said(program: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-    line.map_or_else(|| output.status.to_string(), str::to_owned)
+    let line = line.map_or_else(|| output.status.to_string(), str::to_owned);
+    format!("`{program}` says `{line}`")
 }
 
 /// Runs it and takes what it prints. A daemon that does not answer is not waited for.

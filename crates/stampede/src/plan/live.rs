@@ -10,8 +10,7 @@ use super::value::{Fields, entries, not_a, text, whole_u32};
 use crate::causes::chain;
 use crate::target::Url;
 
-const URL: &str =
-    "an address, such as `{url: \"http://127.0.0.1:8080\"}` or `{url: \"unix:/run/shop.sock\"}`";
+const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
 const WATCH: &str =
     "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
 const KEYS: [&str; 3] = ["use", "url", "watch"];
