@@ -15,7 +15,7 @@ use support::{Ended, Shop};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A plan with one live runtime, closed model: nothing in it depends on this machine's speed.
+/// A plan with one live runtime, closed model: nothing in it depends on how fast this machine is.
 fn plan(place: &Place, live: &str) {
     place.write(
         "plan.yaml",

@@ -165,8 +165,8 @@ fn about_budgets(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
     let live: Vec<String> = cells.iter().filter(is_live).map(|cell| cell.runtime.clone()).collect();
     if !live.is_empty() {
         let text = format!(
-            "unequal budget ({}): it has the CPUs and the memory that it has; 100 % of CPU is the \
-             others' budget",
+            "unequal budget ({}): what already runs has the CPUs and the memory that it has; 100 % \
+             of CPU is the budget of the others",
             words::list(&live)
         );
         add(Weight::Doubt, text);
