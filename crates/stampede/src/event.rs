@@ -18,8 +18,6 @@ pub enum Event<'a> {
         trials: u32,
         /// Expected length of the whole run.
         expected: Nanos,
-        /// CPUs of the stack's budget: 100 % of CPU.
-        budget_cpus: u32,
     },
     /// Something that the person should know.
     Notice(&'a str),
@@ -33,6 +31,8 @@ pub enum Event<'a> {
         round: u32,
         /// What is measured.
         cell: &'a CellRecord,
+        /// CPUs of its stack's budget: 100 % of CPU.
+        budget_cpus: u32,
     },
     /// A phase of the trial begins.
     Phase {

@@ -4,53 +4,10 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Place, finish, missing, stderr, stdout};
+use common::{Place, assert_measured, finish, skipped, stderr, stdout, summary, trials};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(90);
-
-/// Says so in the output when a test needs programs that are not here.
-fn skipped(programs: &[&str]) -> bool {
-    let missing = missing(programs);
-    if !missing.is_empty() {
-        println!("SKIPPED: not installed here: {}", missing.join(", "));
-    }
-    !missing.is_empty()
-}
-
-/// How reasons begin that are about a busy machine and not about what is tested.
-const OF_THE_MACHINE: [&str; 4] =
-    ["the generator was late", "a load thread was", "the host took", "clock source"];
-
-/// Everything was measured: exit code 0. On a machine that is busy with other tests a trial
-/// may say itself that it does not count for that, and only that: exit code 3.
-fn assert_measured(place: &Place, output: &std::process::Output) {
-    let all = stdout(output) + &stderr(output);
-    if output.status.code() == Some(0) {
-        return;
-    }
-    assert_eq!(output.status.code(), Some(3), "{all}");
-    for record in trials(place) {
-        for reason in record["verdict"]["reasons"].as_array().expect("reasons") {
-            let reason = reason.as_str().expect("words");
-            assert!(OF_THE_MACHINE.iter().any(|of| reason.starts_with(of)), "{all}");
-        }
-    }
-}
-
-fn trials(place: &Place) -> Vec<Value> {
-    let folder = std::fs::read_dir(place.run().join("trials")).expect("trials");
-    let read = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(path.join("trial.json")).expect("trial.json");
-        serde_json::from_str(&text).expect("JSON")
-    };
-    folder.flatten().map(|entry| read(entry.path())).collect()
-}
-
-fn summary(place: &Place) -> Value {
-    let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
-    serde_json::from_str(&text).expect("JSON")
-}
 
 const THREE: &str = "app: hello
 workers: 4

@@ -70,6 +70,7 @@ fn a_watched_process_has_figures_and_lives_on() {
         .filter_map(|phase| phase["phase"].as_str())
         .collect();
     assert_eq!(phases, ["verify", "warm-up", "measure", "drain", "verify"]);
+    assert!(!record["verdict"]["reasons"].to_string().contains("closed"), "{record:#}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
     shop.answers_still();
 }
@@ -113,6 +114,20 @@ fn the_host_of_the_url_is_asked_for_unless_the_plan_names_another() {
     place.write("plan.yaml", &text);
     compare(&place);
     assert!(other.hosts().iter().any(|host| host == "shop.example"), "{:?}", other.hosts());
+}
+
+#[test]
+fn a_server_that_closes_every_connection_is_told_of() {
+    if !missing(&["php"]).is_empty() {
+        println!("SKIPPED: not installed here: php");
+        return;
+    }
+    let php = support::php();
+    let place = Place::new();
+    plan(&place, &format!("{{url: \"{}\"}}", php.url));
+    compare(&place);
+    let reasons = trial(&place)["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("it closed every connection after its answer"), "{reasons}");
 }
 
 #[test]
@@ -330,5 +345,5 @@ fn only_leaves_it_out_without_looking_for_it() {
     let args = ["compare", "plan.yaml", "--only", "php-builtin", "--dry-run"];
     let output = finish(place.stampede(&args), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(!stdout(&output).contains("live"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("live ·"), "{}", stdout(&output));
 }

@@ -66,7 +66,7 @@ fn a_setting_that_cannot_be_says_what_can() {
     for (snapshot, name, setting, value) in [
         ("workers_zero", "nginx-fpm", "workers", Scalar::Int(0)),
         ("pm_unknown", "nginx-fpm", "pm", Scalar::Text("statc".into())),
-        ("front_nginx", "php-builtin", "front", Scalar::Text("nginx".into())),
+        ("front_unknown", "php-builtin", "front", Scalar::Text("varnish".into())),
         ("keep_alive_on", "php-builtin", "keep_alive", Scalar::Bool(true)),
         ("max_requests_mod_php", "apache-modphp", "max_requests", Scalar::Int(500)),
         ("memory_limit_words", "apache-modphp", "memory_limit", Scalar::Text("much".into())),
@@ -204,5 +204,5 @@ fn the_list_says_what_is_missing() {
     let builtin = listed.iter().find(|runtime| runtime.name == "php-builtin").expect("listed");
     let State::Missing { missing, install } = &builtin.state else { panic!("{builtin:?}") };
     assert_eq!(missing, &["php"]);
-    assert_eq!(install.as_deref(), Some("apt-get install --no-install-recommends php-cli"));
+    assert_eq!(install.as_deref(), Some("stampede install php-builtin"));
 }

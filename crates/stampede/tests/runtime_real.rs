@@ -213,10 +213,17 @@ fn settings_reach_the_sapi() {
         assert!(observed.jit, "{name}: {:?}", observed.ini.get("opcache.jit"));
         assert_eq!(observed.ini["memory_limit"], "64M", "{name}");
         assert_eq!(observed.ini["date.timezone"], "Europe/Paris", "{name}");
-        let logged = running.logs().iter().any(|log| {
-            std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
-        });
-        assert!(logged, "{name}: the access log is on");
+        let logged = || {
+            running.logs().iter().any(|log| {
+                std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
+            })
+        };
+        // lighttpd writes its lines every few seconds.
+        let deadline = Instant::now() + Duration::from_secs(15);
+        while !logged() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(logged(), "{name}: the access log is on");
         running.stop().expect("stop");
     }
 }

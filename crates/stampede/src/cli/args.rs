@@ -33,6 +33,8 @@ pub enum Command {
     Up(UpArgs),
     /// List the runtimes: mode, version found, or what is missing
     Runtimes(ListArgs),
+    /// Install what runtimes need: Debian packages, and no service is started for them
+    Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(ListArgs),
     /// Print the table of an earlier run again
@@ -109,8 +111,8 @@ pub struct CompareArgs {
     /// PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// CPUs of the whole stack; the load gets the others
-    #[arg(long, value_name = "N")]
+    /// CPUs of the whole stack; the load gets the others. Several: each in turn
+    #[arg(long, value_name = "N,M")]
     pub cpus: Option<String>,
     /// Memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
@@ -206,6 +208,20 @@ pub struct UpArgs {
 pub struct ListArgs {
     /// Print JSON
     #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `install`.
+#[derive(Args, Debug)]
+pub struct InstallArgs {
+    /// Which runtimes, comma-separated
+    #[arg(required = true, value_delimiter = ',', value_name = "A,B")]
+    pub runtimes: Vec<String>,
+    /// Show the commands and run none of them
+    #[arg(long)]
+    pub print: bool,
+    /// Print what was installed as JSON
+    #[arg(long, conflicts_with = "print")]
     pub json: bool,
 }
 

@@ -16,13 +16,14 @@ use crate::store::record::Provider;
 use crate::store::{RunFolder, StoredRun, StoredTrial};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
+use crate::trial::refusal;
 use crate::{interrupt, keeper, machine, plan, progress, store};
 
 /// Runs a comparison, prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
-    let plan = read(&args)?;
-    let out = plan.out.clone();
     let catalogue = Catalogue::load(Places::from_env());
+    let plan = read(&args, &catalogue)?;
+    let out = plan.out.clone();
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if args.dry_run {
@@ -37,13 +38,13 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     finish(folder.path(), args.json)
 }
 
-fn read(args: &CompareArgs) -> Result<Plan, Failure> {
+fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let overrides = overrides(args);
     match &args.plan {
         Some(path) => plan::read(path, &overrides),
         None => plan::from_flags(&overrides),
     }
-    .map_err(|error| Failure::from_plan(&error))
+    .map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.

@@ -6,6 +6,7 @@ mod doctor;
 mod fail;
 mod fire;
 mod fire_summary;
+mod install;
 mod plan_flags;
 mod report;
 mod runtimes;
@@ -35,6 +36,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Fire(args) => fire::run(*args),
         Command::Up(args) => up::run(args),
         Command::Runtimes(args) => runtimes::run(&args),
+        Command::Install(args) => install::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Schema => shell::schema(),

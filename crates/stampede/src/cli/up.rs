@@ -21,7 +21,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let choice = &plan.runtimes[0];
     let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
     catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
-    let (_, mut placement) = comparison::place(&plan.budget);
+    let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;

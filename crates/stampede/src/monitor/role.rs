@@ -27,6 +27,8 @@ pub struct Role {
     members: Members,
     cpu: Cpu,
     memory: MemorySource,
+    /// `memory.events` (v2) or `memory.oom_control` (v1).
+    oom: Option<Kept>,
     before: Before,
 }
 
@@ -59,6 +61,7 @@ struct Before {
     /// CPU and throttled time; the highest seen, for counters never go back.
     cpu_ns: u64,
     throttled_ns: u64,
+    oom_kills: u64,
     /// `None` before the first reading.
     pids: Option<BTreeSet<u32>>,
     switches: BTreeMap<u32, u64>,
@@ -88,6 +91,13 @@ impl Role {
                 (None, Err(io::ErrorKind::NotFound.into()), Err(io::ErrorKind::NotFound.into()))
             }
         };
+        let oom = match &group.accounting {
+            Accounting::CgroupV2(folder) => Some(folder.join("memory.events")),
+            Accounting::CgroupV1 { memory, .. } => {
+                memory.as_ref().map(|folder| folder.join("memory.oom_control"))
+            }
+            Accounting::Proc => None,
+        };
         let members = match members {
             Some(folder) => Members::Listed(open_procs(&group.role, folder)?),
             None => Members::Tree,
@@ -97,6 +107,7 @@ impl Role {
             members,
             cpu: cpu.unwrap_or_else(|_| Cpu::Processes(tree())),
             memory: memory.unwrap_or(MemorySource::Processes),
+            oom: oom.and_then(|path| Kept::open(&path).ok()),
             before: Before::default(),
         };
         if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(..) | Cpu::V2(_))) {
@@ -113,6 +124,8 @@ impl Role {
         let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
         let context_switches = self.switches(sources, &pids, text);
         let memory_bytes = self.memory(sources, &pids, memory, text);
+        let oom = self.oom.as_ref().and_then(|file| parse::keyed(text.again(file)?, "oom_kill"));
+        let oom_kills = oom.unwrap_or(self.before.oom_kills);
         let sample = RoleSample {
             cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
             memory_bytes: memory_bytes.unwrap_or(0),
@@ -121,7 +134,9 @@ impl Role {
             started: u32::try_from(started).unwrap_or(u32::MAX),
             context_switches,
             throttled_ns: throttled_ns.saturating_sub(self.before.throttled_ns),
+            oom_kills: oom_kills.saturating_sub(self.before.oom_kills),
         };
+        self.before.oom_kills = self.before.oom_kills.max(oom_kills);
         self.before.cpu_ns = self.before.cpu_ns.max(cpu_ns);
         self.before.throttled_ns = self.before.throttled_ns.max(throttled_ns);
         self.before.pids = Some(pids);
@@ -290,10 +305,12 @@ mod tests {
         fake.put("cg/cpu.stat", "usage_usec 1000\nthrottled_usec 10\n");
         fake.put("cg/memory.stat", "anon 1\nfile 7\nkernel 2\nshmem 4\n");
         fake.put("cg/cgroup.procs", "10\n11\n");
+        fake.put("cg/memory.events", "low 0\noom 1\noom_kill 1\n");
         fake.figures(10, 100, 0);
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
         fake.put("cg/cpu.stat", "usage_usec 4000\nthrottled_usec 15\n");
         fake.put("cg/cgroup.procs", "10\n12\n13\n");
+        fake.put("cg/memory.events", "low 0\noom 3\noom_kill 3\n");
         fake.figures(10, 130, 0);
         fake.figures(12, 5, 0);
         let expected = RoleSample {
@@ -304,6 +321,7 @@ mod tests {
             started: 2,
             context_switches: 35,
             throttled_ns: 5_000,
+            oom_kills: 2,
         };
         assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);
     }
@@ -326,12 +344,15 @@ mod tests {
         fake.put("acct/cgroup.procs", "10\n");
         fake.put("mem/memory.stat", "total_rss 30\ntotal_shmem 4\ntotal_cache 1000\n");
         fake.put("mem/memory.kmem.usage_in_bytes", "5\n");
+        fake.put("mem/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
         let folder = |name| Some(fake.path().join(name));
         let accounting = Accounting::CgroupV1 { cpuacct: folder("acct"), memory: folder("mem") };
         let mut role = open(&fake, accounting);
         fake.put("acct/cpuacct.usage", "1800\n");
+        fake.put("mem/memory.oom_control", "oom_kill_disable 0\nunder_oom 1\noom_kill 1\n");
         let sample = read(&fake, &mut role, Memory::CgroupOnly);
         assert_eq!((sample.cpu_ns, sample.memory_bytes, sample.processes), (1300, 39, 1));
+        assert_eq!(sample.oom_kills, 1);
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct RoleSample {
     pub context_switches: u64,
     /// Nanoseconds throttled by a CPU quota.
     pub throttled_ns: u64,
+    /// Processes that the kernel ended because the memory limit was reached.
+    #[serde(default)]
+    pub oom_kills: u64,
 }
 
 /// What the machine did.

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::error::PlanError;
-use super::model::Budget;
-use super::tree::Node;
-use super::value::{Fields, size, whole_u32};
+use super::error::{Mistake, PlanError};
+use super::flags::split;
+use super::model::{Budget, Fit};
+use super::tree::{Node, Value};
+use super::value::{Fields, not_a, size, switch, whole_u32};
 
 /// Roles that a budget can be split by.
 pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 
 /// Keys of a budget.
-pub(super) const KEYS: [&str; 5] = ["cpus", "memory", "php", "web", "load"];
+pub(super) const KEYS: [&str; 6] = ["cpus", "memory", "php", "web", "load", "or_less"];
 
 /// The kernel's own limit is 8192 CPUs (`CONFIG_NR_CPUS` on x86-64).
 const CPUS_MAX: u32 = 8_192;
 
 /// Reads a budget; nothing given: half of the machine's CPUs, no memory limit.
 pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
-    let Some(node) = node else { return Ok(Budget::Shared { cpus: 0, memory_bytes: 0 }) };
+    let Some(node) = node else { return Ok(Budget::Shared { cpus: vec![0], memory_bytes: 0 }) };
     let fields = Fields::of(node, "`budget`", &KEYS)?;
     let memory_bytes = match fields.get("memory") {
         Some(node) => size(node, "memory")?,
@@ -35,8 +36,41 @@ pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
         return Ok(Budget::ByRole { cpus: by_role, memory_bytes });
     }
     let cpus = match fields.get("cpus") {
-        Some(node) => whole_u32(node, "number of CPUs", 0..=CPUS_MAX)?,
-        None => 0,
+        Some(node) => cpu_counts(node)?,
+        None => vec![0],
     };
     Ok(Budget::Shared { cpus, memory_bytes })
+}
+
+/// Reads `or_less`.
+pub(super) fn fit(node: Option<&Node>) -> Result<Fit, PlanError> {
+    match node.and_then(|node| node.get("or_less")) {
+        Some(node) if switch(node)? => Ok(Fit::OrLess),
+        _ => Ok(Fit::Exactly),
+    }
+}
+
+/// One number, or several: `cpus: [1, 2, 4]`, as a flag `--cpus 1,2,4`.
+fn cpu_counts(node: &Node) -> Result<Vec<u32>, PlanError> {
+    const EXPECTED: &str = "each number once, 1 or more, such as `[1, 2, 4]`";
+    let node = &match node.text() {
+        Some(text) if text.contains(',') => split(node),
+        _ => node.clone(),
+    };
+    let Value::List(items) = &node.value else {
+        return Ok(vec![whole_u32(node, "number of CPUs", 0..=CPUS_MAX)?]);
+    };
+    let mut counts = Vec::new();
+    for item in items {
+        let count = whole_u32(item, "number of CPUs", 1..=CPUS_MAX)?;
+        if counts.contains(&count) {
+            let mistake = Mistake::Twice { kind: "numbers of CPUs", name: count.to_string() };
+            return Err(item.place.wrong(mistake, EXPECTED));
+        }
+        counts.push(count);
+    }
+    match counts.is_empty() {
+        true => Err(not_a(node, "a choice of numbers of CPUs", EXPECTED)),
+        false => Ok(counts),
+    }
 }

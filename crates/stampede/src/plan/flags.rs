@@ -336,7 +336,12 @@ fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     match &mut load.value {
         Value::Map(named) => named.iter_mut().for_each(|(_, load)| change(load)),
         Value::List(list) => list.iter_mut().for_each(change),
-        Value::Text(..) => change(load),
+        // What changes it makes a map of it, and a map here is one of names with loads.
+        Value::Text(..) => {
+            let mut single = load.clone();
+            change(&mut single);
+            load.value = Value::List(vec![single]);
+        }
         Value::Null => {}
     }
 }

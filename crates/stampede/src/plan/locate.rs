@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
 use super::model::{AppChoice, Plan};
+use super::runtimes::APPEND;
 use super::tree::{self, Node, Value, shortened};
 
 /// What a later check is about.
@@ -25,6 +26,8 @@ pub enum Subject<'a> {
     },
     /// A load by its name.
     Load(&'a str),
+    /// A key of the budget.
+    Budget(&'a str),
 }
 
 /// An error for a name that nobody knows: at its place in the plan, with the nearest of
@@ -35,17 +38,26 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
         Subject::App(AppChoice::Folder(path)) => ("app", path.to_str().unwrap_or("")),
         Subject::Runtime(name) => ("runtime", base_name(name)),
-        Subject::Setting { name, .. } => ("setting", name),
+        Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {
+            Some(file) => ("file", file),
+            None => ("setting", name),
+        },
         Subject::Load(name) => ("load", name),
+        Subject::Budget(key) => ("key of the budget", key),
     };
     // A variant is unknown by what it uses, not by its own name.
     let found = match place.text() {
         "" => written,
         text => text.trim_matches(['"', '\'']),
     };
+    let known: Vec<&str> = match kind {
+        "file" => known.iter().filter_map(|name| name.strip_prefix(APPEND)).collect(),
+        _ => known.to_vec(),
+    };
+    let or = if kind == "app" { ", or a folder such as `./shop`" } else { "" };
     let mistake = Mistake::UnknownName { kind, name: shortened(found) };
     let near = nearest(found, known.iter().copied());
-    place.wrong_name(mistake, one_of(known.iter().copied()), near)
+    place.wrong_name(mistake, one_of(known) + or, near)
 }
 
 /// An error for a value that a later check refuses: `why` is a lower-case fragment,
@@ -62,8 +74,22 @@ enum Side {
     Value,
 }
 
+/// Whether a setting of a runtime stands in the plan itself, for all runtimes.
+pub fn said_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
+    let (_, Some(root)) = laid(plan) else { return false };
+    let body = runtime(&root, runtime_name).and_then(|(_, body)| body);
+    root.entry(setting).is_some() && body.is_none_or(|body| of_body(body, setting).is_none())
+}
+
 /// Where `subject` stands; the begin of the plan where it cannot be found.
 fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Place {
+    let (begin, root) = laid(plan);
+    root.and_then(|root| find(&root, plan, subject, side)).unwrap_or(begin)
+}
+
+/// The plan's begin, and its tree with the flags laid over it; `None` where the text is not
+/// the one that was read.
+fn laid(plan: &Plan) -> (Place, Option<Node>) {
     let flags = Flags::as_recorded(&plan.flags);
     let source = match &plan.source {
         Some(path) => Arc::new(Source {
@@ -74,17 +100,12 @@ fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Place {
         None => Arc::clone(flags.source()),
     };
     let begin = Place::begin_of(&source);
-    let mut root = match &plan.source {
-        Some(_) => match tree::parse(&source) {
-            Ok(root) => root,
-            Err(_) => return begin,
-        },
-        None => Node { place: begin.clone(), value: Value::Map(Vec::new()) },
+    let root = match &plan.source {
+        Some(_) => tree::parse(&source).ok(),
+        None => Some(Node { place: begin.clone(), value: Value::Map(Vec::new()) }),
     };
-    if flags.lay_over(&mut root).is_err() {
-        return begin;
-    }
-    find(&root, plan, subject, side).unwrap_or(begin)
+    let root = root.and_then(|mut root| flags.lay_over(&mut root).ok().map(|()| root));
+    (begin, root)
 }
 
 fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Place> {
@@ -106,16 +127,40 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
         }
         Subject::Setting { runtime: name, name: setting } => {
             let body = runtime(root, name).and_then(|(_, body)| body);
-            let own = body.and_then(|body| body.entry(setting));
-            let swept = || body?.get("sweep")?.entry(setting);
-            own.or_else(swept).or_else(|| root.entry(setting)).map(part)
+            let own = body.and_then(|body| of_body(body, setting));
+            if let (None, Some((key, values))) = (own, body.and_then(|body| swept(body, setting))) {
+                return Some(part((key, swept_value(name, setting, values))));
+            }
+            own.or_else(|| root.entry(setting)).map(part)
         }
+        Subject::Budget(key) => root.get("budget")?.entry(key).map(part),
         Subject::Load(name) => {
             let load = root.get("load")?;
             let named = load.entry(name).map(|(key, _)| key);
             Some(named.unwrap_or(load).place.clone())
         }
     }
+}
+
+/// A setting in a runtime's body: by its name, or lines for a file by `append.FILE`.
+fn of_body<'a>(body: &'a Node, setting: &str) -> Option<(&'a Node, &'a Node)> {
+    match setting.strip_prefix(APPEND) {
+        Some(file) => body.get("append")?.entry(file),
+        None => body.entry(setting),
+    }
+}
+
+fn swept<'a>(body: &'a Node, setting: &str) -> Option<(&'a Node, &'a Node)> {
+    body.get("sweep")?.entry(setting)
+}
+
+/// The value of a sweep that the runtime's name ends in (`nginx-fpm pm=static`).
+fn swept_value<'a>(name: &str, setting: &str, values: &'a Node) -> &'a Node {
+    let is_named = |value: &&Node| {
+        let written = format!("{setting}={}", shortened(value.text().unwrap_or("")));
+        name.split(' ').any(|part| part == written)
+    };
+    list(values).iter().find(is_named).unwrap_or(values)
 }
 
 /// Name and body of a runtime of the plan.

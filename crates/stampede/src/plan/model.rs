@@ -24,6 +24,8 @@ pub struct Plan {
     pub loads: Vec<LoadChoice>,
     /// CPUs and memory.
     pub budget: Budget,
+    /// What becomes of a budget that is larger than the machine.
+    pub fit: Fit,
     /// Discarded load before measuring; zero for `cold: true`.
     pub warm_up: Nanos,
     /// How often each cell is measured.
@@ -63,6 +65,13 @@ pub struct RuntimeChoice {
     pub php_ini: BTreeMap<String, String>,
     /// Environment of the app, plan and runtime merged.
     pub env: BTreeMap<String, String>,
+}
+
+impl RuntimeChoice {
+    /// Whether it already runs: nothing of it is ours to start, place or change.
+    pub fn is_live(&self) -> bool {
+        matches!(self.source, RuntimeSource::Live { .. })
+    }
 }
 
 /// Where a runtime comes from.
@@ -191,8 +200,9 @@ pub struct RequestSpec {
 pub enum Budget {
     /// One budget for the whole stack, front included.
     Shared {
-        /// Whole CPUs; 0: half of the machine's, at least one.
-        cpus: u32,
+        /// Whole CPUs; 0: half of the machine's, at least one. Several: each cell is measured
+        /// with each of them.
+        cpus: Vec<u32>,
         /// Bytes; 0: no limit.
         memory_bytes: u64,
     },
@@ -203,6 +213,29 @@ pub enum Budget {
         /// Bytes for the whole stack; 0: no limit.
         memory_bytes: u64,
     },
+}
+
+/// A budget that is larger than the machine …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// … is refused.
+    Exactly,
+    /// … gets all that the machine has, and the run says so.
+    OrLess,
+}
+
+impl Budget {
+    /// Numbers of CPUs that each cell is measured with, at least one; by role they are one
+    /// number, that of the whole stack.
+    pub fn cpu_counts(&self) -> Vec<u32> {
+        match self {
+            Budget::Shared { cpus, .. } => cpus.clone(),
+            Budget::ByRole { cpus, .. } => {
+                let stack = cpus.iter().filter(|(role, _)| *role != "load");
+                vec![stack.map(|(_, count)| count).sum()]
+            }
+        }
+    }
 }
 
 /// How often every cell is measured.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use stampede_load::time::Nanos;
 
-use super::budget::budget;
+use super::budget::{self, budget};
 use super::client::Habits;
 use super::error::{Mistake, Place, PlanError, Source};
 use super::expect::expectations;
@@ -41,11 +41,12 @@ pub(super) const KEYS: [&str; 17] = [
 
 /// Settings that mean the same for all runtimes, and so may stand in the plan itself.
 /// `keep_alive` is not among them: in a plan it is a habit of the loads.
-pub const SETTINGS: [&str; 9] = [
+pub const SETTINGS: [&str; 10] = [
     "workers",
     "max_requests",
     "memory_limit",
     "front",
+    "buffers",
     "access_log",
     "compression",
     "keepalive_timeout",
@@ -169,6 +170,7 @@ pub(super) fn resolve(
         loads: loads(load_node, &common, &named)?,
         runtimes: Vec::new(),
         budget: budget(fields.get("budget"))?,
+        fit: budget::fit(fields.get("budget"))?,
         warm_up: scaled(warm_up(&fields)?, time_scale),
         rounds: rounds(&fields)?,
         seed,
@@ -183,13 +185,38 @@ pub(super) fn resolve(
 fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanError> {
     match Fields::of(root, "the plan", known) {
         Err(PlanError::Wrong(mut wrong)) => {
-            // All thirty names would be no help.
-            wrong.expected = "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
-                              setting of all runtimes such as `workers`"
-                .to_owned();
+            let below = match &wrong.mistake {
+                Mistake::UnknownKey { key, .. } => belongs_below(key),
+                _ => None,
+            };
+            wrong.expected = match below {
+                Some(place) => {
+                    wrong.nearest = None;
+                    format!("`{}` {place}", wrong.place.text())
+                }
+                // All thirty names would be no help.
+                None => "a key such as `app`, `runtimes`, `load`, `budget`, `rounds`, or a \
+                         setting of all runtimes such as `workers`"
+                    .to_owned(),
+            };
             Err(PlanError::Wrong(wrong))
         }
         other => other,
+    }
+}
+
+/// Where a key that stands in the plan itself belongs, if it is known one level below.
+fn belongs_below(key: &str) -> Option<&'static str> {
+    match key {
+        "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
+        "use" | "sweep" | "append" => {
+            Some("in a runtime's map: `- nginx-fpm: {sweep: {jit: [\"off\", tracing]}}`")
+        }
+        "http" | "max_in_flight" | "when_full" => {
+            Some("in the client, `client: {max_in_flight: 100}`, or in a load")
+        }
+        _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{users: 50, for: 60s}]`"),
+        _ => None,
     }
 }
 

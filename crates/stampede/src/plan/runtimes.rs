@@ -15,6 +15,9 @@ pub(super) const RUNTIMES_MAX: usize = 1_000;
 /// Workers of a runtime.
 pub(super) const WORKERS: std::ops::RangeInclusive<u64> = 1..=100_000;
 
+/// Raw lines for a file `nginx.conf` are the setting `append.nginx.conf`.
+pub(super) const APPEND: &str = "append.";
+
 /// What the plan says for all runtimes; a runtime's own values win.
 pub(super) struct Common {
     pub settings: BTreeMap<String, Scalar>,
@@ -127,12 +130,13 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
     }
 }
 
-/// Reads one setting; whether the runtime has it is told by its folder, later.
+/// Reads one setting, or a program that the runtime needs (`php-fpm: /opt/php/php-fpm`);
+/// whether the runtime has it is told by its folder, later.
 pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), PlanError> {
     let name = key.text().unwrap_or("");
-    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
     if name.is_empty() || !name.bytes().all(word) {
-        return Err(not_a(key, "a setting's name", "lower-case letters, digits and `_`"));
+        return Err(not_a(key, "a setting's name", "lower-case letters, digits, `_` and `-`"));
     }
     if name == "workers" {
         whole(value, "`workers`", WORKERS)?;
@@ -240,7 +244,7 @@ fn append(node: &Node) -> Result<Vec<(String, Scalar)>, PlanError> {
         if text.len() > BYTES_MAX {
             return Err(out_of_range(file, "what is appended to", "at most 64 KiB"));
         }
-        all.push((format!("append.{}", file.text().unwrap_or("")), Scalar::Text(text)));
+        all.push((format!("{APPEND}{}", file.text().unwrap_or("")), Scalar::Text(text)));
     }
     Ok(all)
 }

@@ -142,8 +142,21 @@ fn budget_map() -> Value {
     let by_role =
         budget::ROLES.map(|role| (role.to_owned(), json!({ "type": "integer", "minimum": 1 })));
     let mut properties: Map<String, Value> = by_role.into_iter().collect();
-    properties.insert("cpus".to_owned(), json!({ "type": "integer", "minimum": 0 }));
+    let counts = json!({
+        "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": 8192 },
+            { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": 8192 },
+              "minItems": 1, "uniqueItems": true },
+        ],
+        "description": "Of the whole stack; a list measures every cell with each of them.",
+    });
+    properties.insert("cpus".to_owned(), counts);
     properties.insert("memory".to_owned(), of("size"));
+    let or_less = json!({
+        "type": "boolean",
+        "description": "Takes all of a machine that has less, and says so.",
+    });
+    properties.insert("or_less".to_owned(), or_less);
     closed(Value::Object(properties))
 }
 

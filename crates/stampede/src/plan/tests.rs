@@ -53,7 +53,7 @@ fn schedule_of(load: &LoadChoice) -> String {
 fn the_shop_plan() {
     let plan = plan(SHOP);
     assert_eq!(plan.apps, [AppChoice::Folder(PathBuf::from("/home/ada/shop"))]);
-    assert_eq!(plan.budget, Budget::Shared { cpus: 1, memory_bytes: 1 << 30 });
+    assert_eq!(plan.budget, Budget::Shared { cpus: vec![1], memory_bytes: 1 << 30 });
     assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "live"]);
     let live = RuntimeSource::Live {
         url: "http://127.0.0.1:8080".to_owned(),
@@ -114,7 +114,7 @@ fn the_short_form() {
     let plan = plan(SHORT);
     assert_eq!(load_names(&plan), ["4 users 20s"]);
     assert_eq!(plan.rounds, Rounds::Fixed(1));
-    assert_eq!(plan.budget, Budget::Shared { cpus: 0, memory_bytes: 0 });
+    assert_eq!(plan.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);
     assert_eq!(plan.loads[0].requests.len(), 1);
     assert_eq!(plan.loads[0].requests[0].path, "/");
@@ -173,7 +173,7 @@ fn flags_win_over_the_plan() {
     let plan = plan_with(LARAVEL, &flags);
     assert_eq!(plan.apps, [AppChoice::Named("hello".into())]);
     assert_eq!(load_names(&plan), ["3 users 100 requests"]);
-    assert_eq!(plan.budget, Budget::Shared { cpus: 3, memory_bytes: 0 });
+    assert_eq!(plan.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
     assert_eq!(plan.warm_up, Nanos::from_secs(1));
     assert_eq!(plan.expect.len(), 2);
@@ -286,6 +286,24 @@ fn files_that_cannot_be_read() {
     std::fs::write(&path, SHORT).unwrap();
     let plan = read(&path, &Overrides::default()).unwrap();
     assert_eq!((plan.source.as_deref(), plan.text.as_str()), (Some(path.as_path()), SHORT));
+}
+
+#[test]
+fn cpus_may_be_several() {
+    let flags = Overrides { cpus: Some("1, 2,4".into()), ..Overrides::default() };
+    let text = "app: hello\nruntimes: [nginx-fpm]\nload: const(100,2s)\n";
+    let in_plan = plan(&format!("{text}budget: {{cpus: [1, 2, 4]}}\n")).budget;
+    assert_eq!(in_plan.cpu_counts(), [1, 2, 4]);
+    assert_eq!(plan_with(text, &flags).budget, in_plan);
+}
+
+#[test]
+fn a_habit_as_a_flag_changes_a_load_that_is_just_a_schedule() {
+    let flags = Overrides { keep_alive: Some("on".into()), ..Overrides::default() };
+    let text = "app: hello\nruntimes: [nginx-fpm]\nload: const(100,2s)\n";
+    let plan = plan_with(text, &flags);
+    assert_eq!(load_names(&plan), ["const(100,2s)"]);
+    assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
 }
 
 /// The ready plans, as they stand in the repository.

@@ -77,12 +77,12 @@ impl Tally {
     /// Takes an event.
     pub fn take(&mut self, event: &Event<'_>) {
         match event {
-            Event::RunStarted { trials, expected, budget_cpus, .. } => {
+            Event::RunStarted { trials, expected, .. } => {
                 self.trials = *trials;
                 self.expected = *expected;
-                self.budget_cpus = *budget_cpus;
             }
-            Event::TrialStarted { number, trials, round, cell } => {
+            Event::TrialStarted { number, trials, round, cell, budget_cpus } => {
+                self.budget_cpus = *budget_cpus;
                 self.number = *number;
                 self.trials = *trials;
                 self.title = format!("{} · {} · {}", cell.runtime, cell.app, cell.load);
@@ -157,7 +157,13 @@ mod tests {
     fn time_left_is_this_phase_and_the_trials_to_come() {
         let mut tally = Tally { trials: 3, expected: Nanos::from_secs(30), ..Tally::default() };
         let cell = cell();
-        tally.take(&Event::TrialStarted { number: 1, trials: 3, round: 1, cell: &cell });
+        tally.take(&Event::TrialStarted {
+            number: 1,
+            trials: 3,
+            round: 1,
+            cell: &cell,
+            budget_cpus: 1,
+        });
         let expected = Some(Nanos::from_secs(8));
         tally.take(&Event::Phase { phase: Phase::Measure, expected });
         assert_eq!(tally.left(), Nanos::from_secs(28));

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::app::App;
 use super::error::{RuntimeError, nearest};
+use super::front::Front;
 use super::locate::Places;
 use super::manifest::RuntimeManifest;
 use super::setting;
@@ -45,8 +46,10 @@ pub struct RuntimeFolder {
     pub name: String,
     /// Its `runtime.yaml`.
     pub manifest: Arc<RuntimeManifest>,
-    folder: Folder,
-    common: Folder,
+    /// The web server before it, where a plan asked for one.
+    pub front: Option<Front>,
+    pub(super) folder: Folder,
+    pub(super) common: Folder,
 }
 
 impl Catalogue {
@@ -94,7 +97,8 @@ impl Catalogue {
         setting::check_manifest(&file, &manifest)?;
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
         let name = name.to_string();
-        Ok(RuntimeFolder { name, manifest: Arc::new(manifest), folder: folder.clone(), common })
+        let (manifest, folder) = (Arc::new(manifest), folder.clone());
+        Ok(RuntimeFolder { name, manifest, front: None, folder, common })
     }
 
     /// Reads an app, of the catalogue or of a folder.
@@ -158,6 +162,18 @@ impl Folder {
 }
 
 impl RuntimeFolder {
+    /// Whether it has the common setting `name`, and does not just have its default anyway.
+    pub fn honours(&self, name: &str) -> bool {
+        setting::honours(&self.manifest, name)
+    }
+
+    /// A value that its own setting or needed program `name` may have, as a plan writes it;
+    /// `None`: it has no such setting.
+    pub fn example_of(&self, name: &str) -> Option<String> {
+        let setting = self.manifest.settings.get(name).map(|spec| spec.default.to_string());
+        setting.or_else(|| self.manifest.needs.get(name).map(|_| format!("/path/to/{name}")))
+    }
+
     /// Text of one of its files, or of the shared folder's.
     ///
     /// # Errors
@@ -165,6 +181,7 @@ impl RuntimeFolder {
     pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
         self.folder
             .file(file)
+            .or_else(|| self.common.file(file))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .ok_or_else(|| not_found(&self.name, file))
     }

@@ -3,10 +3,11 @@
 use super::app::App;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
+use super::front::closes;
 use super::manifest::HeldBy;
 use super::prepare::check_kind;
 use super::{locate, setting};
-use crate::plan::model::{RuntimeChoice, RuntimeSource};
+use crate::plan::model::RuntimeChoice;
 
 /// What planning needs to know of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Traits {
     pub held_by: HeldBy,
     /// Workers it will have.
     pub workers: u32,
+    /// Whether it closes every connection after its answer, whatever is asked.
+    pub closes: bool,
 }
 
 impl Catalogue {
@@ -24,13 +27,14 @@ impl Catalogue {
     /// # Errors
     /// The first that does not fit, as `prepare` would say it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
-        let RuntimeSource::Catalogue(source) = &choice.source else {
-            return Err(RuntimeError::Live { name: choice.name.clone() });
-        };
-        let runtime = self.runtime(source)?;
+        let runtime = self.chosen(choice)?;
         check_kind(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-        locate::all(&self.places, &choice.name, &runtime.manifest, &settings.programs)?;
-        Ok(Traits { held_by: runtime.manifest.worker_held_by, workers: settings.workers() })
+        locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
+        Ok(Traits {
+            held_by: runtime.manifest.worker_held_by,
+            workers: settings.workers(),
+            closes: closes(&runtime.manifest),
+        })
     }
 }

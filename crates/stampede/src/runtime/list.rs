@@ -49,7 +49,8 @@ pub fn list(catalogue: &Catalogue) -> Vec<Listed> {
     catalogue.runtime_names().into_iter().map(|name| listed(catalogue, name)).collect()
 }
 
-fn listed(catalogue: &Catalogue, name: &str) -> Listed {
+/// One runtime of the catalogue.
+pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
     let runtime = match catalogue.runtime(name) {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -58,7 +59,7 @@ fn listed(catalogue: &Catalogue, name: &str) -> Listed {
         }
     };
     let manifest = &runtime.manifest;
-    let state = match locate::all(&catalogue.places, name, manifest, &BTreeMap::new()) {
+    let state = match locate::all(&catalogue.places, name, &runtime, &BTreeMap::new()) {
         Ok(found) => State::Found {
             versions: found
                 .into_iter()

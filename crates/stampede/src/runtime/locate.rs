@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
+use super::catalogue::RuntimeFolder;
 use super::error::RuntimeError;
-use super::manifest::{Need, RuntimeManifest};
+use super::manifest::Need;
 
 /// What of the surroundings decides where things are found. Passed in, so that a test can
 /// empty it.
@@ -117,11 +118,22 @@ impl Places {
         })
     }
 
-    /// The command that gets what a runtime needs here, where one is known.
-    pub fn install(&self, manifest: &RuntimeManifest) -> Option<String> {
+    /// The command that gets what a runtime needs here, where one is known: stampede's own
+    /// where that can, for it starts no service.
+    pub fn install(&self, runtime: &RuntimeFolder) -> Option<String> {
+        let manifest = &runtime.manifest;
         let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
-        let packages = manifest.install[family].packages.join(" ");
+        let packages: Vec<&str> =
+            manifest.install[family].packages.iter().map(|word| first_package(word)).collect();
+        if packages.is_empty() {
+            return None;
+        }
+        let packages = packages.join(" ");
         match family.as_str() {
+            // What a front needs belongs to no folder of the catalogue.
+            "debian" if runtime.front.is_none() => {
+                Some(format!("stampede install {}", runtime.name))
+            }
             "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
             "fedora" => Some(format!("dnf install {packages}")),
             "alpine" => Some(format!("apk add {packages}")),
@@ -137,13 +149,13 @@ impl Places {
 /// Those that are nowhere, all in one error with the command that gets them.
 pub fn all(
     places: &Places,
-    runtime: &str,
-    manifest: &RuntimeManifest,
+    name: &str,
+    runtime: &RuntimeFolder,
     in_plan: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, Located>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
-    for (name, need) in &manifest.needs {
+    for (name, need) in &runtime.manifest.needs {
         match places.find(name, need, in_plan.get(name).map(String::as_str))? {
             Some(located) => {
                 found.insert(name.clone(), located);
@@ -154,8 +166,8 @@ pub fn all(
     if missing.is_empty() {
         return Ok(found);
     }
-    let install = places.install(manifest);
-    Err(RuntimeError::Missing { runtime: runtime.into(), missing, install })
+    let install = places.install(runtime);
+    Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
 
 /// Folder of PHP's shared extensions, as compiled into a PHP program or library: no PHP
@@ -240,6 +252,12 @@ fn folders(value: &OsStr) -> Vec<PathBuf> {
 }
 
 /// `ID` and `ID_LIKE` of os-release, nearest first.
+/// The package that a word of `scripts/install-packages` asks for first: `nginx-light|nginx`.
+fn first_package(word: &str) -> &str {
+    let first = word.split('|').next().unwrap_or(word);
+    first.trim_start_matches('?')
+}
+
 fn family(os_release: &str) -> Vec<String> {
     let value = |key: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(key))?;

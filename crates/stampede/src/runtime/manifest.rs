@@ -20,6 +20,10 @@ pub struct RuntimeManifest {
     pub app_kinds: Vec<AppKind>,
     /// What occupies a worker: a request, or a connection for as long as it is open.
     pub worker_held_by: HeldBy,
+    /// The web server that is part of it, if that is one of the fronts: `front` of this name
+    /// is so anyway and adds none.
+    #[serde(default)]
+    pub web_server: Option<String>,
     /// Programs and files of the machine, by the name that `run:` lines and templates use.
     pub needs: BTreeMap<String, Need>,
     /// The need that carries PHP: the common php.ini is rendered, and the extension folder

@@ -16,6 +16,7 @@ use stampede_load::time::Nanos;
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::error::RuntimeError;
+use super::front;
 use super::locate::{self, Located};
 use super::manifest::{ProcessManifest, RunAs};
 use super::port;
@@ -26,7 +27,7 @@ use super::user::{self, User};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{KeeperOptions, discard, reserve};
 use crate::observed::asked_ini;
-use crate::plan::model::{RuntimeChoice, RuntimeSource};
+use crate::plan::model::RuntimeChoice;
 use crate::store::record::{Given, Provider, RuntimeRecord};
 
 /// Where a stack may run.
@@ -148,14 +149,11 @@ pub fn prepare_with(
     placement: &Placement,
     reserve: impl FnOnce(&str, &Path) -> Result<(), Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let RuntimeSource::Catalogue(source) = &choice.source else {
-        return Err(RuntimeError::Live { name: choice.name.clone() });
-    };
-    let runtime = catalogue.runtime(source)?;
+    let runtime = catalogue.chosen(choice)?;
     check_kind(&choice.name, &runtime, app)?;
     let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
-    let needs = locate::all(places, &choice.name, &runtime.manifest, &settings.programs)?;
+    let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
@@ -169,6 +167,9 @@ pub fn prepare_with(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&work.path, app, &probe, user.as_ref())?;
+    if settings.values.get("access_log").and_then(serde_json::Value::as_bool) == Some(true) {
+        access_log(&work.path, user.as_ref())?;
+    }
 
     let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
     let values = stack.values(&work.path, port, placement, &env, user.as_ref())?;
@@ -274,6 +275,16 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
     }
 }
 
+/// The access log for servers that open it after they changed their user, who may write to
+/// this file and create none beside it.
+fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    let path = dir.join("logs/access.log");
+    fs::write(&path, "").map_err(io_error("write", &path))?;
+    let Some(user) = user else { return Ok(()) };
+    std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid))
+        .map_err(io_error("give away", &path))
+}
+
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
 }
@@ -351,8 +362,10 @@ impl Stack<'_> {
             "docroot": docroot(dir, self.app),
             "index": self.app.manifest.index,
             "host": port::HOST,
-            "port": port,
+            // Its own: where a front listens for clients, the one behind it.
+            "port": ports.get(front::BEHIND).copied().unwrap_or(port),
             "ports": ports,
+            "front": { "port": port, "kept": self.runtime.front.is_some_and(|front| front.kept) },
             "workers": self.settings.workers(),
             "settings": self.settings.values,
             "needs": needs,

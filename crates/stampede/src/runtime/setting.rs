@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::error::{RuntimeError, nearest};
+use super::front::FRONTS;
 use super::manifest::{RuntimeManifest, SettingSpec};
 use crate::plan::model::Scalar;
 
@@ -55,9 +56,12 @@ pub const COMMON: &[Common] = &[
     common("compression", "compressed answers", Kind::Switch { default: false }),
     common("keep_alive", "connections stay open after an answer", Kind::Switch { default: true }),
     common("keepalive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
-    common("front", "web server before it", Kind::Word(&["none"])),
+    common("buffers", "KiB of an answer that the web server takes off PHP's hands", BUFFERS),
+    common("front", "web server before it", Kind::Word(&FRONTS)),
 ];
 
+/// 16 buffers of 16 KiB.
+const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
 const ZERO: Kind = Kind::Number { default: 0, min: 0 };
 const SEVENTY_FIVE: Kind = Kind::Number { default: 75, min: 1 };
 /// `append.nginx.conf: "…"`: raw lines for a rendered file.
@@ -157,7 +161,8 @@ fn find(name: &str) -> Option<&'static Common> {
     COMMON.iter().find(|common| common.name == name)
 }
 
-fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
+/// Whether a runtime lists a common setting.
+pub(super) fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
     manifest.common.iter().any(|common| common.value == name)
 }
 

@@ -16,6 +16,8 @@ pub struct Cell {
     pub app: usize,
     /// Index in `Plan::loads`.
     pub load: usize,
+    /// Index of the number of CPUs in the plan's budget; 0 where there is just one.
+    pub cpus: usize,
     /// Why it is not measured at all.
     pub refused: Option<String>,
 }
@@ -30,56 +32,95 @@ pub fn cells(plan: &Plan) -> Vec<Cell> {
                 (choice.only.is_empty() || choice.only.contains(name))
                     && !choice.except.contains(name)
             });
-            cells.extend(wanted.map(|(runtime, _)| Cell { runtime, app, load, refused: None }));
+            for (runtime, _) in wanted {
+                let cell = |cpus| Cell { runtime, app, load, cpus, refused: None };
+                cells.extend((0..cpu_counts(plan, runtime)).map(cell));
+            }
         }
     }
     cells
 }
 
+/// How many numbers of CPUs a runtime is measured on; what already runs has its own.
+fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
+    if plan.runtimes[runtime].is_live() { 1 } else { plan.budget.cpu_counts().len() }
+}
+
 /// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cells
-/// in which kept connections would starve each other. Returns what the reader should know.
+/// that kept connections would not suit. Returns what the reader should know.
 pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits]) -> Vec<String> {
     let mut notices = Vec::new();
     for (index, load) in plan.loads.iter_mut().enumerate() {
         let connections = connections(load);
-        let starving: Vec<usize> = (0..cells.len())
+        let unfit: Vec<(usize, Unfit)> = (0..cells.len())
             .filter(|&cell| cells[cell].load == index)
-            .filter(|&cell| starves(&traits[cells[cell].runtime], connections))
+            .filter_map(|cell| Some((cell, Unfit::of(&traits[cells[cell].runtime], connections)?)))
             .collect();
         let kept = load.client.keep_alive;
         load.client.keep_alive = match kept {
-            KeepAlive::Auto if starving.is_empty() => KeepAlive::On,
+            KeepAlive::Auto if unfit.is_empty() => KeepAlive::On,
             KeepAlive::Auto => KeepAlive::Off,
             given => given,
         };
-        let Some(&first) = starving.first() else { continue };
-        let runtime = cells[first].runtime;
-        let name = &plan.runtimes[runtime].name;
-        let workers = traits[runtime].workers;
+        let Some(&(first, why)) = unfit.first() else { continue };
         match kept {
             KeepAlive::Auto => notices.push(format!(
-                "load `{}`: a connection per shot for every runtime, because `{name}` holds a worker per connection \
-                 and has {workers} workers for up to {connections} connections (`keep_alive: true` forces kept ones)",
-                load.name
+                "load `{}`: a connection per shot for every runtime, because `{}` {} \
+                 (`keep_alive: true` forces kept ones and leaves it out)",
+                load.name,
+                plan.runtimes[cells[first].runtime].name,
+                why.text(connections)
             )),
-            KeepAlive::On => refuse(cells, &starving, traits, connections),
+            KeepAlive::On => unfit.iter().for_each(|&(cell, why)| {
+                let (text, hint) = (why.text(connections), why.hint(connections));
+                cells[cell].refused = Some(format!("it {text}; use {hint}"));
+            }),
             KeepAlive::Off => {}
         }
     }
     notices
 }
 
-fn starves(traits: &Traits, connections: u32) -> bool {
-    traits.held_by == HeldBy::Connection && connections > traits.workers
+/// Why kept connections do not suit a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfit {
+    /// Some would wait for ever.
+    Starves {
+        /// Workers that it has.
+        workers: u32,
+    },
+    /// It would be measured with connecting, and the others without.
+    Closes,
 }
 
-fn refuse(cells: &mut [Cell], starving: &[usize], traits: &[Traits], connections: u32) {
-    for &cell in starving {
-        let workers = traits[cells[cell].runtime].workers;
-        cells[cell].refused = Some(format!(
-            "it holds a worker per kept connection: {workers} workers for up to {connections} connections would starve \
-             the others; use `keep_alive: false`, `workers: {connections}`, or `max_in_flight: {workers}`"
-        ));
+impl Unfit {
+    fn of(traits: &Traits, connections: u32) -> Option<Unfit> {
+        let starves = traits.held_by == HeldBy::Connection && connections > traits.workers;
+        match traits {
+            Traits { workers, .. } if starves => Some(Unfit::Starves { workers: *workers }),
+            Traits { closes: true, .. } => Some(Unfit::Closes),
+            _ => None,
+        }
+    }
+
+    fn text(self, connections: u32) -> String {
+        match self {
+            Unfit::Starves { workers } => format!(
+                "holds a worker per connection and has {workers} workers for up to {connections} \
+                 connections"
+            ),
+            Unfit::Closes => "closes every connection after its answer".to_owned(),
+        }
+    }
+
+    fn hint(self, connections: u32) -> String {
+        match self {
+            Unfit::Starves { workers } => format!(
+                "`keep_alive: false`, `workers: {connections}`, `max_in_flight: {workers}`, or \
+                 `front: nginx`"
+            ),
+            Unfit::Closes => "`keep_alive: false` or `front: nginx`".to_owned(),
+        }
     }
 }
 
@@ -156,7 +197,7 @@ mod tests {
             Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
         let plan = from_flags(&flags).expect("a plan");
         let cells = cells(&plan);
-        let by = |held_by| Traits { held_by, workers };
+        let by = |held_by| Traits { held_by, workers, closes: false };
         (plan, cells, vec![by(HeldBy::Request), by(HeldBy::Connection)])
     }
 
@@ -167,6 +208,20 @@ mod tests {
             keep_alive: Some(keep_alive.to_owned()),
             ..Overrides::default()
         }
+    }
+
+    #[test]
+    fn what_already_runs_is_one_cell_however_many_cpus_the_others_get() {
+        let flags = Overrides {
+            app: Some("hello".to_owned()),
+            runtimes: Some("a,live:http://127.0.0.1:1".to_owned()),
+            cpus: Some("1,2".to_owned()),
+            ..users("1", "auto")
+        };
+        let plan = from_flags(&flags).expect("a plan");
+        let cells = cells(&plan);
+        let shown: Vec<_> = cells.iter().map(|cell| (cell.runtime, cell.cpus)).collect();
+        assert_eq!(shown, [(0, 0), (0, 1), (1, 0)]);
     }
 
     #[test]
@@ -196,8 +251,28 @@ mod tests {
     }
 
     #[test]
+    fn a_runtime_that_closes_every_connection_is_only_in_cells_without_kept_ones() {
+        let (mut plan, mut cells, mut traits) = case(users("1", "auto"), 4);
+        traits[0].closes = true;
+        let notices = settle_keep_alive(&mut plan, &mut cells, &traits);
+        assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
+        assert!(notices[0].contains("`a` closes every connection"), "{notices:?}");
+
+        let (mut plan, mut cells, _) = case(users("1", "on"), 4);
+        settle_keep_alive(&mut plan, &mut cells, &traits);
+        let refused = cells[0].refused.as_deref();
+        assert_eq!(
+            refused,
+            Some(
+                "it closes every connection after its answer; use `keep_alive: false` or `front: nginx`"
+            )
+        );
+        assert!(cells[1].refused.is_none());
+    }
+
+    #[test]
     fn every_round_has_every_cell_once_in_an_order_of_its_own() {
-        let cell = |runtime| Cell { runtime, app: 0, load: 0, refused: None };
+        let cell = |runtime| Cell { runtime, app: 0, load: 0, cpus: 0, refused: None };
         let cells: Vec<Cell> = (0..8).map(cell).collect();
         let rounds = order(&cells, 3, 7);
         assert_eq!(rounds, order(&cells, 3, 7), "the seed decides");

@@ -1,17 +1,19 @@
 //! A whole run: everything checked first, then every trial of every round in turn.
 
+use std::collections::BTreeMap;
+
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
 use super::refusal::{Refusal, apps, found, traits};
-use super::{Ctx, Subject, trial};
+use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, LoadChoice, Plan, Rounds, RuntimeSource};
+use crate::plan::model::{Budget, LoadChoice, Plan, Rounds};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -24,8 +26,7 @@ pub struct Comparison {
     catalogue: Catalogue,
     apps: Vec<App>,
     cells: Vec<Cell>,
-    placement: Placement,
-    split: CpuSplit,
+    places: Places,
     record: RunRecord,
     clock_source: String,
     machine_cpus: u32,
@@ -42,21 +43,23 @@ impl Comparison {
         catalogue: Catalogue,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
+        let lacking = budget::notices(&plan, facts)?;
         let apps = apps(&plan, &catalogue)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
-        let (split, placement) = place(&plan.budget);
-        notices.extend(split.shared.words().map(str::to_owned));
+        notices.extend(lacking);
+        let places = place(&plan.budget);
+        notices.extend(places.split.shared.words().map(str::to_owned));
+        notices.extend(budget::crowded(&plan, &traits));
         let record = run_record(&plan, &cells, facts, notices);
         Ok(Comparison {
             plan,
             catalogue,
             apps,
             cells,
-            placement,
-            split,
+            places,
             record,
             clock_source: facts.clock_source.clone(),
             machine_cpus: facts.cpus_logical,
@@ -98,12 +101,11 @@ impl Comparison {
             run: &self.record,
             trials: self.trials(),
             expected: self.expected(),
-            budget_cpus: self.placement.cpus.len() as u32,
         });
         for notice in &self.record.notices {
             listener.event(&Event::Notice(notice));
         }
-        if let Err(error) = keeper::place_self(&self.split.load) {
+        if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
         }
         let order = self.record.order.iter().enumerate();
@@ -130,7 +132,14 @@ impl Comparison {
     ) -> Result<(), StoreError> {
         let cell = &self.cells[index];
         let named = &self.record.cells[index];
-        listener.event(&Event::TrialStarted { number, trials: self.trials(), round, cell: named });
+        let placement = &self.places.placements[cell.cpus];
+        listener.event(&Event::TrialStarted {
+            number,
+            trials: self.trials(),
+            round,
+            cell: named,
+            budget_cpus: placement.cpus.len() as u32,
+        });
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
         let mut trial_folder = folder.trial(number, &name)?;
         let subject = Subject {
@@ -139,17 +148,17 @@ impl Comparison {
             load: &self.plan.loads[cell.load],
         };
         let mut record = self.empty_record(number, round, index);
-        let fired = trial(&self.ctx(), &subject, &mut record, &mut trial_folder, listener);
+        let fired = trial(&self.ctx(placement), &subject, &mut record, &mut trial_folder, listener);
         trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
         listener.event(&Event::TrialEnded { record: &record, cell: named });
         Ok(())
     }
 
-    fn ctx(&self) -> Ctx<'_> {
+    fn ctx<'a>(&'a self, placement: &'a Placement) -> Ctx<'a> {
         Ctx {
             catalogue: &self.catalogue,
-            placement: &self.placement,
-            load_cpus: &self.split.load[..self.split.load.len().min(1)],
+            placement,
+            load_cpus: &self.places.split.load[..self.places.split.load.len().min(1)],
             warm_up: self.plan.warm_up,
             clock_source: &self.clock_source,
             machine_cpus: self.machine_cpus,
@@ -168,9 +177,8 @@ impl Comparison {
             load: None,
             runtime: RuntimeRecord::default(),
             isolation: keeper::spec::IsolationRecord::default(),
-            budget_cpus: self.placement.cpus.len() as u32,
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
-                || matches!(runtime.source, RuntimeSource::Live { .. }),
+            budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || runtime.is_live(),
             exits: Vec::new(),
             verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
         }
@@ -182,35 +190,44 @@ pub fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// CPUs for the stack and for the load.
-pub fn place(budget: &Budget) -> (CpuSplit, Placement) {
-    match budget {
-        Budget::Shared { cpus, memory_bytes } => {
-            let split = keeper::split_cpus(*cpus);
-            let placement = Placement {
-                cpus: split.stack.clone(),
-                cpus_by_role: Default::default(),
-                memory_bytes: *memory_bytes,
-                port: None,
-            };
-            (split, placement)
-        }
-        Budget::ByRole { cpus, memory_bytes } => {
-            let roles = cpus.iter().filter(|(role, _)| *role != "load");
-            let split = keeper::split_cpus(roles.clone().map(|(_, count)| count).sum());
-            // Each role takes the next CPUs of the stack's; where there are fewer than
-            // asked for, roles share from the first again.
-            let mut next = split.stack.iter().copied().cycle();
-            let cpus_by_role = roles
-                .map(|(role, &count)| {
-                    let count = (count as usize).min(split.stack.len());
-                    (role.clone(), next.by_ref().take(count).collect())
-                })
-                .collect();
-            let cpus = split.stack.clone();
-            (split, Placement { cpus, cpus_by_role, memory_bytes: *memory_bytes, port: None })
-        }
-    }
+/// Where stacks and load run.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// CPUs of the largest stack, and of the load: the same beside every stack.
+    pub split: CpuSplit,
+    /// Of the stack, for each number of CPUs of the budget.
+    pub placements: Vec<Placement>,
+}
+
+/// CPUs for the stacks and for the load.
+pub fn place(budget: &Budget) -> Places {
+    let counts = budget.cpu_counts();
+    let split = keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
+    let (memory_bytes, cpus_by_role) = match budget {
+        Budget::Shared { memory_bytes, .. } => (*memory_bytes, BTreeMap::new()),
+        Budget::ByRole { cpus, memory_bytes } => (*memory_bytes, by_role(cpus, &split.stack)),
+    };
+    let placement = |&count| Placement {
+        // Of a larger stack a smaller one is a part.
+        cpus: keeper::split_cpus(count).stack,
+        cpus_by_role: cpus_by_role.clone(),
+        memory_bytes,
+        port: None,
+    };
+    Places { placements: counts.iter().map(placement).collect(), split }
+}
+
+/// Each role takes the next CPUs of the stack's; where there are fewer than asked for, roles
+/// share from the first again.
+fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Vec<usize>> {
+    let mut next = stack.iter().copied().cycle();
+    let roles = cpus.iter().filter(|(role, _)| *role != "load");
+    roles
+        .map(|(role, &count)| {
+            let count = (count as usize).min(stack.len());
+            (role.clone(), next.by_ref().take(count).collect())
+        })
+        .collect()
 }
 
 fn run_record(
@@ -254,8 +271,13 @@ fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
 
 fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {
     let load = &plan.loads[cell.load];
+    let counts = plan.budget.cpu_counts();
+    let mut runtime = plan.runtimes[cell.runtime].name.clone();
+    if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
+        runtime += &format!(" cpus={}", counts[cell.cpus]);
+    }
     CellRecord {
-        runtime: plan.runtimes[cell.runtime].name.clone(),
+        runtime,
         app: cells::app_name(&plan.apps[cell.app]),
         load: load.name.clone(),
         model: match load.model {

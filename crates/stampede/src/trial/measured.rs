@@ -10,7 +10,7 @@ use crate::observed::Shown;
 use crate::plan::model::RuntimeSource;
 use crate::runtime::{self, App, Running};
 use crate::store::TrialFolder;
-use crate::store::record::{Observed, RuntimeRecord};
+use crate::store::record::{LoadRecord, Observed, RuntimeRecord};
 
 /// Either; what differs between them stands here and nowhere else.
 pub enum Measured {
@@ -110,6 +110,16 @@ impl Measured {
             Measured::Started(_) => None,
             Measured::Live(live) => live.gone(),
         }
+    }
+
+    /// Whether it closed all connections that were to be kept, which of a runtime of ours is
+    /// known beforehand.
+    pub fn closes(&self, load: &LoadRecord) -> Option<String> {
+        let all = load.counts.started > 0 && load.connections.opened >= load.counts.started;
+        let many = load.counts.started > u64::from(load.in_flight_max);
+        let is_live = matches!(self, Measured::Live(_));
+        (is_live && load.keep_alive && all && many)
+            .then(|| "it closed every connection after its answer: each shot had to connect".into())
     }
 
     /// Ends what is ours, its logs kept first; says how each process ended.

@@ -1,6 +1,7 @@
 //! One measured execution of one cell: on a freshly started runtime, or on what already runs.
 
 pub mod ammo;
+mod budget;
 pub mod cells;
 pub mod comparison;
 mod measured;
@@ -19,7 +20,7 @@ use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
-use crate::plan::model::{LoadChoice, RuntimeChoice, RuntimeSource};
+use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
@@ -83,7 +84,7 @@ fn measure(
     folder: &mut TrialFolder,
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
-    let is_ours = !matches!(subject.runtime.source, RuntimeSource::Live { .. });
+    let is_ours = !subject.runtime.is_live();
     if is_ours {
         phases.enter(Phase::Start, None);
     }
@@ -127,8 +128,9 @@ fn fire(
     let died = died(measured);
 
     phases.enter(Phase::Verify, None);
-    let changed = after_load(subject, record, measured, before, &died);
+    let mut changed = after_load(subject, record, measured, before, &died);
     let did = load_record(&fired, &load, subject.load);
+    changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     record.verdict = judge(ctx, &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(fired)
@@ -192,6 +194,7 @@ fn judge(
         changed,
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
+        memory_limit_bytes: ctx.placement.memory_bytes,
         died,
     })
 }

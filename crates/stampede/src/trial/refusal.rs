@@ -1,11 +1,14 @@
 //! What a plan asks for and this machine or the catalogue does not have: said before
 //! anything starts, at its place in the plan.
 
+use std::path::Path;
+
 use crate::causes::chain;
 use crate::live::Live;
-use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
-use crate::plan::{self, PlanError, Subject};
+use crate::plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource, Scalar};
+use crate::plan::{self, Mistake, PlanError, Subject};
 use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits};
+use crate::summary::words;
 
 /// Why a plan cannot run here.
 #[derive(Debug, thiserror::Error)]
@@ -18,15 +21,47 @@ pub enum Refusal {
     Runtime(RuntimeError),
 }
 
+/// A key that stands in the plan itself although it is a setting of single runtimes: says
+/// into whose map it goes. Any other error as it is.
+pub fn misplaced(error: PlanError, catalogue: &Catalogue) -> PlanError {
+    let PlanError::Wrong(mut wrong) = error else { return error };
+    if let Mistake::UnknownKey { key, place: "the plan" } = &wrong.mistake
+        && let Some(example) = catalogue.runtime_names().into_iter().find_map(|name| {
+            let value = catalogue.runtime(name).ok()?.example_of(key)?;
+            Some(format!("- {name}: {{{key}: {value}}}"))
+        })
+    {
+        wrong.expected = format!("`{key}` in the map of a runtime: `{example}`");
+        wrong.nearest = None;
+    }
+    PlanError::Wrong(wrong)
+}
+
 /// The plan's apps, read.
 pub(super) fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     let app = |choice| {
-        catalogue.app(choice).map_err(|error| match &error {
-            RuntimeError::UnknownApp { known, .. } => unknown(plan, Subject::App(choice), known),
+        catalogue.app(choice).map_err(|error| match (&error, choice) {
+            (RuntimeError::UnknownApp { known, .. }, _) => {
+                unknown(plan, Subject::App(choice), known)
+            }
+            (RuntimeError::NoApp { .. }, AppChoice::Folder(folder)) => no_app(plan, choice, folder),
             _ => Refusal::Runtime(error),
         })
     };
     plan.apps.iter().map(app).collect()
+}
+
+/// In the words of the plan: its folder, not what that is resolved to.
+fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
+    let shown = folder.display();
+    let (why, expected) = match folder.is_dir() {
+        false => (format!("there is no folder `{shown}`"), "the folder of a project"),
+        true => (
+            format!("folder `{shown}` holds no app"),
+            "`app.yaml`, `public/index.php` or `index.php` in it",
+        ),
+    };
+    refused(plan, Subject::App(choice), &why, expected)
 }
 
 /// Every runtime's traits; each must serve every app.
@@ -36,19 +71,19 @@ pub(super) fn traits(
     apps: &[App],
 ) -> Result<Vec<Traits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
-        if let RuntimeSource::Live { .. } = choice.source {
+        if choice.is_live() {
             return Ok(ALREADY_RUNNING);
         }
         let checked: Result<Vec<Traits>, _> =
             apps.iter().map(|app| catalogue.check(choice, app)).collect();
-        checked.map(|traits| traits[0]).map_err(|error| placed(plan, &choice.name, error))
+        checked.map(|traits| traits[0]).map_err(|error| placed(plan, catalogue, choice, error))
     };
     plan.runtimes.iter().map(one).collect()
 }
 
 /// What holds its workers is not known: connections that starve are seen by their getting no
 /// answer.
-const ALREADY_RUNNING: Traits = Traits { held_by: HeldBy::Request, workers: 0 };
+const ALREADY_RUNNING: Traits = Traits { held_by: HeldBy::Request, workers: 0, closes: false };
 
 /// What already runs, found where the plan says.
 pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
@@ -58,28 +93,98 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
             let name = choice.name.as_str();
             Some(Live::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
-                Refusal::Plan(plan::refused(plan, subject, &chain(&error), error.expected()))
+                refused(plan, subject, &chain(&error), error.expected())
             }))
         }
     };
     plan.runtimes.iter().filter_map(one).collect()
 }
 
-/// An error about runtime `name`, at its place in the plan where it is about what stands
-/// there; else as it is.
-fn placed(plan: &Plan, name: &str, error: RuntimeError) -> Refusal {
-    let setting = |name_of_it| Subject::Setting { runtime: name, name: name_of_it };
+/// An error about a runtime, at its place in the plan where it is about what stands there;
+/// else as it is.
+fn placed(
+    plan: &Plan,
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    error: RuntimeError,
+) -> Refusal {
+    let runtime = Subject::Runtime(&choice.name);
+    let setting = |name| Subject::Setting { runtime: &choice.name, name };
+    let why = error.to_string();
     match &error {
-        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, Subject::Runtime(name), known),
+        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, runtime, known),
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             unknown(plan, setting(of), known)
         }
         RuntimeError::BadSetting { setting: of, allowed, .. } => {
-            let why = error.to_string();
-            Refusal::Plan(plan::refused(plan, setting(of), &why, allowed))
+            let own = for_those_that_have_it(plan, catalogue, choice, of);
+            let expected = own.unwrap_or_else(|| allowed.clone() + &who_has(catalogue, choice, of));
+            refused(plan, setting(of), &why, &expected)
+        }
+        RuntimeError::NamedProgram { program, .. } => {
+            let is_it = |(_, value): &(&String, &Scalar)| Path::new(&value.to_string()) == program;
+            match choice.settings.iter().find(is_it) {
+                Some((name, _)) => {
+                    let why =
+                        format!("`{}` is not a program that can be started", program.display());
+                    refused(plan, setting(name), &why, "the full path of an executable file")
+                }
+                None => Refusal::Runtime(error),
+            }
+        }
+        RuntimeError::WrongKind { runs, .. } => {
+            refused(plan, runtime, &why, &format!("an app of kind {}", runs.join(", ")))
         }
         _ => Refusal::Runtime(error),
     }
+}
+
+/// Names the runtimes that have a common setting which `choice` has not; empty where it has.
+fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
+    let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|folder| folder.honours(setting));
+    let own = matches!(&choice.source, RuntimeSource::Catalogue(name) if has_it(name));
+    let others: Vec<String> = match own {
+        true => Vec::new(),
+        false => catalogue
+            .runtime_names()
+            .into_iter()
+            .filter(|name| has_it(name))
+            .map(|name| format!("`{name}`"))
+            .collect(),
+    };
+    match others.is_empty() {
+        true => String::new(),
+        false => format!("; it is a setting of {}", words::list(&others)),
+    }
+}
+
+/// What to write instead of a plan-wide setting that `choice` does not have and another
+/// runtime of the plan has: the same in that runtime's map.
+fn for_those_that_have_it(
+    plan: &Plan,
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    setting: &str,
+) -> Option<String> {
+    let has_it = |choice: &&RuntimeChoice| match &choice.source {
+        RuntimeSource::Catalogue(name) => {
+            catalogue.runtime(name).is_ok_and(|folder| folder.honours(setting))
+        }
+        RuntimeSource::Live { .. } => false,
+    };
+    if has_it(&choice) || !plan::said_for_all(plan, &choice.name, setting) {
+        return None;
+    }
+    let other = plan.runtimes.iter().find(has_it)?;
+    let value = choice.settings.get(setting)?;
+    Some(format!(
+        "`{setting}` in the maps of the runtimes that have it: `- {}: {{{setting}: {value}}}`",
+        other.name.split(' ').next().unwrap_or_default()
+    ))
+}
+
+fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> Refusal {
+    Refusal::Plan(plan::refused(plan, subject, why, expected))
 }
 
 fn unknown(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {

@@ -4,6 +4,7 @@
 
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::summary::words;
 use stampede_load::report::End;
 
 /// What a verdict is made of.
@@ -21,6 +22,8 @@ pub struct Evidence<'a> {
     pub clock_source: &'a str,
     /// CPUs of the machine.
     pub machine_cpus: u32,
+    /// Of the whole stack; 0: no limit.
+    pub memory_limit_bytes: u64,
     /// Processes that ended by themselves while the load ran, in words.
     pub died: &'a [String],
 }
@@ -46,6 +49,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     starved(evidence, &mut verdict);
     bookkeeping(evidence, &mut verdict);
     machine(evidence, &mut verdict);
+    memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
     verdict
 }
@@ -106,6 +110,26 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
             add(verdict, Judged::Valid, text);
         }
         _ => {}
+    }
+}
+
+/// What was estimated before the start, observed.
+fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let limit = evidence.memory_limit_bytes;
+    let roles = || evidence.resources.iter().flat_map(|sample| sample.roles.values());
+    let kills: u64 = roles().map(|role| role.oom_kills).sum();
+    let of = |sample: &ResourceSample| sample.roles.values().map(|role| role.memory_bytes).sum();
+    let most: u64 = evidence.resources.iter().map(of).max().unwrap_or(0);
+    let has = words::bytes(limit as f64);
+    if kills > 0 {
+        let text = format!(
+            "the kernel ended {kills} processes for want of memory: the stack has {has}, use fewer workers or more memory"
+        );
+        add(verdict, Judged::Suspect, text);
+    } else if limit > 0 && most as f64 >= limit as f64 * FULL_SHARE {
+        let most = words::bytes(most as f64);
+        let text = format!("memory was full: {most} of {has}");
+        add(verdict, Judged::Suspect, text);
     }
 }
 
@@ -182,6 +206,8 @@ const BUSY_CLOSED: f64 = 0.95;
 const LITTLE_STARTS: u64 = 100;
 /// Further apart than this is not rounding.
 const LITTLE_SHARE: f64 = 0.05;
+/// From here on the kernel takes back what it can, and processes wait for it.
+const FULL_SHARE: f64 = 0.95;
 /// Below it steal is what every virtual machine sees.
 const STEAL_SHARE: f64 = 0.01;
 /// Clock sources that are read without a system call, to the nanosecond.
@@ -190,6 +216,7 @@ const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitor::sample::RoleSample;
     use crate::observed::{Shown, changed as changed_between};
     use crate::store::record::{Given, Observed};
     use stampede_load::report::{Connections, Counts};
@@ -214,19 +241,45 @@ mod tests {
         }
     }
 
-    fn judged(load: &LoadRecord, model: ModelKind) -> Verdict {
-        judge(&Evidence {
+    fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
+        Evidence {
             load,
             model,
             resources: &[],
             changed: &[],
             clock_source: "tsc",
             machine_cpus: 2,
+            memory_limit_bytes: 0,
             died: &[],
-        })
+        }
+    }
+
+    fn judged(load: &LoadRecord, model: ModelKind) -> Verdict {
+        judge(&evidence(load, model))
     }
 
     const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
+
+    #[test]
+    fn memory_that_was_full_or_cost_processes_is_said() {
+        let reasons = |memory_bytes, oom_kills| {
+            let role = RoleSample { memory_bytes, oom_kills, ..RoleSample::default() };
+            let roles = [("php".to_owned(), role)].into();
+            let resources = [ResourceSample { roles, ..ResourceSample::default() }];
+            let load = load();
+            let memory_limit_bytes = 1 << 30;
+            let evidence =
+                Evidence { resources: &resources, memory_limit_bytes, ..evidence(&load, OPEN) };
+            let verdict = judge(&evidence);
+            (verdict.judged, verdict.reasons.join(""))
+        };
+        assert_eq!(reasons(900 << 20, 0), (Judged::Valid, String::new()));
+        let full = "memory was full: 0.98 GiB of 1.00 GiB".to_owned();
+        assert_eq!(reasons(1_000 << 20, 0), (Judged::Suspect, full));
+        let (judged, killed) = reasons(1_000 << 20, 3);
+        assert_eq!(judged, Judged::Suspect);
+        assert!(killed.starts_with("the kernel ended 3 processes for want of memory"), "{killed}");
+    }
 
     #[test]
     fn a_quiet_trial_is_valid_without_a_reason() {
@@ -285,13 +338,10 @@ mod tests {
         sample.roles.entry("php".to_owned()).or_default().throttled_ns = 5_000_000;
         let load = load();
         let verdict = judge(&Evidence {
-            load: &load,
-            model: OPEN,
             resources: &[sample],
-            changed: &[],
             clock_source: "hpet",
-            machine_cpus: 2,
             died: &["`php` ended by signal 11 during the load".to_owned()],
+            ..evidence(&load, OPEN)
         });
         assert_eq!(verdict.judged, Judged::Suspect);
         assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
@@ -309,15 +359,8 @@ mod tests {
         let before = Shown { name: "a".into(), given, observed };
         let mut after = before.clone();
         change(&mut after.observed);
-        judge(&Evidence {
-            load: &load(),
-            model: OPEN,
-            resources: &[],
-            changed: &changed_between(&before, &after),
-            clock_source: "tsc",
-            machine_cpus: 2,
-            died: &[],
-        })
+        let changed = changed_between(&before, &after);
+        judge(&Evidence { changed: &changed, ..evidence(&load(), OPEN) })
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder of its own for one test: results, work folders and journal all go below it, so
@@ -153,4 +154,49 @@ pub fn missing(programs: &[&str]) -> Vec<String> {
         })
         .map(|program| (*program).to_owned())
         .collect()
+}
+
+/// Says so in the output when a test needs programs that are not here.
+pub fn skipped(programs: &[&str]) -> bool {
+    let missing = missing(programs);
+    if !missing.is_empty() {
+        println!("SKIPPED: not installed here: {}", missing.join(", "));
+    }
+    !missing.is_empty()
+}
+
+/// How reasons begin that are about a busy machine and not about what is tested.
+const OF_THE_MACHINE: [&str; 4] =
+    ["the generator was late", "a load thread was", "the host took", "clock source"];
+
+/// Everything was measured: exit code 0. On a machine that is busy with other tests a trial
+/// may say itself that it does not count for that, and only that: exit code 3.
+pub fn assert_measured(place: &Place, output: &Output) {
+    let all = stdout(output) + &stderr(output);
+    if output.status.code() == Some(0) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(3), "{all}");
+    for record in trials(place) {
+        for reason in record["verdict"]["reasons"].as_array().expect("reasons") {
+            let reason = reason.as_str().expect("words");
+            assert!(OF_THE_MACHINE.iter().any(|of| reason.starts_with(of)), "{all}");
+        }
+    }
+}
+
+/// Every `trial.json` of the only run.
+pub fn trials(place: &Place) -> Vec<Value> {
+    let folder = std::fs::read_dir(place.run().join("trials")).expect("trials");
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(path.join("trial.json")).expect("trial.json");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    folder.flatten().map(|entry| read(entry.path())).collect()
+}
+
+/// `summary.json` of the only run.
+pub fn summary(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
+    serde_json::from_str(&text).expect("JSON")
 }

@@ -1,0 +1,165 @@
+//! `stampede install`: Debian packages of runtimes, and no service started for them.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::args::InstallArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::interrupt;
+use crate::runtime::{self, Catalogue, Listed, Places, RuntimeFolder, State};
+
+/// The same that `make demo` runs: one way to install for both.
+const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
+
+/// Installs what is missing, or shows the commands.
+pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
+    let catalogue = Catalogue::load(Places::from_env());
+    let runtimes: Vec<RuntimeFolder> = args
+        .runtimes
+        .iter()
+        .map(|name| catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error)))
+        .collect::<Result<_, _>>()?;
+    let incomplete: Vec<&RuntimeFolder> = runtimes
+        .iter()
+        .filter(|runtime| !is_complete(&runtime::listed(&catalogue, &runtime.name)))
+        .collect();
+    let words = words(&catalogue, &incomplete)?;
+    if args.print {
+        return print(commands(&words)?.as_bytes());
+    }
+    if !words.is_empty() {
+        install(&words, &args.runtimes)?;
+    }
+    let listed: Vec<Listed> =
+        runtimes.iter().map(|runtime| runtime::listed(&catalogue, &runtime.name)).collect();
+    let missing = listed.iter().find(|one| !is_complete(one));
+    if let Some(one) = missing {
+        let text = format!("`{}` still lacks {}", one.name, lacking(one));
+        return Err(Failure::rendered(text).hint(note(&incomplete, &one.name)));
+    }
+    if args.json {
+        let all = json!({ "installed": words, "runtimes": listed });
+        return print(format!("{all:#}\n").as_bytes());
+    }
+    let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
+    let done = if words.is_empty() { "nothing is missing" } else { "installed" };
+    let text = format!(
+        "{done}: {}\n\nTry next:\n  stampede up {}   alone, until Ctrl-C\n  stampede compare --app hello --runtimes {} --rate 100 --for 10s\n",
+        names.join(", "),
+        names[0],
+        names.join(",")
+    );
+    print(text.as_bytes())
+}
+
+fn is_complete(one: &Listed) -> bool {
+    matches!(one.state, State::Found { .. })
+}
+
+fn lacking(one: &Listed) -> String {
+    match &one.state {
+        State::Found { .. } => String::new(),
+        State::Missing { missing, .. } => missing.join(", "),
+        State::Wrong { problem } => problem.clone(),
+    }
+}
+
+fn note(runtimes: &[&RuntimeFolder], name: &str) -> String {
+    let install = runtimes
+        .iter()
+        .find(|runtime| runtime.name == name)
+        .and_then(|runtime| runtime.manifest.install.get(DEBIAN));
+    install.and_then(|install| install.note.clone()).unwrap_or_else(|| {
+        format!("`stampede runtimes` says what is found, STAMPEDE_… names a program elsewhere; its folder is runtimes/{name}")
+    })
+}
+
+/// Packages of those that lack something, each once, as the script takes them.
+fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<String>, Failure> {
+    let mut words = BTreeSet::new();
+    for runtime in runtimes {
+        let is_debian = catalogue.places.family.iter().any(|family| family == DEBIAN);
+        let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian);
+        let Some(install) = install.filter(|install| !install.packages.is_empty()) else {
+            let text = format!("`{}` cannot be installed by stampede here", runtime.name);
+            let by_hand = catalogue.places.install(runtime);
+            let note = runtime.manifest.install.values().find_map(|one| one.note.clone());
+            let hint = by_hand.or(note).unwrap_or_else(|| {
+                "it installs packages of Debian and Ubuntu only; what the runtime needs is in \
+                 `stampede runtimes`"
+                    .to_owned()
+            });
+            return Err(Failure::rendered(text).hint(hint));
+        };
+        words.extend(install.packages.iter().cloned());
+    }
+    Ok(words.into_iter().collect())
+}
+
+fn commands(words: &[String]) -> Result<String, Failure> {
+    if words.is_empty() {
+        return Ok("# nothing is missing\n".to_owned());
+    }
+    let script = script()?;
+    let output = Command::new("bash")
+        .arg(script.path())
+        .args(["--print", "words"])
+        .args(words)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Failure::rendered("the commands cannot be told; see above".to_owned())),
+    }
+}
+
+/// Runs the script to its end, also when Ctrl-C asks it to end early: it puts back what it
+/// changed for the time of the installation.
+fn install(words: &[String], runtimes: &[String]) -> Result<(), Failure> {
+    if !rustix::process::geteuid().is_root() && !has_sudo() {
+        let text = "packages are missing, and only root can install them".to_owned();
+        let hint = format!("as root: stampede install {}", runtimes.join(","));
+        return Err(Failure::rendered(text).hint(hint));
+    }
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let script = script()?;
+    let status = Command::new("bash")
+        .arg(script.path())
+        .arg("words")
+        .args(words)
+        .status()
+        .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+    match status.success() {
+        true => Ok(()),
+        false if interrupt::asked() => {
+            Err(Failure::rendered("interrupted: what was not installed yet is missing".to_owned()))
+        }
+        false => Err(Failure::rendered("the packages were not installed".to_owned())
+            .hint("the reason stands above; `--print` shows the commands")),
+    }
+}
+
+fn has_sudo() -> bool {
+    let mut sudo = Command::new("sudo");
+    let status = sudo.arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// A file rather than a pipe: the script runs itself again as root.
+fn script() -> Result<tempfile::NamedTempFile, Failure> {
+    let written =
+        tempfile::Builder::new().prefix("stampede-install-").tempfile().and_then(|mut file| {
+            file.write_all(SCRIPT.as_bytes())?;
+            Ok(file)
+        });
+    written.map_err(|error| Failure::rendered(format!("cannot write a temporary file: {error}")))
+}
+
+/// The family that packages are installed for.
+const DEBIAN: &str = "debian";

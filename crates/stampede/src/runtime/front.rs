@@ -1,0 +1,102 @@
+//! The web server before an HTTP runtime: processes, files and needs that any runtime can be
+//! given, from `runtimes/common/front-<name>.yaml`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::catalogue::{Catalogue, RuntimeFolder, parse};
+use super::error::RuntimeError;
+use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
+use super::setting::honours;
+use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
+
+/// Fronts that a plan may name.
+pub const FRONTS: [&str; 2] = [NONE, "nginx"];
+const NONE: &str = "none";
+/// The port of a runtime that has a front before it, among its `ports`.
+pub const BEHIND: &str = "behind_front";
+
+/// The front of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Front {
+    /// Whether it keeps its connections to the runtime: not to one that closes them anyway,
+    /// nor to one that holds a worker for each.
+    pub kept: bool,
+}
+
+/// `front-<name>.yaml`: what is added to a runtime.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontManifest {
+    /// For people.
+    title: String,
+    /// As a runtime's.
+    needs: BTreeMap<String, Need>,
+    /// Templates of the shared folder.
+    files: Vec<Spanned<String>>,
+    /// Started after the runtime's own, stopped before them.
+    processes: Vec<ProcessManifest>,
+    /// As a runtime's.
+    #[serde(default)]
+    install: BTreeMap<String, Install>,
+}
+
+impl Catalogue {
+    /// The runtime of `choice`, with the front that its settings ask for.
+    ///
+    /// # Errors
+    /// Unknown name, a wrong manifest, or something that already runs.
+    pub fn chosen(&self, choice: &RuntimeChoice) -> Result<RuntimeFolder, RuntimeError> {
+        let RuntimeSource::Catalogue(source) = &choice.source else {
+            return Err(RuntimeError::Live { name: choice.name.clone() });
+        };
+        let runtime = self.runtime(source)?;
+        let asked = choice.settings.get("front").map(ToString::to_string).unwrap_or_default();
+        let own = runtime.manifest.web_server.as_deref();
+        // Whether the value can be had at all is said where all settings are resolved.
+        let adds = asked != NONE
+            && FRONTS.contains(&asked.as_str())
+            && own != Some(&asked)
+            && honours(&runtime.manifest, "front");
+        if !adds {
+            return Ok(runtime);
+        }
+        let file = format!("front-{asked}.yaml");
+        let front: FrontManifest = parse(&format!("common/{file}"), &runtime.common_text(&file)?)?;
+        let manifest = Arc::new(behind(&runtime.manifest, front));
+        let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes(&runtime.manifest);
+        Ok(RuntimeFolder { manifest, front: Some(Front { kept }), ..runtime })
+    }
+}
+
+/// `runtime` with `front` before it.
+fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
+    let mut both = runtime.clone();
+    both.title = format!("{}, behind {}", both.title, front.title);
+    for (name, need) in front.needs {
+        both.needs.entry(name).or_insert(need);
+    }
+    both.files.extend(front.files);
+    both.processes.extend(front.processes);
+    both.ports.push(BEHIND.to_owned());
+    for (family, more) in front.install {
+        let all = both
+            .install
+            .entry(family)
+            .or_insert_with(|| Install { packages: Vec::new(), note: None });
+        all.packages.extend(more.packages);
+    }
+    // Clients talk to the front: it keeps their connections, and holds no worker for them.
+    both.worker_held_by = HeldBy::Request;
+    both.settings.remove("keep_alive");
+    both
+}
+
+/// Whether it closes every connection, whatever it is asked.
+pub fn closes(manifest: &RuntimeManifest) -> bool {
+    let narrowed = manifest.settings.get("keep_alive").map(|spec| spec.one_of.as_slice());
+    matches!(narrowed, Some([Scalar::Bool(false)]))
+}

@@ -1,0 +1,148 @@
+//! Whether a plan's budget and workers fit: into this machine, and into each other.
+
+use super::refusal::Refusal;
+use crate::machine::MachineFacts;
+use crate::plan::model::{Budget, Fit, Plan};
+use crate::plan::{self, Subject};
+use crate::runtime::Traits;
+use crate::summary::words;
+
+/// What the reader should know of a budget that this machine cannot give.
+///
+/// # Errors
+/// It cannot, and the plan does not say `or_less: true`.
+pub(super) fn notices(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
+    let machine = facts.cpus_allowed.len().max(1) as u32;
+    let mut lacking = Vec::new();
+    for (key, wanted) in wanted(&plan.budget) {
+        if wanted > machine {
+            let why = format!("a budget of {wanted} CPUs does not fit: this machine has {machine}");
+            lacking.push((key, why, format!("{machine} at most, or `or_less: true` beside it")));
+        }
+    }
+    let memory = memory(&plan.budget);
+    if facts.memory_bytes > 0 && memory > facts.memory_bytes {
+        let has = words::bytes(facts.memory_bytes as f64);
+        let wanted = words::bytes(memory as f64);
+        let why = format!("a budget of {wanted} does not fit: this machine has {has}");
+        lacking.push(("memory", why, format!("{has} at most, or `or_less: true` beside it")));
+    }
+    match (lacking.first(), plan.fit) {
+        (Some((key, why, expected)), Fit::Exactly) => {
+            Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), why, expected)))
+        }
+        _ => {
+            Ok(lacking.into_iter().map(|(_, why, _)| format!("{why}; all of it is used")).collect())
+        }
+    }
+}
+
+/// CPUs by the key that asks for them; a split budget as a whole, by its largest role.
+fn wanted(budget: &Budget) -> Vec<(&'static str, u32)> {
+    match budget {
+        Budget::Shared { cpus, .. } => cpus.iter().map(|&count| ("cpus", count)).collect(),
+        Budget::ByRole { cpus, .. } => {
+            let of = |role: &str| cpus.get(role).copied().unwrap_or(0);
+            let key = if of("php") >= of("web") { "php" } else { "web" };
+            vec![(key, of("php") + of("web"))]
+        }
+    }
+}
+
+fn memory(budget: &Budget) -> u64 {
+    match budget {
+        Budget::Shared { memory_bytes, .. } | Budget::ByRole { memory_bytes, .. } => *memory_bytes,
+    }
+}
+
+/// What the reader should know of workers that do not fit into the stack's memory.
+pub(super) fn crowded(plan: &Plan, traits: &[Traits]) -> Vec<String> {
+    let memory = memory(&plan.budget);
+    if memory == 0 {
+        return Vec::new();
+    }
+    let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &Traits)| {
+        let least = BASE_BYTES + u64::from(traits.workers) * WORKER_BYTES;
+        (least > memory).then(|| {
+            format!(
+                "`{}`: {} workers take {} at least, with an app of almost nothing, and the stack has {}",
+                choice.name,
+                words::count(traits.workers.into()),
+                words::bytes(least as f64),
+                words::bytes(memory as f64)
+            )
+        })
+    };
+    let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_live());
+    of_ours.filter_map(one).collect()
+}
+
+/// Measured with `hello` on PHP 8.2, PHP-FPM and mod_php at 10 and 60 workers: what all share,
+/// and what each adds once it has served.
+const BASE_BYTES: u64 = 8 << 20;
+const WORKER_BYTES: u64 = 900 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Overrides, from_flags};
+    use crate::runtime::HeldBy;
+
+    fn plan(cpus: &str, memory: &str) -> Plan {
+        let given = |text: &str| Some(text.to_owned());
+        from_flags(&Overrides {
+            app: given("hello"),
+            runtimes: given("a"),
+            rate: given("1"),
+            for_: given("1s"),
+            cpus: given(cpus),
+            memory: given(memory),
+            ..Overrides::default()
+        })
+        .expect("a plan")
+    }
+
+    fn machine() -> MachineFacts {
+        MachineFacts { cpus_allowed: vec![0, 1], memory_bytes: 4 << 30, ..MachineFacts::default() }
+    }
+
+    #[test]
+    fn what_fits_is_not_spoken_of() {
+        assert!(notices(&plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
+    }
+
+    #[test]
+    fn a_budget_larger_than_the_machine_is_refused_at_its_place() {
+        let refused = |cpus, memory| match notices(&plan(cpus, memory), &machine()) {
+            Err(Refusal::Plan(error)) => error.render(crate::plan::Look::Plain),
+            other => panic!("{other:?}"),
+        };
+        insta::assert_snapshot!(refused("1,3", "1GiB") + &refused("1", "5GiB"));
+    }
+
+    #[test]
+    fn or_less_takes_what_there_is_and_says_so() {
+        let plan = Plan { fit: Fit::OrLess, ..plan("3", "5GiB") };
+        let said = notices(&plan, &machine()).expect("taken");
+        assert_eq!(
+            said,
+            [
+                "a budget of 3 CPUs does not fit: this machine has 2; all of it is used",
+                "a budget of 5.00 GiB does not fit: this machine has 4.00 GiB; all of it is used",
+            ]
+        );
+    }
+
+    #[test]
+    fn workers_that_cannot_fit_are_told_before() {
+        let traits = |workers| [Traits { held_by: HeldBy::Request, workers, closes: false }];
+        assert!(crowded(&plan("1", "1GiB"), &traits(1_000)).is_empty());
+        assert!(crowded(&plan("1", "0"), &traits(100_000)).is_empty(), "no limit, no word");
+        assert_eq!(
+            crowded(&plan("1", "1GiB"), &traits(2_000)),
+            [
+                "`a`: 2 000 workers take 1.72 GiB at least, with an app of almost nothing, and the stack has 1.00 GiB"
+            ]
+        );
+    }
+}

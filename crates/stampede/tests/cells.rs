@@ -1,0 +1,114 @@
+//! The cells that a plan spans, measured for real: sweeps, numbers of CPUs, fronts, loads for
+//! some runtimes only, and no warm-up.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, assert_measured, finish, skipped, stderr, stdout, summary, trials};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(90);
+
+fn texts<'a>(rows: &'a [Value], key: &str) -> Vec<&'a str> {
+    let mut texts: Vec<&str> = rows.iter().filter_map(|row| row[key].as_str()).collect();
+    texts.sort_unstable();
+    texts
+}
+
+#[test]
+fn a_sweep_of_a_setting_and_of_cpus_gives_a_row_for_each() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "plan.yaml",
+        "app: hello
+budget: {cpus: [1, 2]}
+workers: 2
+cold: true
+runtimes: [{nginx-fpm: {sweep: {memory_limit: [64M, 128M]}}}]
+load:
+  all: const(50,1s)
+  some: {users: 1, for: 500ms, only: [\"nginx-fpm memory_limit=64M\"]}
+",
+    );
+    let planned = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+    assert!(stdout(&planned).contains("nginx-fpm memory_limit=128M cpus=2"), "{planned:?}");
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    assert_measured(&place, &output);
+    let cells = summary(&place)["cells"].as_array().expect("cells").clone();
+    let all: Vec<Value> = cells.iter().filter(|cell| cell["load"] == "all").cloned().collect();
+    let names = [
+        "nginx-fpm memory_limit=128M cpus=1",
+        "nginx-fpm memory_limit=128M cpus=2",
+        "nginx-fpm memory_limit=64M cpus=1",
+        "nginx-fpm memory_limit=64M cpus=2",
+    ];
+    assert_eq!(texts(&all, "runtime"), names);
+    assert_eq!(cells.len(), 6, "and two of the other load: {cells:#?}");
+    for trial in trials(&place) {
+        let phases = texts(trial["phases"].as_array().expect("phases"), "phase");
+        assert!(!phases.contains(&"warm-up"), "{phases:?}");
+        let cell = trial["cell"].as_u64().expect("a cell");
+        let record = std::fs::read_to_string(place.run().join("run.json")).expect("run.json");
+        let run: Value = serde_json::from_str(&record).expect("JSON");
+        let name = run["cells"][cell as usize]["runtime"].as_str().expect("a name");
+        let limit = if name.contains("64M") { "64M" } else { "128M" };
+        assert_eq!(trial["runtime"]["before"]["ini"]["memory_limit"], limit, "{name}");
+        // A machine of one CPU has one, whatever is asked.
+        let cpus = std::thread::available_parallelism().expect("CPUs").get().min(2);
+        let expected = if name.ends_with("cpus=2") { cpus } else { 1 };
+        assert_eq!(trial["budget_cpus"], expected, "{name}");
+    }
+}
+
+#[test]
+fn a_front_serves_the_same_and_is_part_of_the_stack() {
+    if skipped(&["nginx", "apache2", "php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "plan.yaml",
+        "app: hello
+workers: 2
+front: nginx
+runtimes: [nginx-fpm, apache-modphp, php-builtin, {bare: {use: apache-modphp, front: none}}]
+load: {steady: {users: 2, for: 1s, keep_alive: true}}
+warm_up: 200ms
+",
+    );
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    assert_measured(&place, &output);
+    let cells = summary(&place)["cells"].as_array().expect("cells").clone();
+    assert_eq!(texts(&cells, "runtime"), ["apache-modphp", "bare", "nginx-fpm", "php-builtin"]);
+    for cell in &cells {
+        let name = cell["runtime"].as_str().expect("a name");
+        assert_eq!(cell["not_comparable"], serde_json::json!([]), "{name}: {cell:#}");
+        assert_eq!(cell["roles"]["web"].is_object(), name != "bare", "{name}: {}", cell["roles"]);
+        let title = cell["title"].as_str().expect("a title");
+        let behind = title.ends_with(", behind nginx");
+        assert_eq!(behind, ["apache-modphp", "php-builtin"].contains(&name), "{title}");
+    }
+    for trial in trials(&place) {
+        // The front keeps them, also before a runtime that closes every connection.
+        assert_eq!(trial["load"]["connections"]["opened"], 2, "{:#}", trial["load"]);
+    }
+    assert_eq!(place.left_behind(), Vec::<String>::new(), "{}", stderr(&output));
+}
+
+#[test]
+fn what_closes_every_connection_is_not_measured_with_kept_ones() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let args = ["compare", "--app", "hello", "--runtimes", "php-builtin", "--users", "1"];
+    let forced = [&args[..], &["--for", "1s", "--keep-alive", "on"]].concat();
+    let output = finish(place.stampede(&forced), LIMIT);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("closes every connection after its answer"), "{text}");
+}

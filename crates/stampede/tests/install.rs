@@ -1,0 +1,180 @@
+//! `stampede install` from the outside. apt-get is a script of the test's own; what the
+//! installation changes for its time is changed in a mount namespace of the test's own.
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::{Place, finish, stderr, stdout};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A runtime whose program no machine has, and one that every machine has.
+fn runtime(place: &Place, name: &str, program: &str, packages: &str) {
+    let text = format!(
+        "title: {name}
+mode: per-request
+app_kinds: [callable]
+worker_held_by: request
+needs: {{ {program}: {{ programs: [{program}] }} }}
+common: [workers]
+files: []
+processes: [{{ role: php, run: {program}, stop: {{ signal: TERM, grace: 1s }} }}]
+ready: {{ within: 1s }}
+effective_workers: {{ processes: {{ role: php }} }}
+install: {{ debian: {{ packages: {packages} }} }}
+"
+    );
+    place.write(&format!("runtimes/{name}/runtime.yaml"), &text);
+}
+
+fn program(place: &Place, name: &str, text: &str) {
+    let path = place.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}"));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// Runtimes `absent` and `here`, and an apt-get that writes down what it is asked.
+fn place() -> Place {
+    let place = Place::new();
+    runtime(&place, "absent", "no-such-program", "[made-up|other, \"?nowhere\"]");
+    runtime(&place, "here", "sh", "[dash]");
+    let root = place.path().display();
+    program(&place, "dpkg-query", "exit 0\n");
+    program(
+        &place,
+        "apt-get",
+        &format!(
+            "case \"$*\" in
+    *--simulate*nowhere) exit 100 ;;
+    *--simulate* | check*) exit 0 ;;
+    *update) exit 0 ;;
+esac
+policy=$(/usr/sbin/policy-rc.d 2>/dev/null; echo $?)
+echo \"$* policy=$policy front=$DEBIAN_FRONTEND\" >>{root}/asked
+[ -z \"$APT_SLEEPS\" ] || sleep 30
+[ -n \"$APT_FAILS\" ] && exit 100
+printf '#!/bin/sh\\n' >{root}/bin/no-such-program
+chmod 755 {root}/bin/no-such-program
+"
+        ),
+    );
+    place
+}
+
+fn with_fakes(place: &Place, mut command: Command) -> Command {
+    let path = format!("{}:/usr/bin:/bin", place.path().join("bin").display());
+    command.env("PATH", path).env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    command
+}
+
+fn install(place: &Place, args: &[&str]) -> Output {
+    let all = [&["install"], args].concat();
+    finish(with_fakes(place, place.stampede(&all)), LIMIT)
+}
+
+fn is_debian() -> bool {
+    let text = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    text.lines().any(|line| line.starts_with("ID") && line.contains("debian"))
+}
+
+#[test]
+fn print_shows_the_commands_and_runs_none() {
+    if !is_debian() {
+        println!("SKIPPED: for Debian and its family");
+        return;
+    }
+    let place = place();
+    let output = install(&place, &["absent,here", "--print"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("apt-get install")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].ends_with("apt-get install --no-install-recommends made-up"), "{text}");
+    assert!(!place.path().join("asked").exists(), "apt-get was asked to install");
+}
+
+#[test]
+fn what_is_here_is_left_alone() {
+    let place = place();
+    let output = install(&place, &["here"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("nothing is missing: here\n"), "{}", stdout(&output));
+    let output = install(&place, &["here", "--print"]);
+    assert_eq!(stdout(&output), "# nothing is missing\n");
+}
+
+#[test]
+fn an_unknown_runtime_is_named_before_anything_is_installed() {
+    let place = place();
+    let output = install(&place, &["absnet,here"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("unknown runtime `absnet`"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did you mean `absent`?"), "{}", stderr(&output));
+    assert!(!place.path().join("asked").exists());
+}
+
+/// Runs `script` as root in a mount namespace in which /usr/sbin and /run are empty.
+fn apart(place: &Place, script: &str) -> Option<Output> {
+    if !rustix::process::geteuid().is_root() || !is_debian() {
+        println!("SKIPPED: for root on Debian and its family");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    let text = format!(
+        "mount -t tmpfs tmpfs /usr/sbin && mount -t tmpfs tmpfs /run || exit 99\n{script}\n\
+         ls /usr/sbin /run"
+    );
+    command.args(["--mount", "sh", "-c", &text]).current_dir(place.path());
+    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", place.tmp());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = finish(with_fakes(place, command), LIMIT);
+    if output.status.code() == Some(99) || stderr(&output).contains("unshare failed") {
+        println!("SKIPPED: no mount namespace here");
+        return None;
+    }
+    Some(output)
+}
+
+fn asked(place: &Place) -> String {
+    std::fs::read_to_string(place.path().join("asked")).unwrap_or_default()
+}
+
+#[test]
+fn packages_are_installed_and_no_service_can_start_meanwhile() {
+    let place = place();
+    let Some(output) = apart(&place, "\"$STAMPEDE\" install absent; echo rc=$?") else { return };
+    let text = stdout(&output);
+    assert!(text.contains("installed: absent"), "{text}{}", stderr(&output));
+    assert!(text.contains("rc=0"), "{text}{}", stderr(&output));
+    let asked = asked(&place);
+    assert!(asked.contains(" install --no-install-recommends "), "{asked}");
+    assert!(asked.contains(" made-up policy=101 front=noninteractive\n"), "{asked}");
+    assert!(text.ends_with("/run:\n\n/usr/sbin:\n"), "something is left: {text}");
+}
+
+#[test]
+fn a_failure_and_ctrl_c_put_back_what_was_changed() {
+    let own =
+        "printf '#!/bin/sh\\nexit 7\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d\n";
+    let ends = [
+        ("APT_FAILS=1 \"$STAMPEDE\" install absent; echo rc=$?", "rc=2"),
+        (
+            "APT_SLEEPS=1 setsid \"$STAMPEDE\" install absent & pid=$!\n\
+             for _ in $(seq 200); do [ -s asked ] && break; sleep 0.05; done\n\
+             kill -TERM -$pid; wait $pid; echo rc=$?",
+            "rc=2",
+        ),
+    ];
+    for (script, expected) in ends {
+        let place = place();
+        let script = format!("{own}{script}; /usr/sbin/policy-rc.d; echo own=$?");
+        let Some(output) = apart(&place, &script) else { return };
+        let text = stdout(&output);
+        assert!(asked(&place).contains("policy=101"), "{text}{}", stderr(&output));
+        assert!(text.contains(expected), "{text}{}", stderr(&output));
+        assert!(text.contains("own=7"), "the administrator's policy is back: {text}");
+        assert!(text.ends_with("/run:\n\n/usr/sbin:\npolicy-rc.d\n"), "left: {text}");
+    }
+}
