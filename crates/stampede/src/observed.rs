@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::store::record::{Given, Judged, Observed};
+use crate::store::record::{Given, Judged, Observed, Provider};
 
 /// What a runtime showed, with what it cannot help and what the plan asked of it.
 #[derive(Clone, Debug)]
@@ -33,14 +33,19 @@ const KEYS_MAX: usize = 6;
 /// Compares each with the one that is like most of the others, the first of several: if one
 /// of five is odd, it is that one that is not comparable, wherever it stands. In the order
 /// given; the reference differs from nobody but may be wrong in itself.
+///
+/// What already ran is never the reference where there is another: little is known of it.
 pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
+    let is_started = |one: &&Shown| one.given.provider != Provider::Live;
+    let started: Vec<&Shown> = shown.iter().filter(is_started).collect();
+    let known = if started.is_empty() { shown.iter().collect() } else { started };
     let unlike = |reference: &Shown| {
-        let others = shown.iter().map(|one| differences(reference, one));
+        let others = known.iter().map(|one| differences(reference, one));
         others.filter(|found| !found.not_comparable.is_empty()).count()
     };
-    let Some(reference) = shown.iter().min_by_key(|one| unlike(one)) else { return Vec::new() };
+    let Some(reference) = known.iter().min_by_key(|one| unlike(one)) else { return Vec::new() };
     let all = shown.iter().map(|one| {
-        let mut found = match std::ptr::eq(one, reference) {
+        let mut found = match std::ptr::eq(one, *reference) {
             true => Differences::default(),
             false => differences(reference, one),
         };
@@ -74,11 +79,18 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
 }
 
 fn differences(reference: &Shown, one: &Shown) -> Differences {
-    Pair { first: reference, one }.differences()
+    let pair = Pair { first: reference, one };
+    match one.given.provider {
+        Provider::Native => pair.differences(),
+        Provider::Live => pair.as_far_as_told(),
+    }
 }
 
 /// What is wrong with one whatever the others show.
 fn alone(one: &Shown) -> Vec<String> {
+    if one.given.provider == Provider::Live {
+        return vec![ALREADY_RUNNING.to_owned()];
+    }
     let mut reasons = Vec::new();
     let Observed { workers, isolated, .. } = one.observed;
     let asked = one.given.workers;
@@ -102,7 +114,28 @@ struct Pair<'a> {
     one: &'a Shown,
 }
 
+/// Of every runtime that stampede did not start.
+const ALREADY_RUNNING: &str =
+    "it was already running: neither its CPUs nor its settings are stampede's";
+
 impl Pair<'_> {
+    /// What already runs shows its answer, and of PHP what the answer tells.
+    fn as_far_as_told(&self) -> Differences {
+        let mut first = self.first.clone();
+        let told = &self.one.observed;
+        let (seen, ini) = (&mut first.observed, &mut first.given.ini);
+        seen.ini.retain(|key, _| told.ini.contains_key(key));
+        ini.retain(|key, _| told.ini.contains_key(key));
+        if told.php_version.is_empty() {
+            seen.php_version.clear();
+        }
+        (seen.opcache, seen.jit) = (told.opcache, told.jit);
+        seen.extensions.clone_from(&told.extensions);
+        // Nothing was asked of it: what it has otherwise counts.
+        let one = Shown { given: first.given.clone(), ..self.one.clone() };
+        Pair { first: &first, one: &one }.differences()
+    }
+
     fn differences(&self) -> Differences {
         let mut found = self.beside_the_answer();
         if self.first.observed.answer_sha256 != self.one.observed.answer_sha256 {
@@ -346,6 +379,34 @@ mod tests {
         b.observed.ini.insert("memory_limit".into(), "-1".into());
         let found = &compare_observed(&[a, b])[1];
         assert_eq!(found.not_comparable, ["php.ini: memory_limit `-1` instead of `256M`"]);
+    }
+
+    /// As something that already runs shows itself.
+    fn live(name: &str) -> Shown {
+        let observed = Observed { answer_sha256: "a".into(), ..Observed::default() };
+        let given = Given { provider: Provider::Live, ..Given::default() };
+        Shown { name: name.into(), given, observed }
+    }
+
+    #[test]
+    fn what_already_ran_is_not_comparable_and_never_the_reference() {
+        let all = compare_observed(&[live("x"), live("y"), shown("a")]);
+        let reasons = all.iter().map(|one| one.not_comparable.join("; "));
+        assert_eq!(reasons.collect::<Vec<_>>(), [ALREADY_RUNNING, ALREADY_RUNNING, ""]);
+        let mut odd = live("z");
+        odd.observed.answer_sha256 = "b".into();
+        odd.observed.php_version = "8.4.1".into();
+        odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
+        let found = &compare_observed(&[shown("a"), odd])[1];
+        insta::assert_snapshot!(found.not_comparable.join("\n"), @r"
+        it was already running: neither its CPUs nor its settings are stampede's
+        its masked answer is another
+        PHP 8.4.1 instead of 8.2.1
+        php.ini: memory_limit `128M` instead of `256M`
+        ");
+        assert!(found.asked.is_empty() && found.forced.is_empty());
+        let alone = compare_observed(&[live("x"), live("y")]);
+        assert!(alone.iter().all(|one| one.not_comparable == [ALREADY_RUNNING]));
     }
 
     #[test]

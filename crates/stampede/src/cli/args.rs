@@ -96,7 +96,7 @@ pub struct CompareArgs {
     /// App: a name of the catalogue (hello) or a folder
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
-    /// Runtimes, comma-separated
+    /// Runtimes, comma-separated; `live:URL` is what already runs there
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
     /// The load
@@ -254,6 +254,7 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
   stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
   stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s --expect 'p95 < 100ms'
+  stampede compare --app hello --runtimes nginx-fpm,live:http://127.0.0.1:8080 --users 4 --for 10s
   stampede compare plans/demo.yaml --dry-run
 
 Results go to stampede-results/, Ctrl-C keeps what was measured so far.";

@@ -12,7 +12,8 @@ use crate::plan::model::Plan;
 use crate::progress::words;
 use crate::report;
 use crate::runtime::{Catalogue, Places};
-use crate::store::{RunFolder, StoredRun};
+use crate::store::record::Provider;
+use crate::store::{RunFolder, StoredRun, StoredTrial};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::trial::refusal;
@@ -63,7 +64,11 @@ fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
 /// What to try next, under the table.
 fn next(path: &Path, stored: &StoredRun) -> String {
     let shown = path.display();
-    let runtime = stored.record.cells.first().map_or("nginx-fpm", |cell| &cell.runtime);
+    // What already runs cannot be started alone.
+    let is_ours = |trial: &&StoredTrial| trial.record.runtime.given.provider == Provider::Native;
+    let ours = stored.trials.iter().find(is_ours);
+    let cell = ours.and_then(|trial| stored.record.cells.get(trial.record.cell));
+    let runtime = cell.map_or("nginx-fpm", |cell| &cell.runtime);
     format!(
         "\nResults: {shown}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
          stampede up {runtime}   the runtime alone, with its rendered configuration\n  \

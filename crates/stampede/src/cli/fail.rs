@@ -8,6 +8,7 @@ use crate::causes::chain;
 use crate::plan::{Look, PlanError};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};
+use crate::target::TargetError;
 use crate::trial::refusal::Refusal;
 
 /// A command that ran.
@@ -66,6 +67,11 @@ impl Failure {
             Refusal::Plan(error) => Failure::from_plan(error),
             Refusal::Runtime(error) => Failure::from_runtime(error),
         }
+    }
+
+    /// A URL's error, with its hint.
+    pub fn from_target(error: &TargetError) -> Failure {
+        Failure { hint: error.hint().map(str::to_owned), ..Failure::new(error) }
     }
 
     /// An error of the results, with its hint.

@@ -6,19 +6,19 @@ use stampede_load::spec::{Check, Habits, Load};
 use super::args::FireArgs;
 use super::fire_summary::Shot;
 use super::shell::print;
-use super::target::Target;
 use super::{Failure, Outcome};
 use crate::event::{Event, Listen, Phase};
 use crate::plan::Overrides;
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
+use crate::target::Target;
 use crate::trial::{ammo, cells, load_record};
 use crate::{interrupt, plan, progress};
 
 /// Fires, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let choice = load_choice(&args)?;
-    let target = Target::parse(&args.url)?;
+    let target = Target::parse(&args.url).map_err(|error| Failure::from_target(&error))?;
     let load = load(&args, &choice, &target)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut shown = Shown(progress::for_stderr());

@@ -11,7 +11,6 @@ mod plan_flags;
 mod report;
 mod runtimes;
 mod shell;
-mod target;
 mod up;
 
 use std::process::ExitCode;

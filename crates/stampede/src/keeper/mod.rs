@@ -33,6 +33,8 @@ mod sweep;
 mod sys;
 mod wire;
 
+pub(crate) use cgroup::Mounts;
+
 pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabilities};
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;

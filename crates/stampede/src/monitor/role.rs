@@ -34,7 +34,8 @@ pub struct Role {
 
 #[derive(Debug)]
 enum Members {
-    Listed(Kept),
+    /// Of the group and of those within it.
+    Listed(Vec<Kept>),
     Tree,
 }
 
@@ -166,7 +167,9 @@ impl Role {
         match (&self.members, &self.cpu) {
             (Members::Listed(procs), _) => {
                 let mut found = Vec::new();
-                parse::pids(text.again(procs).unwrap_or(""), &mut found);
+                for procs in procs {
+                    parse::pids(text.again(procs).unwrap_or(""), &mut found);
+                }
                 found.into_iter().collect()
             }
             (Members::Tree, Cpu::Processes(tree)) => tree.pids().collect(),
@@ -249,15 +252,32 @@ fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
     Ok(MemorySource::V1(stat, Kept::open(&folder.join("memory.kmem.usage_in_bytes")).ok()))
 }
 
-fn open_procs(role: &str, folder: &Path) -> Result<Kept, MonitorError> {
+/// The lists of processes of a group and of the groups within it, which is where a container
+/// with an init of its own has its processes.
+fn open_procs(role: &str, folder: &Path) -> Result<Vec<Kept>, MonitorError> {
     let path = folder.join("cgroup.procs");
-    Kept::open(&path).map_err(|source| MonitorError::Unreadable {
+    let own = Kept::open(&path).map_err(|source| MonitorError::Unreadable {
         role: role.to_owned(),
         path,
         source,
-    })
+    })?;
+    let mut procs = vec![own];
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if procs.len() >= GROUPS_MAX {
+                return Ok(procs);
+            }
+            procs.extend(Kept::open(&entry.path().join("cgroup.procs")));
+            left.push(entry.path());
+        }
+    }
+    Ok(procs)
 }
 
+/// Groups of one role whose processes are counted; more are no single runtime.
+const GROUPS_MAX: usize = 256;
 /// Threads of one role whose context switches are read: each costs about 10 µs a second,
 /// and a role of 64 busy workers is told well enough by its first 64.
 const THREADS_MAX: usize = 64;
@@ -304,6 +324,17 @@ mod tests {
             oom_kills: 2,
         };
         assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);
+    }
+
+    #[test]
+    fn processes_of_groups_within_the_group_are_counted() {
+        let fake = FakeProc::new();
+        fake.put("cg/cpu.stat", "usage_usec 1\n");
+        fake.put("cg/cgroup.procs", "");
+        fake.put("cg/init.scope/cgroup.procs", "10\n");
+        fake.put("cg/system.slice/web.service/cgroup.procs", "11\n12\n");
+        let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        assert_eq!(read(&fake, &mut role, Memory::CgroupOnly).processes, 3);
     }
 
     #[test]

@@ -373,9 +373,21 @@ fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
             Value::Map(entries) => entries.iter().any(|(key, _)| key.text() == name.text()),
             _ => false,
         };
-        planned.iter().find(same).cloned().unwrap_or(name)
+        planned.iter().find(same).cloned().unwrap_or_else(|| address(name))
     });
     Node { place: names.place, value: Value::List(chosen.collect()) }
+}
+
+/// `live:URL` is what already runs there.
+fn address(name: Node) -> Node {
+    let Some(url) = name.text().and_then(|text| text.strip_prefix("live:")) else { return name };
+    let text =
+        |node: Node, text: &str| Node { value: Value::Text(text.to_owned(), Style::Plain), ..node };
+    let at = |begin, length| Node { place: name.inside(begin, length), value: Value::Null };
+    let url = text(at("live:".len(), url.len()), url);
+    let body = vec![(text(at(0, 4), "url"), url)];
+    let body = Node { place: name.place.clone(), value: Value::Map(body) };
+    Node { value: Value::Map(vec![(text(at(0, 4), "live"), body)]), ..name }
 }
 
 /// A comma-separated value as a list, each item at its place; blanks around are free.

@@ -11,6 +11,7 @@ mod client;
 mod error;
 mod expect;
 mod flags;
+mod live;
 mod loads;
 mod locate;
 pub mod model;

@@ -67,6 +67,13 @@ pub struct RuntimeChoice {
     pub env: BTreeMap<String, String>,
 }
 
+impl RuntimeChoice {
+    /// Whether it already runs: nothing of it is ours to start, place or change.
+    pub fn is_live(&self) -> bool {
+        matches!(self.source, RuntimeSource::Live { .. })
+    }
+}
+
 /// Where a runtime comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -77,9 +84,31 @@ pub enum RuntimeSource {
     Live {
         /// Its address.
         url: String,
-        /// What to watch: `container`, `unit` or `pid` and its value.
-        watch: Option<(String, String)>,
+        /// What shows what it spends; `None`: nobody said, and nothing is read.
+        watch: Option<Watch>,
     },
+}
+
+/// What shows what a runtime spends that we did not start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// A container of Docker or Podman, by name or id.
+    Container(String),
+    /// A unit of systemd.
+    Unit(String),
+    /// A process and all below it.
+    Pid(u32),
+}
+
+impl std::fmt::Display for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Watch::Container(name) => write!(f, "container {name}"),
+            Watch::Unit(name) => write!(f, "unit {name}"),
+            Watch::Pid(pid) => write!(f, "pid {pid}"),
+        }
+    }
 }
 
 /// A setting's value.

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::error::{Mistake, PlanError, nearest, one_of};
+use super::live::live;
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::preset::PRESETS;
 use super::tree::{Node, Value, shortened};
-use super::value::{
-    Fields, entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole,
-};
+use super::value::{entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole};
 
 /// Cells of one plan, at most: what takes longer than a life is a mistake.
 pub(super) const RUNTIMES_MAX: usize = 1_000;
@@ -83,14 +82,16 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
         Some(body) => entries(body, "settings, such as `{workers: 16}`")?,
         None => &[],
     };
-    let source = runtime_source(name_node, name, body)?;
-    if let (RuntimeSource::Live { .. }, Some(body)) = (&source, body) {
-        Fields::of(body, "a live runtime", &["use", "url", "watch"])?;
-        return Ok(vec![live(name, source)]);
+    let used = match body.and_then(|body| body.get("use")) {
+        Some(node) => runtime_name(node)?,
+        None => name,
+    };
+    if used == "live" {
+        return Ok(vec![live(name_node, name, body)?]);
     }
     let mut choice = RuntimeChoice {
         name: name.to_owned(),
-        source,
+        source: RuntimeSource::Catalogue(used.to_owned()),
         settings: common.settings.clone(),
         php_ini: common.php_ini.clone(),
         env: common.env.clone(),
@@ -112,18 +113,6 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
     swept(name, choice, sweep)
 }
 
-/// What already runs has the settings that it has.
-fn live(name: &str, source: RuntimeSource) -> Named {
-    let choice = RuntimeChoice {
-        name: name.to_owned(),
-        source,
-        settings: BTreeMap::new(),
-        php_ini: BTreeMap::new(),
-        env: BTreeMap::new(),
-    };
-    Named { base: name.to_owned(), choice }
-}
-
 /// A name fit for tables and for folders.
 fn runtime_name(node: &Node) -> Result<&str, PlanError> {
     let fits = |name: &str| {
@@ -138,52 +127,6 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
             "a runtime's name",
             "letters, digits, `-`, `_` and `.`, at most 64, such as `nginx-fpm`",
         )),
-    }
-}
-
-/// Where it comes from: `live`, what `use` names, else the catalogue entry of its own name.
-fn runtime_source(
-    name_node: &Node,
-    name: &str,
-    body: Option<&Node>,
-) -> Result<RuntimeSource, PlanError> {
-    let used = match body.and_then(|body| body.get("use")) {
-        Some(node) => runtime_name(node)?,
-        None => name,
-    };
-    if used != "live" {
-        return Ok(RuntimeSource::Catalogue(used.to_owned()));
-    }
-    const EXPECTED: &str = "an address, such as `{url: \"http://127.0.0.1:8080\"}`";
-    let Some(url) = body.and_then(|body| body.get("url")) else {
-        return Err(name_node.place.wrong(Mistake::Missing("url"), EXPECTED));
-    };
-    let address = text(url, "an address", EXPECTED)?;
-    let host = ["http://", "https://"].iter().find_map(|scheme| address.strip_prefix(scheme));
-    if host.is_none_or(str::is_empty)
-        || address.contains(|c: char| c.is_whitespace() || c.is_control())
-    {
-        return Err(not_a(url, "an address", EXPECTED));
-    }
-    let watch = match body.and_then(|body| body.get("watch")) {
-        Some(node) => Some(watch(node)?),
-        None => None,
-    };
-    Ok(RuntimeSource::Live { url: address.to_owned(), watch })
-}
-
-/// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
-fn watch(node: &Node) -> Result<(String, String), PlanError> {
-    const EXPECTED: &str = "what to watch, such as `{container: shop}`";
-    let known = ["container", "unit", "pid"];
-    Fields::of(node, "`watch`", &known)?;
-    match entries(node, EXPECTED)? {
-        [(key, value)] => {
-            let kind = key.text().unwrap_or("").to_owned();
-            let value = text(value, "a name", EXPECTED)?;
-            Ok((kind, value.to_owned()))
-        }
-        _ => Err(not_a(node, "one thing to watch", EXPECTED)),
     }
 }
 

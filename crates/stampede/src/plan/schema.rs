@@ -214,7 +214,7 @@ fn live() -> Value {
         "type": "object",
         "properties": {
             "use": of("text"),
-            "url": { "type": "string", "pattern": "^https?://[^ ]+$" },
+            "url": { "type": "string", "pattern": "^(http://|unix:)[^ ?]+$" },
             "watch": watch,
         },
         "required": ["url"],

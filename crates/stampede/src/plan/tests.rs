@@ -57,7 +57,7 @@ fn the_shop_plan() {
     assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "live"]);
     let live = RuntimeSource::Live {
         url: "http://127.0.0.1:8080".to_owned(),
-        watch: Some(("container".to_owned(), "shop".to_owned())),
+        watch: Some(Watch::Container("shop".to_owned())),
     };
     assert_eq!(plan.runtimes[2].source, live);
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(8));

@@ -107,7 +107,9 @@ impl Tally {
             }
             Event::Resources(sample) => {
                 let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
-                self.cpu_share = Some(cpu as f64 / sample.interval_ns.max(1) as f64);
+                let share = cpu as f64 / sample.interval_ns.max(1) as f64;
+                // Without a role nothing is watched.
+                self.cpu_share = (!sample.roles.is_empty()).then_some(share);
             }
             Event::Notice(_) | Event::TrialEnded { .. } | Event::RunEnded => {}
         }

@@ -3,7 +3,7 @@
 use super::columns::rows;
 use super::layout::Section;
 use crate::observed::list;
-use crate::store::record::Judged;
+use crate::store::record::{Judged, Provider};
 use crate::summary::model::{
     CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
 };
@@ -161,8 +161,25 @@ fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, Strin
 }
 
 fn about_budgets(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+    let is_live = |cell: &&&CellSummary| cell.provider == Provider::Live;
+    let live: Vec<String> = cells.iter().filter(is_live).map(|cell| cell.runtime.clone()).collect();
+    if !live.is_empty() {
+        let text = format!(
+            "unequal budget ({}): what already runs has the CPUs and the memory that it has; 100 % \
+             of CPU is the budget of the others",
+            words::list(&live)
+        );
+        add(Weight::Doubt, text);
+    }
+    for cell in cells.iter().filter(is_live) {
+        if cell.figures.cpu_percent_median == Figure::None {
+            let text = "it was not watched, so what it spent is not known (`watch` in the plan)";
+            add(Weight::Plain, format!("{}: {text}", cell.runtime));
+        }
+    }
+    let split = |cell: &&&CellSummary| cell.budget_unequal && !is_live(cell);
     let unequal: Vec<String> =
-        cells.iter().filter(|cell| cell.budget_unequal).map(|cell| cell.runtime.clone()).collect();
+        cells.iter().filter(split).map(|cell| cell.runtime.clone()).collect();
     if !unequal.is_empty() {
         let who =
             if unequal.len() == cells.len() { "all".to_owned() } else { words::list(&unequal) };

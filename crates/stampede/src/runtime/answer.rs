@@ -171,6 +171,11 @@ pub(crate) fn diff(expected: &str, seen: &str) -> String {
 /// A client for single questions; never used for load. Asks exactly as the load does: the
 /// app may show the request's headers.
 pub(crate) fn client(timeout: Duration) -> Agent {
+    client_config(timeout).into()
+}
+
+/// How a client for single questions is set.
+pub(crate) fn client_config(timeout: Duration) -> ureq::config::Config {
     Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -179,15 +184,19 @@ pub(crate) fn client(timeout: Duration) -> Agent {
         .proxy(None)
         .timeout_global(Some(timeout))
         .build()
-        .into()
 }
 
 /// One question; the connection closes after it, for runtimes whose workers are held by
 /// connections.
 pub(crate) fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
+    get_as(client, url, "localhost")
+}
+
+/// The same, with a header `Host` of its own.
+pub(crate) fn get_as(client: &Agent, url: &str, host: &str) -> Result<Answer, ureq::Error> {
     let mut answer = client
         .get(url)
-        .header("Host", "localhost")
+        .header("Host", host)
         .header("Accept", "*/*")
         .header("Connection", "close")
         .call()?;

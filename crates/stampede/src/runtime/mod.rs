@@ -26,6 +26,7 @@ mod user;
 mod verify;
 
 pub use answer::{Answer, Masks};
+pub(crate) use answer::{client_config, get_as, sha256};
 pub use app::App;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
@@ -33,6 +34,7 @@ pub use error::{RuntimeError, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{Located, Places};
 pub use manifest::{AppKind, AppManifest, HeldBy, Mode, RuntimeManifest};
+pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, prepare, prepare_kept, prepare_with};
 pub use setting::{COMMON, Common, Kind, Settings};
 pub use start::{Failure, Guard, Running, start, start_with};

@@ -28,7 +28,7 @@ use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{KeeperOptions, discard, reserve};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
-use crate::store::record::{Given, RuntimeRecord};
+use crate::store::record::{Given, Provider, RuntimeRecord};
 
 /// Where a stack may run.
 #[derive(Clone, Debug, Default)]
@@ -501,6 +501,7 @@ impl Stack<'_> {
     fn given(&self, grows: bool) -> Given {
         let forced = &self.runtime.manifest.forced;
         Given {
+            provider: Provider::Native,
             workers: self.settings.workers(),
             grows,
             ini: asked_ini(&self.settings.values, &self.choice.php_ini),

@@ -170,10 +170,23 @@ pub struct RuntimeRecord {
     pub after: Option<Observed>,
 }
 
+/// Where a runtime comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Programs of this machine, started by stampede.
+    #[default]
+    Native,
+    /// Already running: nothing of it is stampede's.
+    Live,
+}
+
 /// What explains what a runtime shows: what was asked of it, and what its SAPI decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Given {
+    /// Where the runtime comes from.
+    pub provider: Provider,
     /// Workers asked for; 0: not told.
     pub workers: u32,
     /// Whether it starts with fewer workers and adds them under load.

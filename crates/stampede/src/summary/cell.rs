@@ -7,7 +7,7 @@ use super::model::{
     RoleFigures, TimeFigures, TrialSummary,
 };
 use super::trial;
-use crate::store::record::{CellRecord, Judged};
+use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
 pub fn summarize(run: &RunData, index: usize) -> CellSummary {
@@ -60,6 +60,7 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         not_comparable: Vec::new(),
         asked: Vec::new(),
         forced: Vec::new(),
+        provider: Provider::default(),
         title: String::new(),
         mode: String::new(),
         versions: Default::default(),
@@ -115,6 +116,7 @@ fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Re
 fn describe(cell: &mut CellSummary, trial: &TrialData) {
     let record = &trial.record;
     if !record.runtime.title.is_empty() {
+        cell.provider = record.runtime.given.provider;
         cell.title.clone_from(&record.runtime.title);
         cell.mode.clone_from(&record.runtime.mode);
         cell.versions.clone_from(&record.runtime.versions);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::compare::Difference;
 use stampede_stats::estimate::Estimate;
 
-use crate::store::record::Judged as Verdict;
+use crate::store::record::{Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 1;
@@ -134,6 +134,9 @@ pub struct CellSummary {
     /// What its SAPI has or sets otherwise than the others': not against anyone.
     #[serde(default)]
     pub forced: Vec<String>,
+    /// Where the runtime comes from.
+    #[serde(default)]
+    pub provider: Provider,
     /// The runtime's title for people; empty where it never started.
     pub title: String,
     /// `per-request`, `worker` or `event-loop`; empty where it never started.

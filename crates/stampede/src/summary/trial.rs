@@ -202,7 +202,7 @@ impl Spent<'_> {
         let shares = self
             .samples
             .iter()
-            .filter(|sample| sample.interval_ns > 0)
+            .filter(|sample| sample.interval_ns > 0 && roles(sample, &of).next().is_some())
             .filter(|sample| {
                 sample.at_ns.saturating_sub(sample.interval_ns / 2) < self.scheduled_ns
             })
@@ -217,11 +217,11 @@ impl Spent<'_> {
 
     /// CPU time, that of the drain included, per correct answer.
     fn cpu_cost_us(&self, of: impl Fn(&str) -> bool, ok: u64) -> Figure {
-        if self.samples.is_empty() || ok == 0 {
+        let mut read = self.samples.iter().flat_map(|sample| roles(sample, &of)).peekable();
+        if read.peek().is_none() || ok == 0 {
             return Figure::None;
         }
-        let spent: u64 =
-            self.samples.iter().flat_map(|sample| roles(sample, &of)).map(|role| role.cpu_ns).sum();
+        let spent: u64 = read.map(|role| role.cpu_ns).sum();
         Figure::exact(spent as f64 / 1e3 / ok as f64)
     }
 

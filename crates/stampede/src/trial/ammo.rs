@@ -3,28 +3,29 @@
 use stampede_load::ammo::Request;
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
+    Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
 };
 use stampede_load::time::Nanos;
 
 use super::Subject;
+use super::measured::Door;
 use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
 
-/// The load of `subject`, fired at `target` from `cpus`.
+/// The load of `subject`, fired through `door` from `cpus`.
 ///
 /// # Errors
 /// In words: a request that cannot be built.
-pub fn load(subject: &Subject<'_>, target: Address, cpus: &[usize]) -> Result<Load, String> {
+pub(super) fn load(subject: &Subject<'_>, door: &Door, cpus: &[usize]) -> Result<Load, String> {
     let choice = subject.load;
     let habits = habits(&choice.client);
     Ok(Load {
-        target,
+        target: door.address.clone(),
         model: choice.model.clone(),
         habits,
         timeout: choice.timeout,
-        ammo: requests(&choice.requests, subject.app, habits)?.into(),
+        ammo: requests(&choice.requests, subject.app, door, habits)?.into(),
         check: check(subject.app),
         cpus: cpus.to_vec(),
     })
@@ -41,7 +42,12 @@ pub fn habits(client: &Client) -> Habits {
     }
 }
 
-fn requests(specs: &[RequestSpec], app: &App, habits: Habits) -> Result<Vec<Request>, String> {
+fn requests(
+    specs: &[RequestSpec],
+    app: &App,
+    door: &Door,
+    habits: Habits,
+) -> Result<Vec<Request>, String> {
     let own = [RequestSpec {
         method: "GET".to_owned(),
         path: app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned()),
@@ -49,13 +55,19 @@ fn requests(specs: &[RequestSpec], app: &App, habits: Habits) -> Result<Vec<Requ
         body: Vec::new(),
     }];
     let specs = if specs.is_empty() { &own[..] } else { specs };
-    specs
-        .iter()
-        .map(|spec| {
-            Request::build(&spec.method, &spec.path, &spec.headers, &spec.body, habits, None)
-                .map_err(|error| chain(&error))
-        })
-        .collect()
+    specs.iter().map(|spec| request(spec, door, habits)).collect()
+}
+
+fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, String> {
+    let mut headers = spec.headers.clone();
+    if let Some(host) = &door.host
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"))
+    {
+        headers.insert(0, ("Host".to_owned(), host.clone()));
+    }
+    let path = format!("{}{}", door.base, spec.path);
+    Request::build(&spec.method, &path, &headers, &spec.body, habits, Some(&spec.path))
+        .map_err(|error| chain(&error))
 }
 
 fn check(app: &App) -> Check {

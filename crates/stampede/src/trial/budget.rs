@@ -73,7 +73,8 @@ pub(super) fn crowded(plan: &Plan, traits: &[Traits]) -> Vec<String> {
             )
         })
     };
-    plan.runtimes.iter().zip(traits).filter_map(one).collect()
+    let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_live());
+    of_ours.filter_map(one).collect()
 }
 
 /// Measured with `hello` on PHP 8.2, PHP-FPM and mod_php at 10 and 60 workers: what all share,

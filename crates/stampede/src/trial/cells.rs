@@ -34,11 +34,16 @@ pub fn cells(plan: &Plan) -> Vec<Cell> {
             });
             for (runtime, _) in wanted {
                 let cell = |cpus| Cell { runtime, app, load, cpus, refused: None };
-                cells.extend((0..plan.budget.cpu_counts().len()).map(cell));
+                cells.extend((0..cpu_counts(plan, runtime)).map(cell));
             }
         }
     }
     cells
+}
+
+/// How many numbers of CPUs a runtime is measured on; what already runs has its own.
+fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
+    if plan.runtimes[runtime].is_live() { 1 } else { plan.budget.cpu_counts().len() }
 }
 
 /// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cells
@@ -203,6 +208,20 @@ mod tests {
             keep_alive: Some(keep_alive.to_owned()),
             ..Overrides::default()
         }
+    }
+
+    #[test]
+    fn what_already_runs_is_one_cell_however_many_cpus_the_others_get() {
+        let flags = Overrides {
+            app: Some("hello".to_owned()),
+            runtimes: Some("a,live:http://127.0.0.1:1".to_owned()),
+            cpus: Some("1,2".to_owned()),
+            ..users("1", "auto")
+        };
+        let plan = from_flags(&flags).expect("a plan");
+        let cells = cells(&plan);
+        let shown: Vec<_> = cells.iter().map(|cell| (cell.runtime, cell.cpus)).collect();
+        assert_eq!(shown, [(0, 0), (0, 1), (1, 0)]);
     }
 
     #[test]

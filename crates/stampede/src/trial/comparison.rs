@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
-use super::refusal::{Refusal, apps, traits};
+use super::refusal::{Refusal, apps, found, traits};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
+use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, Rounds};
 use crate::runtime::{App, Catalogue, Placement};
@@ -47,6 +48,7 @@ impl Comparison {
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
+        notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));
@@ -164,6 +166,7 @@ impl Comparison {
     }
 
     fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
+        let runtime = &self.plan.runtimes[self.cells[cell].runtime];
         TrialRecord {
             format: FORMAT,
             number,
@@ -175,7 +178,7 @@ impl Comparison {
             runtime: RuntimeRecord::default(),
             isolation: keeper::spec::IsolationRecord::default(),
             budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }),
+            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || runtime.is_live(),
             exits: Vec::new(),
             verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
         }
@@ -270,7 +273,7 @@ fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {
     let load = &plan.loads[cell.load];
     let counts = plan.budget.cpu_counts();
     let mut runtime = plan.runtimes[cell.runtime].name.clone();
-    if counts.len() > 1 {
+    if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
         runtime += &format!(" cpus={}", counts[cell.cpus]);
     }
     CellRecord {

@@ -1,9 +1,10 @@
-//! One measured execution of one cell, on a freshly started runtime.
+//! One measured execution of one cell: on a freshly started runtime, or on what already runs.
 
 pub mod ammo;
 mod budget;
 pub mod cells;
 pub mod comparison;
+mod measured;
 pub mod refusal;
 pub mod verdict;
 mod watch;
@@ -11,7 +12,7 @@ mod watch;
 use std::time::Instant;
 
 use stampede_load::report::Fired;
-use stampede_load::spec::{Address, Load};
+use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
 
 use crate::causes::chain;
@@ -20,10 +21,11 @@ use crate::interrupt;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
-use crate::runtime::{self, App, Catalogue, Placement, Running};
+use crate::runtime::{App, Catalogue, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
 
+use measured::Measured;
 use verdict::{Evidence, ModelKind};
 
 /// What a trial needs beside its cell.
@@ -82,18 +84,18 @@ fn measure(
     folder: &mut TrialFolder,
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
-    phases.enter(Phase::Start, None);
-    let mut running = runtime::up(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
-        .map_err(|error| chain(&error))?;
-    record.runtime = running.record();
-    record.isolation = running.isolation();
-    let result = fire(ctx, subject, record, folder, &mut running, phases);
-    phases.enter(Phase::Stop, None);
-    running.logs().iter().for_each(|log| folder.keep_log(log));
-    match running.stop() {
-        Ok(exits) => record.exits = exits,
-        Err(error) => return Err(chain(&error)),
+    let is_ours = !subject.runtime.is_live();
+    if is_ours {
+        phases.enter(Phase::Start, None);
     }
+    let measured = Measured::up(ctx, subject)?;
+    record.runtime = measured.record();
+    record.isolation = measured.isolation();
+    let result = fire(ctx, subject, record, folder, &measured, phases);
+    if is_ours {
+        phases.enter(Phase::Stop, None);
+    }
+    record.exits = measured.end(folder)?;
     result
 }
 
@@ -102,18 +104,17 @@ fn fire(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     folder: &mut TrialFolder,
-    running: &mut Running,
+    measured: &Measured,
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
     phases.enter(Phase::Verify, None);
-    let before = verify(subject, running)?;
+    let before = measured.verify(subject.app)?;
     record.runtime.before = Some(before.clone());
 
-    let measured = ammo::load(subject, Address::Tcp(running.addr()), ctx.load_cpus)?;
+    let load = ammo::load(subject, &measured.door(), ctx.load_cpus)?;
     if ctx.warm_up > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(ctx.warm_up));
-        let warm_up =
-            Load { model: ammo::warm_up(&measured.model, ctx.warm_up), ..measured.clone() };
+        let warm_up = Load { model: ammo::warm_up(&load.model, ctx.warm_up), ..load.clone() };
         stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
             .map_err(|error| chain(&error))?;
     }
@@ -121,16 +122,17 @@ fn fire(
         return Err("interrupted before the measured load".to_owned());
     }
 
-    phases.enter(Phase::Measure, cells::length(&measured.model));
-    let (fired, resources) = watch::fire(&measured, running.group(), folder, phases)?;
+    phases.enter(Phase::Measure, cells::length(&load.model));
+    let (fired, resources) = watch::fire(&load, measured.group(), folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
-    let died = died(running);
+    let died = died(measured);
 
     phases.enter(Phase::Verify, None);
-    let changed = after_load(subject, record, running, before, &died);
-    let load = load_record(&fired, &measured, subject.load);
-    record.verdict = judge(ctx, &load, &measured, &resources, &changed, &died);
-    record.load = Some(load);
+    let mut changed = after_load(subject, record, measured, before, &died);
+    let did = load_record(&fired, &load, subject.load);
+    changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
+    record.verdict = judge(ctx, &did, &load, &resources, &changed, &died);
+    record.load = Some(did);
     Ok(fired)
 }
 
@@ -139,28 +141,27 @@ fn fire(
 fn after_load(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
-    running: &Running,
+    measured: &Measured,
     before: Observed,
     died: &[String],
 ) -> Vec<(Judged, String)> {
+    if let Some(gone) = measured.gone() {
+        return vec![(Judged::Invalid, gone)];
+    }
     if !died.is_empty() || interrupt::asked() {
         return Vec::new();
     }
-    match verify(subject, running) {
+    match measured.verify(subject.app) {
         Ok(after) => {
             record.runtime.after = Some(after.clone());
-            observed::changed(&running.shown(before), &running.shown(after))
+            observed::changed(&measured.shown(before), &measured.shown(after))
         }
         Err(reason) => vec![(Judged::Invalid, format!("after the load: {reason}"))],
     }
 }
 
-fn verify(subject: &Subject<'_>, running: &Running) -> Result<Observed, String> {
-    runtime::verify(running, subject.app).map_err(|error| chain(&error))
-}
-
-fn died(running: &mut Running) -> Vec<String> {
-    let exits = running.exited();
+fn died(measured: &Measured) -> Vec<String> {
+    let exits = measured.exited();
     exits
         .iter()
         .map(|exit| match (exit.signal, exit.code) {

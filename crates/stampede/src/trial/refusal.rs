@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
+use crate::causes::chain;
+use crate::live::Live;
 use crate::plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource, Scalar};
 use crate::plan::{self, Mistake, PlanError, Subject};
-use crate::runtime::{App, Catalogue, RuntimeError, Traits};
+use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits};
 use crate::summary::words;
 
 /// Why a plan cannot run here.
@@ -69,11 +71,33 @@ pub(super) fn traits(
     apps: &[App],
 ) -> Result<Vec<Traits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
+        if choice.is_live() {
+            return Ok(ALREADY_RUNNING);
+        }
         let checked: Result<Vec<Traits>, _> =
             apps.iter().map(|app| catalogue.check(choice, app)).collect();
         checked.map(|traits| traits[0]).map_err(|error| placed(plan, catalogue, choice, error))
     };
     plan.runtimes.iter().map(one).collect()
+}
+
+/// What holds its workers is not known: connections that starve are seen by their getting no
+/// answer.
+const ALREADY_RUNNING: Traits = Traits { held_by: HeldBy::Request, workers: 0, closes: false };
+
+/// What already runs, found where the plan says.
+pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
+    let one = |choice: &RuntimeChoice| match &choice.source {
+        RuntimeSource::Catalogue(_) => None,
+        RuntimeSource::Live { url, watch } => {
+            let name = choice.name.as_str();
+            Some(Live::find(name, url, watch.as_ref()).map_err(|error| {
+                let subject = Subject::Setting { runtime: name, name: error.key() };
+                refused(plan, subject, &chain(&error), error.expected())
+            }))
+        }
+    };
+    plan.runtimes.iter().filter_map(one).collect()
 }
 
 /// An error about a runtime, at its place in the plan where it is about what stands there;
@@ -111,12 +135,6 @@ fn placed(
         RuntimeError::WrongKind { runs, .. } => {
             refused(plan, runtime, &why, &format!("an app of kind {}", runs.join(", ")))
         }
-        RuntimeError::Live { .. } => refused(
-            plan,
-            runtime,
-            "what already runs cannot be compared yet",
-            "a runtime of the catalogue (`stampede runtimes`); `stampede fire URL` fires at what runs",
-        ),
         _ => Refusal::Runtime(error),
     }
 }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, io, thread, time::Duration};
 
-pub(super) use mounts::{Mounts, Version};
+pub(crate) use mounts::Mounts;
+pub(super) use mounts::Version;
 use tree::Tree;
 pub(super) use tree::is_full_root;
 

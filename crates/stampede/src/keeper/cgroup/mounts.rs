@@ -23,10 +23,10 @@ impl Version {
 
 /// One hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::keeper) struct Mount {
+pub(crate) struct Mount {
     /// Where it is mounted.
     pub top: PathBuf,
-    /// The group that we are in; below `top`.
+    /// The process's group; below `top`.
     pub own: PathBuf,
     /// v1: its controllers. v2: empty (each group says itself).
     pub controllers: BTreeSet<String>,
@@ -34,7 +34,7 @@ pub(in crate::keeper) struct Mount {
 
 /// All hierarchies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::keeper) struct Mounts {
+pub(crate) struct Mounts {
     pub v2: Option<Mount>,
     /// Each with a controller that we use.
     pub v1: Vec<Mount>,
@@ -51,7 +51,8 @@ impl Mounts {
         Mounts::parse(&mountinfo, &own)
     }
 
-    fn parse(mountinfo: &str, own: &str) -> Mounts {
+    /// Of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is ours.
+    pub(crate) fn parse(mountinfo: &str, own: &str) -> Mounts {
         let mut mounts = Mounts::default();
         for line in mountinfo.lines() {
             let Some(found) = parse_mount(line) else { continue };

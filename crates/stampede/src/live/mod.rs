@@ -1,0 +1,285 @@
+//! A runtime that already runs: given by URL, neither started nor stopped nor pinned.
+//!
+//! ```text
+//! url → Target ─▶ asked before load and after it, and fired at
+//! watch → Watched: a cgroup, or processes ─▶ the monitor
+//! ```
+
+mod ask;
+mod error;
+mod group;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use stampede_load::spec::Address;
+
+pub use error::LiveError;
+pub use watch::ROLE;
+use watch::Watched;
+
+use crate::causes::chain;
+use crate::keeper::spec::{IsolationRecord, ProcessGroup};
+use crate::observed::Shown;
+use crate::plan::model::Watch;
+use crate::runtime::{Answer, App, get_as, holds_port, sha256};
+use crate::store::record::{Given, Observed, Provider, RuntimeRecord};
+use crate::target::Target;
+
+/// Something that runs, found.
+#[derive(Clone, Debug)]
+pub struct Live {
+    name: String,
+    url: String,
+    target: Target,
+    watched: Option<Watched>,
+    watch: Option<Watch>,
+}
+
+impl Live {
+    /// Looks up the address, connects once, and finds what is watched.
+    ///
+    /// # Errors
+    /// Any of the three fails.
+    pub fn find(name: &str, url: &str, watch: Option<&Watch>) -> Result<Live, LiveError> {
+        let target = Target::parse(url)?;
+        ask::connect(&target.address, CONNECTS_WITHIN)
+            .map_err(|source| LiveError::NobodyThere { address: shown(&target.address), source })?;
+        let watched = watch.map(Watched::find).transpose()?;
+        Ok(Live {
+            name: name.to_owned(),
+            url: url.to_owned(),
+            target,
+            watched,
+            watch: watch.cloned(),
+        })
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    /// For the header `Host`.
+    pub fn host(&self) -> &str {
+        &self.target.host
+    }
+
+    /// What stands before every request's path; empty, or `/shop`.
+    pub fn base(&self) -> &str {
+        self.target.path.trim_end_matches('/')
+    }
+
+    /// What is watched, as the monitor takes it; no role where nothing is.
+    pub fn group(&self) -> ProcessGroup {
+        self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
+    }
+
+    /// Why what is watched is no longer what it was.
+    pub fn gone(&self) -> Option<String> {
+        self.watched.as_ref().and_then(Watched::gone)
+    }
+
+    /// What the person should know before anything is fired.
+    pub fn notices(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut notices = Vec::new();
+        if !self.target.is_here() {
+            notices.push(format!(
+                "`{name}` fires at {}, which is not this machine; only what you are allowed to load",
+                self.target.host
+            ));
+        }
+        let Some(watched) = &self.watched else { return notices };
+        notices.extend(watched.about_memory().map(|about| format!("`{name}`: {about}")));
+        // A container's port is forwarded to it, or is in a network of its own.
+        if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
+            (&self.watch, &self.target.address)
+            && self.target.is_here()
+            && holds_port(address.port(), &watched.tree()) == Some(false)
+        {
+            notices.push(format!(
+                "`{name}`: {watch} does not itself listen on port {}: its CPU and memory may be \
+                 those of something else",
+                address.port()
+            ));
+        }
+        notices
+    }
+
+    /// What it is, as far as the plan tells.
+    pub fn record(&self) -> RuntimeRecord {
+        let mut settings = BTreeMap::from([("url".to_owned(), Value::from(self.url.as_str()))]);
+        if let Some(watch) = &self.watch {
+            settings.insert("watch".to_owned(), Value::from(watch.to_string()));
+        }
+        RuntimeRecord {
+            title: format!("already running at {}", shown(&self.target.address)),
+            settings,
+            given: self.given(),
+            ..RuntimeRecord::default()
+        }
+    }
+
+    /// Nothing of it is ours; only where its figures are read is known.
+    pub fn isolation(&self) -> IsolationRecord {
+        let none = || "none".to_owned();
+        IsolationRecord {
+            cpu_set: none(),
+            cpus: Vec::new(),
+            memory_limit: none(),
+            memory_bytes: 0,
+            process_group: none(),
+            accounting: self.watched.as_ref().map_or_else(none, Watched::accounting),
+        }
+    }
+
+    /// What verification found, with what explains it.
+    pub fn shown(&self, observed: Observed) -> Shown {
+        Shown { name: self.name.clone(), given: self.given(), observed }
+    }
+
+    fn given(&self) -> Given {
+        Given { provider: Provider::Live, ..Given::default() }
+    }
+
+    /// Whether it serves `app` correctly. What PHP it has is known only where the answer
+    /// tells: nothing can be asked of it but what the plan asks.
+    ///
+    /// # Errors
+    /// The page's answer is wrong, or does not come.
+    pub fn verify(&self, app: &App) -> Result<Observed, LiveError> {
+        let answer = self.page(app)?;
+        let again = self.page(app)?;
+        let mut notices = Vec::new();
+        let (first, second) = (answer.masked(&app.masks), again.masked(&app.masks));
+        let stable = if first == second {
+            first
+        } else {
+            notices.push("the answer changes from request to request".into());
+            format!("{}, changing", answer.status)
+        };
+        let (php_version, ini) = told(&answer);
+        Ok(Observed {
+            php_version,
+            ini,
+            answer_sha256: sha256(&stable),
+            notices,
+            ..Observed::default()
+        })
+    }
+
+    fn page(&self, app: &App) -> Result<Answer, LiveError> {
+        let path = app.manifest.request.path.as_deref().unwrap_or("/");
+        // The client connects to our address, whatever stands here.
+        let url = format!("http://localhost{}{path}", self.base());
+        let client = ask::client(&self.target.address, ANSWERS_WITHIN);
+        let answer = get_as(&client, &url, &self.target.host)
+            .map_err(|error| LiveError::Unverified(chain(&error)))?;
+        match app.wrong(&answer) {
+            None => Ok(answer),
+            Some(wrong) => Err(LiveError::Unverified(wrong)),
+        }
+    }
+}
+
+/// PHP's version and values of php.ini, where an answer tells them: in `X-Powered-By`
+/// (`expose_php`), or as JSON in the way of the app `hello`.
+fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
+    let json: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let php = json["php"].as_object().cloned().unwrap_or_default();
+    let texts = php.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let mut ini: BTreeMap<String, String> =
+        texts.map(|(key, value)| (key.clone(), value.to_owned())).collect();
+    let version = ini.remove("version");
+    let powered = answer.header("x-powered-by").and_then(|by| by.strip_prefix("PHP/"));
+    let version = version.or_else(|| powered.map(str::to_owned)).unwrap_or_default();
+    match version.is_empty() {
+        true => (version, BTreeMap::new()),
+        false => (version, ini),
+    }
+}
+
+fn shown(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => address.to_string(),
+        Address::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// For a connection to be made.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
+/// Longest single question.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(headers: &[(&str, &str)], body: &str) -> Answer {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Answer { status: 200, headers: headers.collect(), body: body.to_owned() }
+    }
+
+    #[test]
+    fn php_is_known_as_far_as_the_answer_tells() {
+        let body = r#"{"php":{"version":"8.2.1","memory_limit":"256M","n":1}}"#;
+        let ini = BTreeMap::from([("memory_limit".to_owned(), "256M".to_owned())]);
+        assert_eq!(told(&answer(&[], body)), ("8.2.1".to_owned(), ini));
+        let powered = told(&answer(&[("x-powered-by", "PHP/8.4.3")], "<html>"));
+        assert_eq!(powered, ("8.4.3".to_owned(), BTreeMap::new()));
+        for silent in ["", "{}", r#"{"php":{"memory_limit":"1M"}}"#, "[1]"] {
+            assert_eq!(told(&answer(&[("x-powered-by", "Express")], silent)).0, "");
+        }
+    }
+
+    #[test]
+    fn another_machine_is_named_before_anything_is_fired() {
+        let live = |url| Live {
+            name: "shop".to_owned(),
+            url: String::new(),
+            target: Target::parse(url).expect("an address"),
+            watched: None,
+            watch: None,
+        };
+        assert_eq!(live("http://127.0.0.1:8080").notices(), Vec::<String>::new());
+        assert_eq!(live("unix:/run/a.sock").notices(), Vec::<String>::new());
+        // Nobody's (RFC 5737), and never connected to.
+        let words = "`shop` fires at 192.0.2.1:8080, which is not this machine; only what you are \
+                     allowed to load";
+        assert_eq!(live("http://192.0.2.1:8080").notices(), [words]);
+        assert_eq!(live("http://127.0.0.1/shop/").base(), "/shop");
+        assert_eq!(live("http://127.0.0.1").base(), "");
+    }
+
+    #[test]
+    fn what_does_not_listen_at_the_address_is_doubted() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let notices = |pid| {
+            let live = Live::find("shop", &url, Some(&Watch::Pid(pid))).expect("it is there");
+            live.notices().join("\n")
+        };
+        assert!(!notices(std::process::id()).contains("listen"), "we do listen");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let doubt = notices(child.id());
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        assert!(doubt.contains("does not itself listen on port"), "{doubt}");
+    }
+
+    #[test]
+    fn nobody_at_the_address_is_an_error_that_names_it() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("its address");
+        drop(free);
+        let url = format!("http://{address}/");
+        let error = Live::find("shop", &url, None).expect_err("nobody listens");
+        assert_eq!(error.to_string(), format!("nobody answers at {address}"));
+        assert_eq!(error.key(), "url");
+        let error = Live::find("shop", "unix:/nowhere/a.sock", None).expect_err("no socket");
+        assert_eq!(error.to_string(), "nobody answers at /nowhere/a.sock");
+    }
+}

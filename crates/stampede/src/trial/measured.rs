@@ -1,0 +1,135 @@
+//! What a trial fires at: a runtime that it starts and ends, or one that already runs.
+
+use stampede_load::spec::Address;
+
+use super::{Ctx, Subject};
+use crate::causes::chain;
+use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
+use crate::live::Live;
+use crate::observed::Shown;
+use crate::plan::model::RuntimeSource;
+use crate::runtime::{self, App, Running};
+use crate::store::TrialFolder;
+use crate::store::record::{LoadRecord, Observed, RuntimeRecord};
+
+/// Either; what differs between them stands here and nowhere else.
+pub enum Measured {
+    /// Ours: it ends when this is dropped.
+    Started(Box<Running>),
+    /// Not ours.
+    Live(Box<Live>),
+}
+
+/// Where requests go, and how they are written for it.
+pub struct Door {
+    /// To connect to.
+    pub address: Address,
+    /// For the header `Host`, where the plan does not give one; `None`: `localhost`.
+    pub host: Option<String>,
+    /// What stands before every path: empty, or `/shop`.
+    pub base: String,
+}
+
+impl Measured {
+    /// Starts the runtime, or finds it running. An error is in words.
+    pub fn up(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
+        let choice = subject.runtime;
+        match &choice.source {
+            RuntimeSource::Live { url, watch } => Live::find(&choice.name, url, watch.as_ref())
+                .map(|live| Measured::Live(Box::new(live)))
+                .map_err(|error| chain(&error)),
+            RuntimeSource::Catalogue(_) => {
+                runtime::up(ctx.catalogue, choice, subject.app, ctx.placement)
+                    .map(|running| Measured::Started(Box::new(running)))
+                    .map_err(|error| chain(&error))
+            }
+        }
+    }
+
+    pub fn record(&self) -> RuntimeRecord {
+        match self {
+            Measured::Started(running) => running.record(),
+            Measured::Live(live) => live.record(),
+        }
+    }
+
+    pub fn isolation(&self) -> IsolationRecord {
+        match self {
+            Measured::Started(running) => running.isolation(),
+            Measured::Live(live) => live.isolation(),
+        }
+    }
+
+    pub fn door(&self) -> Door {
+        match self {
+            Measured::Started(running) => {
+                Door { address: Address::Tcp(running.addr()), host: None, base: String::new() }
+            }
+            Measured::Live(live) => Door {
+                address: live.address().clone(),
+                host: Some(live.host().to_owned()),
+                base: live.base().to_owned(),
+            },
+        }
+    }
+
+    pub fn group(&self) -> ProcessGroup {
+        match self {
+            Measured::Started(running) => running.group(),
+            Measured::Live(live) => live.group(),
+        }
+    }
+
+    pub fn verify(&self, app: &App) -> Result<Observed, String> {
+        match self {
+            Measured::Started(running) => {
+                runtime::verify(running, app).map_err(|error| chain(&error))
+            }
+            Measured::Live(live) => live.verify(app).map_err(|error| chain(&error)),
+        }
+    }
+
+    pub fn shown(&self, observed: Observed) -> Shown {
+        match self {
+            Measured::Started(running) => running.shown(observed),
+            Measured::Live(live) => live.shown(observed),
+        }
+    }
+
+    /// Processes of ours that ended by themselves so far.
+    pub fn exited(&self) -> Vec<Exit> {
+        match self {
+            Measured::Started(running) => running.exited(),
+            Measured::Live(_) => Vec::new(),
+        }
+    }
+
+    /// Why what is watched is no longer what it was: its figures are not the runtime's.
+    pub fn gone(&self) -> Option<String> {
+        match self {
+            Measured::Started(_) => None,
+            Measured::Live(live) => live.gone(),
+        }
+    }
+
+    /// Whether it closed all connections that were to be kept, which of a runtime of ours is
+    /// known beforehand.
+    pub fn closes(&self, load: &LoadRecord) -> Option<String> {
+        let all = load.counts.started > 0 && load.connections.opened >= load.counts.started;
+        let many = load.counts.started > u64::from(load.in_flight_max);
+        let is_live = matches!(self, Measured::Live(_));
+        (is_live && load.keep_alive && all && many)
+            .then(|| "it closed every connection after its answer: each shot had to connect".into())
+    }
+
+    /// Ends what is ours, its logs kept first; says how each process ended.
+    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, String> {
+        match self {
+            Measured::Started(running) => {
+                running.logs().iter().for_each(|log| folder.keep_log(log));
+                running.stop().map_err(|error| chain(&error))
+            }
+            Measured::Live(_) => Ok(Vec::new()),
+        }
+    }
+}
