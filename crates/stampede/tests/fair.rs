@@ -102,24 +102,25 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
 /// php-cgi would end after 500 requests, nginx close a connection after 1 000.
 fn nobody_is_replaced_and_no_connection_closed_after_many_requests(name: &str, up: &Up) {
     const REQUESTS: usize = 1_300;
-    let before = up.pids("/?pid", WORKERS);
-    assert_eq!(before.len(), WORKERS, "{name}: {before:?}");
+    let mut pids = up.pids("/?pid", WORKERS);
     let mut kept = up.connect();
     let mut connections = 1;
     for number in 0..REQUESTS {
-        if kept.get("/?short").is_none() {
+        let answer = kept.get("/?short").or_else(|| {
             connections += 1;
             kept = up.connect();
-            assert!(kept.get("/?short").is_some(), "{name}: request {number}");
-        }
+            kept.get("/?short")
+        });
+        pids.insert(answer.unwrap_or_else(|| panic!("{name}: request {number}")).body);
     }
     // What closes every connection says so, and is in no cell with kept ones.
     let closes = up.settings["keep_alive"] == false;
     let most = if closes { usize::MAX } else { 1 };
     assert!(connections <= most, "{name}: {connections} connections");
     drop(kept);
-    let after = up.pids("/?pid", WORKERS);
-    assert_eq!(before, after, "{name}: no worker was replaced");
+    pids.extend(up.pids("/?pid", WORKERS));
+    // Some start a worker only when all others are busy.
+    assert!((1..=WORKERS).contains(&pids.len()), "{name}: a worker was replaced: {pids:?}");
 }
 
 fn nginx_has_a_worker_for_each_cpu(name: &str, up: &Up) {

@@ -35,8 +35,36 @@ pub struct Plan {
     pub seed: u64,
     /// Expectations of the whole run.
     pub expect: Vec<Expectation>,
+    /// What becomes of runtimes that are not there.
+    pub missing: Missing,
+    /// By how much the lengths above were stretched: 1 for as written.
+    pub time_scale: f64,
     /// Where results go; `None`: a new folder below `stampede-results/`.
     pub out: Option<PathBuf>,
+}
+
+/// A runtime that is planned, or whose programs are not installed …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// … is a mistake.
+    Refuse,
+    /// … is left out, and the run says so.
+    Skip,
+}
+
+impl Plan {
+    /// Leaves the runtimes of these names, and the loads that are for one of them.
+    pub fn keep_runtimes(&mut self, names: &[String]) {
+        self.runtimes.retain(|runtime| names.contains(&runtime.name));
+        let is_for = |load: &LoadChoice, name: &String| {
+            (load.only.is_empty() || load.only.contains(name)) && !load.except.contains(name)
+        };
+        self.loads.retain(|load| names.iter().any(|name| is_for(load, name)));
+        for load in &mut self.loads {
+            load.only.retain(|name| names.contains(name));
+            load.except.retain(|name| names.contains(name));
+        }
+    }
 }
 
 /// An app by name (catalogue) or by folder.

@@ -13,17 +13,22 @@ use super::error::{Mistake, Place, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
-use super::model::{AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Plan, Rounds};
+use super::model::{
+    AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
+};
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
-use super::value::{Fields, items, length, not_a, out_of_range, switch, text, whole, whole_u32};
+use super::value::{
+    Fields, items, length, name_of, not_a, out_of_range, switch, text, whole, whole_u32,
+};
 
 /// Keys of a plan that are no settings.
-pub(super) const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 18] = [
     "app",
     "apps",
     "budget",
     "runtimes",
+    "missing",
     "load",
     "client",
     "keep_alive",
@@ -56,6 +61,9 @@ pub const SETTINGS: [&str; 10] = [
 
 /// Discarded load before measuring, where the plan says nothing.
 pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
+
+/// Words for runtimes that are not there.
+pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
 
 /// Longest warm-up.
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
@@ -175,6 +183,8 @@ pub(super) fn resolve(
         rounds: rounds(&fields)?,
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
+        missing: missing(&fields)?,
+        time_scale,
         out: out(&fields, home.as_deref())?,
     };
     only(&mut plan, named, flags)?;
@@ -356,6 +366,14 @@ fn warm_up(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
     }
 }
 
+fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
+    let Some(node) = fields.get("missing") else { return Ok(Missing::Refuse) };
+    match name_of(node, "word for missing runtimes", &MISSING)? {
+        "skip" => Ok(Missing::Skip),
+        _ => Ok(Missing::Refuse),
+    }
+}
+
 fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
     match fields.get("rounds") {
         None => Ok(Rounds::Fixed(1)),
@@ -382,18 +400,7 @@ fn only(plan: &mut Plan, named: Vec<Named>, flags: &Flags) -> Result<(), PlanErr
     };
     plan.runtimes = named.into_iter().map(|named| named.choice).collect();
     let Some((node, names)) = keep else { return Ok(()) };
-    plan.runtimes.retain(|runtime| names.contains(&runtime.name));
-    let left = |load: &LoadChoice| {
-        let is_for = |name: &String| {
-            (load.only.is_empty() || load.only.contains(name)) && !load.except.contains(name)
-        };
-        names.iter().any(is_for)
-    };
-    plan.loads.retain(left);
-    for load in &mut plan.loads {
-        load.only.retain(|name| names.contains(name));
-        load.except.retain(|name| names.contains(name));
-    }
+    plan.keep_runtimes(&names);
     if plan.loads.is_empty() {
         let mistake = Mistake::NoLoad(shortened(node.text().unwrap_or("")));
         return Err(node.place.wrong(mistake, "runtimes that a load of the plan is for"));

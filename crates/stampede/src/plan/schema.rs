@@ -44,6 +44,10 @@ fn plan_properties() -> Value {
         "apps": { "type": "array", "items": of("text"), "minItems": 1, "maxItems": 100 },
         "budget": about("budget", "CPUs and memory of the whole stack, or CPUs by role."),
         "runtimes": { "type": "array", "items": of("runtime"), "minItems": 1 },
+        "missing": {
+            "enum": read::MISSING,
+            "description": "Runtimes that are planned or not installed: refused, or left out.",
+        },
         "load": about("loads", "What is fired: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),
         "keep_alive": of("keep_alive"),
@@ -376,6 +380,10 @@ mod tests {
             include_str!("../../../../plans/demo.yaml"),
             include_str!("../../../../plans/closed.yaml"),
             include_str!("../../../../plans/rising.yaml"),
+            include_str!("../../../../plans/published/000-003.yaml"),
+            include_str!("../../../../plans/published/001.yaml"),
+            include_str!("../../../../plans/published/002.yaml"),
+            include_str!("../../../../plans/published/004.yaml"),
         ] {
             assert!(accepts(yaml), "{yaml}");
         }

@@ -33,6 +33,8 @@ pub struct Masks {
 /// Headers that an app means; the others are the web server's or move by nature.
 const MEANT: [&str; 5] =
     ["content-type", "content-encoding", "cache-control", "location", "content-language"];
+/// Stands in `contains` for the version that the runtime shows when it is asked.
+const PHP_VERSION: &str = "{{ php_version }}";
 /// What stands for a masked value.
 const MASKED: &str = "*";
 /// Differing lines shown; more would bury the message.
@@ -135,11 +137,24 @@ impl Answer {
         {
             return Some(format!("the body does not contain `{part}`"));
         }
+        // What names the version is looked for once that is known.
+        let mut parts = expect.contains.iter().filter(|part| !part.contains(PHP_VERSION));
+        if let Some(part) = parts.find(|part| !self.body.contains(part.as_str())) {
+            return Some(format!("the body does not contain `{part}`"));
+        }
         let expected = app.expected_body.as_ref()?;
         let seen = app.masks.apply(&self.body);
         (seen.trim_end() != expected.trim_end())
             .then(|| format!("the body is not the expected one\n{}", diff(expected, &seen)))
     }
+}
+
+/// What of the expected parts that name the PHP version is not in the answer.
+pub(crate) fn lacks_version(answer: &Answer, app: &App, version: &str) -> Option<String> {
+    let parts = app.manifest.expect.contains.iter().filter(|part| part.contains(PHP_VERSION));
+    let mut parts = parts.map(|part| part.replace(PHP_VERSION, version));
+    let part = parts.find(|part| !answer.body.contains(part.as_str()))?;
+    Some(format!("the body does not contain `{part}`"))
 }
 
 /// SHA-256 in hex.

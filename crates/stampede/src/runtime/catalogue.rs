@@ -75,6 +75,12 @@ impl Catalogue {
         self.runtimes.keys().map(String::as_str).filter(|name| *name != COMMON).collect()
     }
 
+    /// Title of a runtime that is not in the catalogue yet; `None`: it is, or nobody plans it.
+    pub fn planned(&self, name: &str) -> Option<String> {
+        let there = self.runtimes.contains_key(name);
+        planned().remove(name).filter(|_| !there)
+    }
+
     /// Names of all apps, sorted.
     pub fn app_names(&self) -> Vec<&str> {
         self.apps.keys().map(String::as_str).collect()
@@ -196,6 +202,12 @@ impl RuntimeFolder {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .ok_or_else(|| not_found(COMMON, file))
     }
+}
+
+/// Runtimes that are to come: name → title.
+fn planned() -> BTreeMap<String, String> {
+    let text = RUNTIMES.get_file("planned.yaml").and_then(|file| file.contents_utf8());
+    text.and_then(|text| parse("planned.yaml", text).ok()).unwrap_or_default()
 }
 
 fn not_found(folder: &str, file: &str) -> RuntimeError {

@@ -367,11 +367,15 @@ pub struct Expect {
     /// File of the app's folder with the masked body; `None`: any body.
     #[serde(default)]
     pub body: Option<String>,
+    /// What the body as it came must contain, each of them; `{{ php_version }}` stands for the
+    /// version that the runtime shows when it is asked.
+    #[serde(default)]
+    pub contains: Vec<String>,
 }
 
 impl Default for Expect {
     fn default() -> Expect {
-        Expect { status: ok(), headers: BTreeMap::new(), body: None }
+        Expect { status: ok(), headers: BTreeMap::new(), body: None, contains: Vec::new() }
     }
 }
 

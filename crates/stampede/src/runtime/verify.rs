@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use ureq::Agent;
 
-use super::answer::{client, get, sha256};
+use super::answer::{client, get, lacks_version, sha256};
 use super::app::App;
 use super::error::RuntimeError;
 use super::fastcgi;
@@ -66,6 +66,9 @@ pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
         format!("{}, changing", answer.status)
     };
     let probe = asker.probe("show=1")?;
+    if let Some(wrong) = lacks_version(&answer, app, &probe.php_version) {
+        return Err(asker.fail(format!("the page: {wrong}")));
+    }
     let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
     notices.extend(missing.map(|name| format!("the app wants extension `{name}`: not loaded")));
     let (isolated, leaks) = asker.isolation()?;

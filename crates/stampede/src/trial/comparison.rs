@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
-use super::refusal::{Refusal, apps, found, traits};
+use super::refusal::{Refusal, apps, found, skip_missing, traits};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
@@ -45,10 +45,13 @@ impl Comparison {
     ) -> Result<Comparison, Refusal> {
         let lacking = budget::notices(&plan, facts)?;
         let apps = apps(&plan, &catalogue)?;
+        let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
+        notices.extend(skipped);
+        notices.extend(cells::scaled(&plan));
         notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));

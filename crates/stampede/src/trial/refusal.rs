@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::causes::chain;
 use crate::live::Live;
-use crate::plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource, Scalar};
+use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource, Scalar};
 use crate::plan::{self, Mistake, PlanError, Subject};
 use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits};
 use crate::summary::words;
@@ -100,6 +100,60 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
     plan.runtimes.iter().filter_map(one).collect()
 }
 
+/// Leaves out what the plan lets be missing; what the reader should know of it.
+///
+/// # Errors
+/// Nothing would be left.
+pub(super) fn skip_missing(
+    plan: &mut Plan,
+    catalogue: &Catalogue,
+    apps: &[App],
+) -> Result<Vec<String>, Refusal> {
+    if plan.missing == Missing::Refuse {
+        return Ok(Vec::new());
+    }
+    let (mut kept, mut notices) = (Vec::new(), Vec::new());
+    for choice in &plan.runtimes {
+        match why_missing(catalogue, apps, choice) {
+            Some(why) => notices.push(format!("skipped: `{}`: {why}", choice.name)),
+            None => kept.push(choice.name.clone()),
+        }
+    }
+    if kept.is_empty() {
+        let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
+        let expected = "one runtime of the plan or more that is there (`stampede runtimes`)";
+        let why = format!("every runtime would be skipped\n{}", notices.join("\n"));
+        return Err(refused(plan, Subject::Runtime(runtime), &why, expected));
+    }
+    let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
+    plan.keep_runtimes(&kept);
+    let gone = before.iter().filter(|name| plan.loads.iter().all(|load| load.name != **name));
+    notices
+        .extend(gone.map(|name| format!("skipped: load `{name}`: none of its runtimes is there")));
+    if plan.loads.is_empty() {
+        let load = before.first().map_or("", String::as_str);
+        let why = format!("every load would be skipped\n{}", notices.join("\n"));
+        return Err(refused(plan, Subject::Load(load), &why, "a load for a runtime that is there"));
+    }
+    Ok(notices)
+}
+
+/// Why a runtime cannot be had here; `None`: it can, or something else is wrong with it.
+fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
+    if let RuntimeSource::Catalogue(name) = &choice.source
+        && let Some(title) = catalogue.planned(name)
+    {
+        return Some(format!("{title} is planned, and not among the runtimes yet"));
+    }
+    match catalogue.check(choice, apps.first()?) {
+        Err(error @ RuntimeError::Missing { .. }) => {
+            let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
+            Some(format!("{error}{hint}"))
+        }
+        _ => None,
+    }
+}
+
 /// An error about a runtime, at its place in the plan where it is about what stands there;
 /// else as it is.
 fn placed(
@@ -112,7 +166,13 @@ fn placed(
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
     let why = error.to_string();
     match &error {
-        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, runtime, known),
+        RuntimeError::UnknownRuntime { name, known, .. } => match catalogue.planned(name) {
+            Some(title) => {
+                let why = format!("{title} is planned, and not among the runtimes yet");
+                refused(plan, runtime, &why, "`missing: skip` in the plan, to leave it out")
+            }
+            None => unknown(plan, runtime, known),
+        },
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             unknown(plan, setting(of), known)
         }

@@ -1,0 +1,290 @@
+//! The published plans run here, and their tables are what the articles printed.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::{Place, finish, stderr, stdout};
+use serde_json::Value;
+use stampede::plan::{Overrides, read};
+use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
+
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Tables, plan and article text of each.
+const PUBLISHED: [(&str, &str, &str); 4] = [
+    ("000", "000-003", "000_9c7a8e72a2afc923.txt"),
+    ("001", "001", "001_2d8c0c301f11d04c.txt"),
+    ("002", "002", "002_834ce90bd18290b2.txt"),
+    ("004", "004", "004_9633e54681a91191.txt"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn plan_path(name: &str) -> PathBuf {
+    root().join(format!("plans/published/{name}.yaml"))
+}
+
+fn data(article: &str) -> Value {
+    let path = plan_path(&format!("{article}.tables"));
+    let text = std::fs::read_to_string(path).expect("tables");
+    serde_saphyr::from_str(&text).expect("YAML")
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Every number of the data's rows, in order; `until_rps` first, as printed in a row's name.
+fn numbers(data: &Value) -> Vec<f64> {
+    let rows = array(data, "tables").iter().flat_map(|table| array(table, "rows"));
+    rows.flat_map(|row| {
+        let until = row["until_rps"].as_f64();
+        until.into_iter().chain(array(row, "values").iter().filter_map(Value::as_f64))
+    })
+    .collect()
+}
+
+/// The article's text; `None`, with a word, where it is not beside the project.
+fn article(file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(root().join("../shared/articles").join(file)).ok();
+    if text.is_none() {
+        println!("SKIPPED: the text of {file} is not here");
+    }
+    text
+}
+
+/// A number as the articles print it: with thousands commas, and three as the words that a
+/// translation made of them.
+fn number(text: &str) -> Option<f64> {
+    match text.trim() {
+        "eight" => Some(8.0),
+        "eleven" => Some(11.0),
+        "nineteen" => Some(19.0),
+        text => text.replace(',', "").parse().ok(),
+    }
+}
+
+/// Cells of lines such as `php-fpm | 9.9 | 6.3 |`.
+fn piped(text: &str) -> Vec<f64> {
+    let rows = text.lines().filter(|line| line.trim_end().ends_with('|') && !line.contains("---"));
+    let rows = rows.filter(|line| !line.contains('%'));
+    rows.flat_map(|line| {
+        let cells: Vec<&str> = line.trim_end().trim_end_matches('|').split('|').skip(1).collect();
+        cells.into_iter().map(move |cell| number(cell).unwrap_or_else(|| panic!("{cell} in {line}")))
+    })
+    .collect()
+}
+
+/// Numbers that stand alone on a line, after each of the headings of a table.
+fn lines_alone(text: &str) -> Vec<f64> {
+    let tables = text.split("\nHTTP OK %\n").skip(1);
+    tables
+        .flat_map(|table| {
+            let end = ["\nПрофиль нагрузки", "\nВыводы"].iter().filter_map(|end| table.find(end));
+            let table = &table[..end.min().expect("an end")];
+            table.lines().filter_map(|line| {
+                let rate = line.trim().strip_prefix('~').and_then(|rest| rest.strip_suffix(" rps"));
+                number(rate.unwrap_or(line))
+            })
+        })
+        .collect()
+}
+
+/// Values of the lines that ab prints, in its order.
+fn ab(text: &str) -> Vec<f64> {
+    const NAMES: [&str; 11] = [
+        "Document Length:",
+        "Concurrency Level:",
+        "Time taken for tests:",
+        "Complete requests:",
+        "Failed requests:",
+        "Write errors:",
+        "Total transferred:",
+        "HTML transferred:",
+        "Requests per second:",
+        "Time per request:",
+        "Transfer rate:",
+    ];
+    let value = |line: &str| {
+        let rest = NAMES.iter().find_map(|name| line.trim().strip_prefix(name))?;
+        number(rest.split_whitespace().next()?)
+    };
+    text.lines().filter_map(value).collect()
+}
+
+#[test]
+fn every_number_of_every_table_is_in_the_data_and_no_other() {
+    let count = |article: &str| numbers(&data(article)).len();
+    assert_eq!([count("000"), count("001"), count("002"), count("004")], [300, 99, 84, 0]);
+    let texts: [(&str, fn(&str) -> Vec<f64>); 3] =
+        [("000", piped), ("001", lines_alone), ("002", ab)];
+    for (name, printed) in texts {
+        let (_, _, file) = PUBLISHED.iter().find(|(of, ..)| *of == name).expect("published");
+        if let Some(text) = article(file) {
+            assert_eq!(printed(&text), numbers(&data(name)), "{name}");
+        }
+    }
+    if let Some(text) = article("003_f0482166c20e8f0b.txt") {
+        assert_eq!(piped(&text), numbers(&data("000")), "003 is 000");
+    }
+    if let Some(text) = article(PUBLISHED[3].2) {
+        let text = text.replace("&amp;", "&").replace("&gt;", ">");
+        for claim in array(&data("004"), "claims") {
+            let said = claim["text"].as_str().expect("a text");
+            assert!(text.contains(said), "{said}");
+            assert!(said.contains(claim["times"].as_str().expect("a number")), "{claim}");
+        }
+    }
+}
+
+/// The plan's runtime that a published row is about; article 001 names an app with it.
+fn runtime_of(row: &str) -> String {
+    let name = row.strip_suffix(" + laravel").or(row.strip_suffix(" + lumen")).unwrap_or(row);
+    match name {
+        "nginx + php-fpm" => "php-fpm".to_owned(),
+        "octane (swoole)" => "octane-swoole".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[test]
+fn rows_are_whole_and_are_of_runtimes_of_the_plan() {
+    for (name, plan, _) in PUBLISHED {
+        let data = data(name);
+        let plan = read(&plan_path(plan), &Overrides::default()).expect("a plan");
+        let known = |row: &str| plan.runtimes.iter().any(|choice| choice.name == runtime_of(row));
+        for table in array(&data, "tables") {
+            let columns = array(table, "columns");
+            assert!(columns.iter().all(|column| column["unit"].is_string()), "{table}");
+            for row in array(table, "rows") {
+                let values = array(row, "values");
+                assert_eq!(values.len(), columns.len(), "{name}: {row}");
+                assert!(known(row["runtime"].as_str().expect("a name")), "{name}: {row}");
+                assert_eq!(row["starred"].is_boolean(), row["until_rps"].is_u64(), "{row}");
+                let percentiles = columns.iter().zip(values).filter_map(|(column, value)| {
+                    column["name"].as_str()?.strip_prefix('p')?.parse::<u32>().ok()?;
+                    value.as_f64()
+                });
+                // From high to low, as all of them print it.
+                let percentiles: Vec<f64> = percentiles.collect();
+                assert!(percentiles.windows(2).all(|pair| pair[0] >= pair[1]), "{name}: {row}");
+            }
+        }
+        for claim in array(&data, "claims") {
+            let against = array(claim, "against").iter().chain([&claim["runtime"]]);
+            for row in against {
+                assert!(known(row.as_str().expect("a name")), "{name}: {claim}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
+    let place = Place::new();
+    let mut shown = String::new();
+    for (_, plan, _) in PUBLISHED {
+        let path = plan_path(plan).display().to_string();
+        let args = ["compare", &path, "--time-scale", "0.02", "--dry-run"];
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = stdout(&output);
+        let notes = text.lines().filter(|line| {
+            // What is installed here and how large this machine is, is no part of the plan.
+            line.contains(" is planned") || line.contains("time scale")
+        });
+        shown += &format!("{plan}\n{}\n\n", notes.collect::<Vec<_>>().join("\n"));
+    }
+    insta::assert_snapshot!("published_notes", shown);
+}
+
+#[test]
+fn a_planned_runtime_is_refused_or_skipped_and_a_typo_is_a_mistake() {
+    let place = Place::new();
+    let rest = "app: hello\nload: [{users: 1, for: 1s}]\n";
+    let mut shown = String::new();
+    for lines in [
+        "runtimes: [roadrunner]",
+        "runtimes: [roadruner]\nmissing: skip",
+        "runtimes: [roadrunner, {unit: {use: nginx-unit}}]\nmissing: skip",
+        "runtimes: [roadrunner]\nmissing: skp",
+        "runtimes: [roadrunner]\nphp_ini: article-005",
+    ] {
+        place.write("plan.yaml", &format!("{rest}{lines}\n"));
+        let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        shown += &(stderr(&output) + "\n");
+    }
+    insta::assert_snapshot!("missing", shown);
+}
+
+#[test]
+fn a_runtime_without_its_programs_is_skipped_with_the_load_that_is_for_it() {
+    let place = Place::new();
+    let runtime = |program: &str| {
+        format!(
+            "title: one\nmode: per-request\napp_kinds: [callable]\nworker_held_by: request\n\
+             needs: {{ {program}: {{ programs: [{program}], version: \"true\" }} }}\n\
+             common: [workers]\nfiles: []\nprocesses:\n  - {{ role: php, run: \"{program}\", \
+             stop: {{ signal: TERM, grace: 1s }} }}\nready: {{ within: 1s }}\n\
+             effective_workers: {{ processes: {{ role: php }} }}\n"
+        )
+    };
+    place.write("runtimes/there/runtime.yaml", &runtime("sh"));
+    place.write("runtimes/gone/runtime.yaml", &runtime("no-such-program"));
+    place.write(
+        "plan.yaml",
+        "app: hello
+missing: skip
+runtimes: [there, gone]
+load: {all: \"const(5,1s)\", one: {users: 1, for: 1s, only: [gone]}}
+",
+    );
+    let mut command = place.stampede(&["compare", "plan.yaml", "--dry-run"]);
+    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let output = finish(command, LIMIT);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        text.contains("note: skipped: `gone`: runtime `gone` needs `no-such-program`"),
+        "{text}"
+    );
+    assert!(text.contains("note: skipped: load `one`: none of its runtimes is there"), "{text}");
+    assert!(text.contains("there · hello · all"), "{text}");
+    assert!(!text.contains("gone · hello"), "{text}");
+}
+
+/// Article 000 at 10 000 a second: whoever cannot answer that many is asked by 1 000 shots at
+/// once and no more, so a shot takes 1 000 ÷ throughput, whatever was offered.
+#[test]
+fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
+    // 40 workers of 20 ms: 2 000 a second at most, whatever the machine.
+    let server = KnownServer::start(Behaviour {
+        reply: Reply { service_time: Duration::from_millis(20), answer: Answer::ok() },
+        workers: Workers::PerRequest(40),
+        ..Behaviour::default()
+    })
+    .expect("a server");
+    let place = Place::new();
+    let url = format!("http://{}/", server.address());
+    let schedule = "line(1, 10000, 100ms) const(10000, 500ms)";
+    let args = ["fire", &url, "--client", "tank", "--schedule", schedule, "--json"];
+    let output = finish(place.stampede(&args), LIMIT);
+    let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let load = &summary["load"];
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{summary:#}"));
+    assert_eq!(load["counts"]["planned"], 5_500, "{load:#}");
+    assert_eq!(load["counts"]["ok"], 5_500, "{load:#}");
+    assert_eq!(load["in_flight_max"], 1_000, "{load:#}");
+    assert!(number(&load["stretched"]) > 2.0, "5 500 at 2 000 a second take 2.75 s: {load:#}");
+    let throughput = 5_500.0 / (number(&load["lasted_ns"]) / 1e9);
+    assert!(throughput <= 2_000.0, "{throughput}");
+    let mean = number(&summary["figures"]["service_time_ns"]["mean"]["value"]) / 1e9;
+    // Less by the first and the last thousand, which share the server with fewer.
+    let capped = 1_000.0 / throughput;
+    assert!((0.6..=1.2).contains(&(mean / capped)), "{mean} s beside {capped} s");
+}
