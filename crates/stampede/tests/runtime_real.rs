@@ -213,9 +213,15 @@ fn settings_reach_the_sapi() {
         assert!(observed.jit, "{name}: {:?}", observed.ini.get("opcache.jit"));
         assert_eq!(observed.ini["memory_limit"], "64M", "{name}");
         assert_eq!(observed.ini["date.timezone"], "Europe/Paris", "{name}");
-        let logged = running.logs().iter().any(|log| {
-            std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
-        });
+        let begun = Instant::now();
+        let mut logged = false;
+        // lighttpd writes its log every few seconds.
+        while !logged && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(20));
+            logged = running.logs().iter().any(|log| {
+                std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
+            });
+        }
         assert!(logged, "{name}: the access log is on");
         running.stop().expect("stop");
     }

@@ -171,6 +171,9 @@ pub fn prepare_with(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&work.path, app, &probe, user.as_ref())?;
+    if settings.is_on("access_log") {
+        make_access_log(&work.path, user.as_ref())?;
+    }
 
     let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
     let values = stack.values(&work.path, port, placement, &env, user.as_ref())?;
@@ -275,6 +278,16 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
         Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
         None => app.manifest.writable.iter().try_for_each(|folder| make_dir(&copy.join(folder))),
     }
+}
+
+/// The unprivileged user's own file in a folder where only root may make one: lighttpd opens
+/// its log after it has changed its user.
+fn make_access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    let file = dir.join("logs/access.log");
+    fs::write(&file, "").map_err(io_error("write", &file))?;
+    let Some(user) = user else { return Ok(()) };
+    std::os::unix::fs::chown(&file, Some(user.uid), Some(user.gid))
+        .map_err(io_error("give away", &file))
 }
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {

@@ -85,6 +85,11 @@ impl Settings {
         let value = self.values.get("workers").and_then(Value::as_i64).unwrap_or(1);
         u32::try_from(value).unwrap_or(1)
     }
+
+    /// Whether a switch is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.values.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
 }
 
 /// Resolves what a plan gives for runtime `name`.
