@@ -20,7 +20,7 @@ help: ## What there is to make
 
 # Rust first: a missing one is said before anything is installed.
 .PHONY: demo
-demo: ## Install what is missing, build, and compare three PHP runtimes (about two minutes)
+demo: ## Install what is missing, build, and compare six PHP runtimes (about two minutes)
 	@$(RUST) true
 	@scripts/install-packages demo
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)

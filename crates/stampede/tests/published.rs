@@ -74,7 +74,9 @@ fn piped(text: &str) -> Vec<f64> {
     let rows = rows.filter(|line| !line.contains('%'));
     rows.flat_map(|line| {
         let cells: Vec<&str> = line.trim_end().trim_end_matches('|').split('|').skip(1).collect();
-        cells.into_iter().map(move |cell| number(cell).unwrap_or_else(|| panic!("{cell} in {line}")))
+        cells
+            .into_iter()
+            .map(move |cell| number(cell).unwrap_or_else(|| panic!("{cell} in {line}")))
     })
     .collect()
 }

@@ -16,12 +16,11 @@ use crate::store::record::Observed;
 
 /// Longest single question.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
-/// Concurrent slow questions last this long: far more than a fork, far less than a trial.
-const SLOW_MS: u32 = 100;
-/// Slow questions at once; beyond this many the check would be a load of its own.
-const SLOW_MAX: u32 = 32;
-/// Slow questions are asked this often while they show fewer workers than there should be.
-const SLOW_ROUNDS: u32 = 3;
+/// Rounds of concurrent slow questions, the next while fewer workers were seen than asked for.
+/// The first is far more than a fork and far less than a trial; the others keep workers busy
+/// for so long that mod_fcgid starts another, which takes it a second of finding none free.
+const SLOW_ROUNDS: [Slow; 3] =
+    [Slow { ms: 100, most: 32 }, Slow { ms: 1500, most: 512 }, Slow { ms: 1500, most: 512 }];
 /// Requests after which some worker has seen two: one more than there are workers, and
 /// again, since the runtime chooses. Bounded for pools of hundreds.
 const ROUNDS: u32 = 3;
@@ -102,6 +101,13 @@ fn has(extensions: &[String], name: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(&zend))
 }
 
+/// Questions asked at once that occupy a worker each.
+struct Slow {
+    ms: u32,
+    /// Of them; beyond this many the check would be a load of its own.
+    most: u32,
+}
+
 struct Asker<'a> {
     running: &'a Running,
     client: Agent,
@@ -160,12 +166,12 @@ impl Asker<'_> {
 
     /// Workers as the runtime says or shows them, and at least as many as answered at once.
     /// Counted after the slow questions, which a runtime that starts workers as they are
-    /// needed needs; a busy machine may ask them too slowly the first time.
+    /// needed needs.
     fn workers(&self) -> Result<u32, RuntimeError> {
         let given = &self.running.prepared.record.given;
         let mut most = 0;
-        for _ in 0..SLOW_ROUNDS {
-            let at_once = self.answered_at_once();
+        for slow in &SLOW_ROUNDS {
+            let at_once = self.answered_at_once(slow);
             most = most.max(self.said_workers()?).max(at_once);
             if given.grows || most >= given.workers {
                 break;
@@ -199,9 +205,10 @@ impl Asker<'_> {
 
     /// Distinct workers that answered slow questions asked at once: a lower bound, for a
     /// runtime may queue two questions for one worker while another is idle.
-    fn answered_at_once(&self) -> u32 {
-        let asked = self.running.prepared.settings.workers().saturating_add(1).min(SLOW_MAX);
-        let query = format!("sleep_ms={SLOW_MS}");
+    fn answered_at_once(&self, slow: &Slow) -> u32 {
+        let workers = self.running.prepared.settings.workers();
+        let asked = workers.saturating_add(1).min(slow.most);
+        let query = format!("sleep_ms={}", slow.ms);
         let pids: BTreeSet<u32> = std::thread::scope(|scope| {
             let asked: Vec<_> = (0..asked)
                 .map(|_| scope.spawn(|| self.probe(&query).ok().map(|probe| probe.pid)))

@@ -1,0 +1,329 @@
+//! A common setting means the same in every runtime: each that is installed here is started
+//! with it and asked, byte by byte. And the traps that PHP's packages set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stampede::keeper::KeeperOptions;
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{
+    App, Catalogue, HeldBy, Placement, Places, Running, RuntimeError, RuntimeManifest,
+    prepare_kept, start,
+};
+use tempfile::TempDir;
+
+/// For what comes at once on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The catalogue, an app, and a place for the keeper's journal.
+struct Bench {
+    catalogue: Catalogue,
+    app: App,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new(app: &AppChoice) -> Bench {
+        let catalogue = Catalogue::load(Places::from_env());
+        let app = catalogue.app(app).expect("app");
+        Bench { catalogue, app, folder: tempfile::tempdir().expect("folder") }
+    }
+
+    fn hello() -> Bench {
+        Bench::new(&AppChoice::Named("hello".into()))
+    }
+
+    fn manifest(&self, name: &str) -> Arc<RuntimeManifest> {
+        self.catalogue.runtime(name).expect("runtime").manifest
+    }
+
+    /// `None` where it is not installed, which is said, or has no such setting.
+    fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
+        let choice = RuntimeChoice {
+            name: name.into(),
+            source: RuntimeSource::Catalogue(name.into()),
+            settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
+            php_ini: BTreeMap::new(),
+            env: BTreeMap::new(),
+        };
+        let options = KeeperOptions {
+            program: env!("CARGO_BIN_EXE_stampede").into(),
+            journal: self.folder.path().join("journal"),
+            ..KeeperOptions::default()
+        };
+        let placement = Placement::default();
+        match prepare_kept(&self.catalogue, &choice, &self.app, &placement, &options) {
+            Ok(prepared) => {
+                let running = start(prepared, &options);
+                Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
+            }
+            Err(error @ (RuntimeError::Missing { .. } | RuntimeError::BadSetting { .. })) => {
+                eprintln!("SKIPPED {name}: {error}");
+                None
+            }
+            Err(error) => panic!("{name}: {error}: {error:?}"),
+        }
+    }
+
+    /// Starts every runtime of the catalogue with `settings`, one after another.
+    fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
+        for name in self.catalogue.runtime_names() {
+            let Some(running) = self.start(name, settings) else { continue };
+            check(name, &running);
+            running.stop().expect("stop");
+        }
+    }
+}
+
+/// One connection, on which questions are asked one after another.
+struct Connection(TcpStream);
+
+/// An answer, and whether the connection was open after it.
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Connection {
+    fn open(running: &Running) -> Connection {
+        let stream = TcpStream::connect(running.addr()).expect("connects");
+        stream.set_nodelay(true).expect("set");
+        Connection(stream)
+    }
+
+    fn send(&mut self, headers: &str) {
+        let request = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        self.0.write_all(request.as_bytes()).expect("sends");
+    }
+
+    /// `None`: it did not come within `time`, or the connection was closed before.
+    fn receive(&mut self, time: Duration) -> Option<Answer> {
+        self.0.set_read_timeout(Some(time)).expect("set");
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 16384]);
+        loop {
+            let read = match self.0.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if timed_out(&error) => return None,
+                Err(error) => panic!("{error}"),
+            };
+            bytes.extend_from_slice(&buffer[..read]);
+            let ended = read == 0;
+            if ended && bytes.is_empty() {
+                return None;
+            }
+            if let Some(answer) = whole(&bytes, ended) {
+                return Some(answer);
+            }
+            assert!(!ended, "half an answer: {}", String::from_utf8_lossy(&bytes));
+        }
+    }
+
+    fn ask(&mut self, headers: &str) -> Option<Answer> {
+        self.send(headers);
+        self.receive(PATIENCE)
+    }
+
+    /// Whether the other side closes it within `time`.
+    fn closes_within(&mut self, time: Duration) -> bool {
+        self.0.set_read_timeout(Some(time)).expect("set");
+        match self.0.read(&mut [0; 1]) {
+            Ok(0) => true,
+            Ok(_) => panic!("bytes after the answer"),
+            Err(error) => !timed_out(&error),
+        }
+    }
+}
+
+fn timed_out(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// The answer in `bytes` once all of it is there (RFC 9112, section 6.3).
+fn whole(bytes: &[u8], ended: bool) -> Option<Answer> {
+    let split = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&bytes[..split]).to_lowercase();
+    let body = &bytes[split + 4..];
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let complete = match length {
+        Some(length) => body.len() >= length.trim().parse().expect("a length"),
+        None if head.contains("transfer-encoding: chunked") => body.ends_with(b"0\r\n\r\n"),
+        None => ended,
+    };
+    complete.then(|| Answer { head, body: body.to_vec() })
+}
+
+impl Answer {
+    /// The process that answered: `hello` says it.
+    fn pid(&self) -> u32 {
+        let body = String::from_utf8_lossy(&self.body);
+        let (_, rest) = body.split_once("\"pid\":").unwrap_or_else(|| panic!("{}", self.head));
+        rest.split(|c: char| !c.is_ascii_digit()).next().expect("digits").parse().expect("pid")
+    }
+}
+
+fn closes_unless_asked(manifest: &RuntimeManifest) -> bool {
+    let spec = manifest.settings.get("keep_alive");
+    spec.is_some_and(|spec| spec.default == Scalar::Bool(false))
+}
+
+#[test]
+fn connections_are_kept_or_closed_as_asked() {
+    let bench = Bench::hello();
+    bench.each(&[("workers", Scalar::Int(2))], |name, running| {
+        let mut connection = Connection::open(running);
+        assert!(connection.ask("").expect(name).head.starts_with("http/1.1 200"), "{name}");
+        match closes_unless_asked(&bench.manifest(name)) {
+            true => assert!(connection.closes_within(PATIENCE), "{name} closes"),
+            false => assert!(connection.ask("").is_some(), "{name} keeps connections"),
+        }
+    });
+    bench.each(
+        &[("workers", Scalar::Int(2)), ("keep_alive", Scalar::Bool(true))],
+        |name, running| {
+            let mut connection = Connection::open(running);
+            connection.ask("").expect(name);
+            assert!(connection.ask("").is_some(), "{name} keeps connections");
+        },
+    );
+    let off = [("workers", Scalar::Int(2)), ("keep_alive", Scalar::Bool(false))];
+    bench.each(&off, |name, running| {
+        let mut connection = Connection::open(running);
+        connection.ask("").expect(name);
+        assert!(connection.closes_within(PATIENCE), "{name}: closed after the answer");
+    });
+}
+
+#[test]
+fn an_idle_connection_is_closed_in_time() {
+    let settings = [
+        ("workers", Scalar::Int(2)),
+        ("keep_alive", Scalar::Bool(true)),
+        ("keepalive_timeout", Scalar::Int(2)),
+    ];
+    Bench::hello().each(&settings, |name, running| {
+        let mut connection = Connection::open(running);
+        connection.ask("").expect(name);
+        // Far from the 75 seconds that it would be otherwise.
+        assert!(connection.closes_within(PATIENCE), "{name}: closed after two seconds");
+    });
+}
+
+#[test]
+fn answers_are_compressed_as_asked() {
+    let bench = Bench::hello();
+    for on in [false, true] {
+        let settings = [("workers", Scalar::Int(2)), ("compression", Scalar::Bool(on))];
+        bench.each(&settings, |name, running| {
+            let answer = Connection::open(running).ask("Accept-Encoding: gzip\r\n").expect(name);
+            let gzip = answer.head.contains("\ncontent-encoding: gzip");
+            assert_eq!(gzip, on, "{name}: {}", answer.head);
+        });
+    }
+}
+
+#[test]
+fn a_worker_ends_after_its_requests_and_no_request_is_lost() {
+    let settings = [("workers", Scalar::Int(1)), ("max_requests", Scalar::Int(5))];
+    Bench::hello().each(&settings, |name, running| {
+        let begun = Instant::now();
+        let ask = || Connection::open(running).ask("Connection: close\r\n").expect(name);
+        let pids: BTreeSet<u32> = (0..30).map(|_| ask().pid()).collect();
+        // 30 requests are 6 workers; the start asked some, too.
+        assert!((5..=8).contains(&pids.len()), "{name}: {pids:?}");
+        eprintln!("{name}: 30 in {:?}", begun.elapsed());
+    });
+}
+
+/// php-cgi ends after 500 requests unless it is told not to; so might others.
+#[test]
+fn no_worker_is_replaced_unasked() {
+    Bench::hello().each(&[("workers", Scalar::Int(1))], |name, running| {
+        let mut connection = Connection::open(running);
+        let (begun, mut pids) = (Instant::now(), BTreeSet::new());
+        for _ in 0..1200 {
+            let answer = connection.ask("").unwrap_or_else(|| {
+                connection = Connection::open(running);
+                connection.ask("").expect(name)
+            });
+            assert!(answer.head.starts_with("http/1.1 200"), "{name}: {}", answer.head);
+            pids.insert(answer.pid());
+        }
+        assert_eq!(pids.len(), 1, "{name}");
+        eprintln!("{name}: 1200 in {:?}", begun.elapsed());
+    });
+}
+
+/// One worker, two connections: is the second answered while the first is open?
+#[test]
+fn what_holds_a_worker_is_as_the_runtime_says() {
+    let bench = Bench::hello();
+    bench.each(&[("workers", Scalar::Int(1))], |name, running| {
+        let (mut first, mut second) = (Connection::open(running), Connection::open(running));
+        first.ask("").expect(name);
+        second.send("");
+        match bench.manifest(name).worker_held_by {
+            HeldBy::Request => assert!(second.receive(PATIENCE).is_some(), "{name}"),
+            HeldBy::Connection => {
+                assert!(second.receive(Duration::from_secs(1)).is_none(), "{name}");
+                drop(first);
+                assert!(second.receive(PATIENCE).is_some(), "{name}");
+            }
+        }
+    });
+}
+
+/// Debian's `conf.d` loads what is installed, Xdebug too.
+#[test]
+fn nothing_of_the_distributions_php_ini_leaks_in() {
+    let folder = tempfile::tempdir().expect("folder");
+    let page = "<?php echo json_encode([php_ini_loaded_file(), php_ini_scanned_files() ?: '']);";
+    std::fs::write(folder.path().join("index.php"), page).expect("file");
+    let bench = Bench::new(&AppChoice::Folder(folder.path().into()));
+    bench.each(&[("workers", Scalar::Int(1))], |name, running| {
+        let answer = running.ask(PATIENCE).expect(name);
+        let seen: [String; 2] = serde_json::from_str(&answer.body).expect(&answer.body);
+        let own = running.dir().join("php.ini").display().to_string();
+        assert_eq!(seen, [own, String::new()], "{name}");
+    });
+}
+
+#[test]
+fn raw_lines_reach_every_file_that_is_rendered() {
+    let bench = Bench::hello();
+    for name in bench.catalogue.runtime_names() {
+        let manifest = bench.manifest(name);
+        let rendered = manifest.files.iter().filter_map(|file| file.value.strip_suffix(".j2"));
+        for file in rendered.filter(|file| !file.ends_with(".php")) {
+            let line = format!("{} raw line of a test", if file == "fpm.conf" { ";" } else { "#" });
+            let settings = [
+                ("workers", Scalar::Int(1)),
+                (&*format!("append.{file}"), Scalar::Text(line.clone())),
+            ];
+            let Some(running) = bench.start(name, &settings) else { break };
+            assert!(running.files()[file].contains(&line), "{name}: {file}");
+        }
+    }
+}
+
+/// mod_fcgid lets a request sleep for a second when all workers are busy; what is promised
+/// here is only that none is lost.
+#[test]
+fn more_requests_at_once_than_workers_are_all_answered() {
+    let settings = [("workers", Scalar::Int(2)), ("keep_alive", Scalar::Bool(false))];
+    Bench::hello().each(&settings, |name, running| {
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..20)
+                .map(|_| scope.spawn(|| Connection::open(running).ask("Connection: close\r\n")))
+                .collect();
+            for thread in asked {
+                let answer = thread.join().expect("joins").expect(name);
+                assert!(answer.head.starts_with("http/1.1 200"), "{name}: {}", answer.head);
+            }
+        });
+        eprintln!("{name}: 20 at once in {:?}", begun.elapsed());
+    });
+}
