@@ -178,3 +178,73 @@ fn a_failure_and_ctrl_c_put_back_what_was_changed() {
         assert!(text.ends_with("/run:\n\n/usr/sbin:\npolicy-rc.d\n"), "left: {text}");
     }
 }
+
+/// Killed together with all that it started, as by a machine's out-of-memory killer: nothing
+/// can be put back then. The next start does, also when nothing is missing any more.
+#[test]
+fn what_a_killed_installation_left_is_put_back_by_the_next() {
+    let own =
+        "printf '#!/bin/sh\\nexit 7\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d\n";
+    let script = format!(
+        "{own}APT_SLEEPS=1 setsid \"$STAMPEDE\" install absent & pid=$!\n\
+         for _ in $(seq 200); do [ -s asked ] && break; sleep 0.05; done\n\
+         kill -KILL -$pid; wait $pid\n\
+         /usr/sbin/policy-rc.d; echo held=$?\n\
+         \"$STAMPEDE\" install here; echo rc=$?\n\
+         /usr/sbin/policy-rc.d; echo own=$?; echo files=$(find /run -type f)"
+    );
+    let place = place();
+    let Some(output) = apart(&place, &script) else { return };
+    let text = stdout(&output);
+    assert!(text.contains("held=101"), "{text}{}", stderr(&output));
+    assert!(text.contains("nothing is missing: here"), "{text}{}", stderr(&output));
+    assert!(text.contains("rc=0\nown=7\nfiles=\n"), "{text}{}", stderr(&output));
+    assert!(text.ends_with("/usr/sbin:\npolicy-rc.d\n"), "left: {text}");
+}
+
+#[test]
+fn what_people_read() {
+    let bare = "rm bin/apt-get; ln -s /bin/bash bin/bash; export PATH=\"$PWD/bin\"\n";
+    let packages = "install: {fedora: {packages: [nginx, php-fpm]}}";
+    let fedora = format!(
+        "sed -i 's/^install:.*/{packages}/' runtimes/absent/runtime.yaml\n\
+         echo ID=fedora >os-release; mount --bind os-release /etc/os-release\n"
+    );
+    let cases = [
+        ("print", String::new(), "--print"),
+        ("no apt-get", bare.to_owned(), ""),
+        ("Fedora", fedora, ""),
+        ("json", String::new(), "--json"),
+    ];
+    let mut page = String::new();
+    for (name, before, flag) in cases {
+        let script = format!("{before}\"$STAMPEDE\" install absent {flag} 2>&1; echo rc=$?");
+        let place = place();
+        let Some(output) = apart(&place, &script) else { return };
+        let text = stdout(&output);
+        let text = text.split("/run:").next().unwrap_or_default();
+        page += &format!("# {name}\n{}\n", text.replace(&*place.path().to_string_lossy(), "PLACE"));
+    }
+    insta::assert_snapshot!(page);
+}
+
+/// An ordinary user without sudo is told what to run as root, and nothing is run.
+#[test]
+fn an_ordinary_user_without_sudo_is_told_what_to_run() {
+    let place = place();
+    let script = "for sudo in /usr/bin/sudo /bin/sudo; do\n\
+                  [ ! -e $sudo ] || mount --bind /dev/null $sudo; done\n\
+                  user='setpriv --reuid 65534 --regid 65534 --clear-groups'\n\
+                  $user \"$STAMPEDE\" --version >/dev/null 2>&1 || echo unreadable\n\
+                  $user \"$STAMPEDE\" install absent 2>&1; echo rc=$?";
+    let Some(output) = apart(&place, script) else { return };
+    let text = stdout(&output);
+    if text.starts_with("unreadable") {
+        println!("SKIPPED: an ordinary user may not read the binary");
+        return;
+    }
+    let told = "error: packages are missing, and only root can install them\n\n\
+                hint: as root: stampede install absent\nrc=2\n";
+    assert!(text.starts_with(told), "{text}{}", stderr(&output));
+    assert!(asked(&place).is_empty(), "apt-get was asked to install");
+}

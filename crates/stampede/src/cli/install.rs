@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -31,8 +32,14 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     if args.print {
         return print(commands(&words)?.as_bytes());
     }
-    if !words.is_empty() {
-        install(&words, &args.runtimes)?;
+    // With nothing missing the script only puts back what an installation changed that was
+    // killed: a policy-rc.d left behind would keep every service of the machine from starting.
+    let mends = rustix::process::geteuid().is_root()
+        && is_debian(&catalogue)
+        && HELD.iter().any(|path| Path::new(path).exists());
+    let mut installed = Vec::new();
+    if !words.is_empty() || mends {
+        installed = install(&words, &args.runtimes)?;
     }
     let listed: Vec<Listed> =
         runtimes.iter().map(|runtime| runtime::listed(&catalogue, &runtime.name)).collect();
@@ -42,7 +49,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         return Err(Failure::rendered(text).hint(note(&incomplete, &one.name)));
     }
     if args.json {
-        let all = json!({ "installed": words, "runtimes": listed });
+        let all = json!({ "installed": installed, "runtimes": listed });
         return print(format!("{all:#}\n").as_bytes());
     }
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
@@ -78,12 +85,15 @@ fn note(runtimes: &[&RuntimeFolder], name: &str) -> String {
     })
 }
 
+fn is_debian(catalogue: &Catalogue) -> bool {
+    catalogue.places.family.iter().any(|family| family == DEBIAN)
+}
+
 /// Packages of those that lack something, each once, as the script takes them.
 fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<String>, Failure> {
     let mut words = BTreeSet::new();
     for runtime in runtimes {
-        let is_debian = catalogue.places.family.iter().any(|family| family == DEBIAN);
-        let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian);
+        let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian(catalogue));
         let Some(install) = install.filter(|install| !install.packages.is_empty()) else {
             let text = format!("`{}` cannot be installed by stampede here", runtime.name);
             let by_hand = catalogue.places.install(runtime);
@@ -120,8 +130,8 @@ fn commands(words: &[String]) -> Result<String, Failure> {
 }
 
 /// Runs the script to its end, also when Ctrl-C asks it to end early: it puts back what it
-/// changed for the time of the installation.
-fn install(words: &[String], runtimes: &[String]) -> Result<(), Failure> {
+/// changed for the time of the installation. Answers with the packages that it installed.
+fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure> {
     if !rustix::process::geteuid().is_root() && !has_sudo() {
         let text = "packages are missing, and only root can install them".to_owned();
         let hint = format!("as root: stampede install {}", runtimes.join(","));
@@ -129,14 +139,20 @@ fn install(words: &[String], runtimes: &[String]) -> Result<(), Failure> {
     }
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let script = script()?;
-    let status = Command::new("bash")
+    // sudo may ask for a password.
+    let output = Command::new("bash")
         .arg(script.path())
         .arg("words")
         .args(words)
-        .status()
+        .stdin(Stdio::inherit())
+        .stderr(Stdio::inherit())
+        .output()
         .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
-    match status.success() {
-        true => Ok(()),
+    match output.status.success() {
+        true => {
+            let names = String::from_utf8_lossy(&output.stdout).into_owned();
+            Ok(names.lines().map(str::to_owned).collect())
+        }
         false if interrupt::asked() => {
             Err(Failure::rendered("interrupted: what was not installed yet is missing".to_owned()))
         }
@@ -161,5 +177,11 @@ fn script() -> Result<tempfile::NamedTempFile, Failure> {
     written.map_err(|error| Failure::rendered(format!("cannot write a temporary file: {error}")))
 }
 
+/// What the script changes or keeps for the time of an installation.
+const HELD: [&str; 3] = [
+    "/usr/sbin/policy-rc.d",
+    "/usr/sbin/policy-rc.d.kept-by-stampede",
+    "/run/stampede-services-before-install",
+];
 /// The family that packages are installed for.
 const DEBIAN: &str = "debian";
