@@ -50,7 +50,8 @@ fn numbers(data: &Value) -> Vec<f64> {
 
 /// The article's text; `None`, with a word, where it is not beside the project.
 fn article(file: &str) -> Option<String> {
-    let text = std::fs::read_to_string(root().join("../shared/articles").join(file)).ok();
+    let folder = root().join("../shared/articles"); // tidy: these are the paths
+    let text = std::fs::read_to_string(folder.join(file)).ok();
     if text.is_none() {
         println!("SKIPPED: the text of {file} is not here");
     }

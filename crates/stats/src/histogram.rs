@@ -24,6 +24,12 @@ impl Times {
         self.histogram.saturating_record(ns.clamp(SHORTEST_NS, LONGEST_NS));
     }
 
+    /// Takes the same time `count` times.
+    pub fn record_many(&mut self, ns: u64, count: u32) {
+        self.clipped += if ns > LONGEST_NS { u64::from(count) } else { 0 };
+        self.histogram.saturating_record_n(ns.clamp(SHORTEST_NS, LONGEST_NS), count);
+    }
+
     /// Adds all of `other`. Both have the same bounds, so nothing is rounded twice.
     pub fn merge(&mut self, other: &Times) {
         self.histogram.add(&other.histogram).expect("all `Times` share their bounds");
@@ -132,6 +138,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn many_are_as_many_as_one_by_one() {
+        let (mut many, mut single) = (Times::new(), Times::new());
+        many.record_many(7_000_000, 3);
+        many.record_many(u64::MAX, 2);
+        (0..3).for_each(|_| single.record(7_000_000));
+        (0..2).for_each(|_| single.record(u64::MAX));
+        assert_eq!(many.histogram(), single.histogram());
+        assert_eq!((many.len(), many.clipped()), (5, 2));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl<'a> Ranked<'a> {
 
 /// Rank of a percentile among `planned` shots, counted in whole millionths: as doubles,
 /// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one.
-fn rank(percent: f64, planned: u64) -> u64 {
+pub fn rank(percent: f64, planned: u64) -> u64 {
     let millionths = (percent.clamp(0.0, 100.0) * 10_000.0).round() as u128;
     let rank = (millionths * u128::from(planned)).div_ceil(1_000_000);
     u64::try_from(rank).unwrap_or(planned).clamp(1, planned)

@@ -265,6 +265,7 @@ fn closed(
         }
         (None, Some(node)) => {
             let count = whole(node, "number of requests", 1..=REQUESTS_MAX)?;
+            let count = scaled(Nanos(count), common.time_scale).0;
             (Until::Requests(count), format!("{count} requests"))
         }
         (None, None) => {

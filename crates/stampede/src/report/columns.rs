@@ -2,6 +2,7 @@
 
 use super::layout::{Column, Field, Section, Tone};
 use super::notes::mark;
+use crate::summary::breaking::Breaking;
 use crate::summary::model::{
     CellSummary, CellVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
@@ -37,6 +38,7 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
     if !group.comparisons.is_empty() {
         sections.insert(1, against(group, rows));
     }
+    sections.extend(up_to_breaking(rows));
     sections.push(shots(rows));
     if group.model == LoadModel::Open {
         sections.push(rates(group, rows));
@@ -109,6 +111,30 @@ fn times(
         column(&stat.to_string(), rows, |cell| figure(of(cell).get(*stat), words::time))
     });
     Section { title: title.to_owned(), columns: columns.collect() }
+}
+
+/// Times up to where a rising load broke a cell; those that held have them above.
+fn up_to_breaking(rows: &[&CellSummary]) -> Option<Section> {
+    rows.iter().copied().find_map(broken)?;
+    let rate = |cell: &CellSummary| match (broken(cell), &cell.breaking) {
+        (Some(broken), _) => figure(broken.offered_per_second, words::rate),
+        (None, Some(_)) => Field { text: "held".to_owned(), tone: Tone::Plain },
+        (None, None) => none(),
+    };
+    let mut columns = vec![column("* up to /s", rows, rate)];
+    columns.extend(FEW.iter().map(|stat| {
+        column(&stat.to_string(), rows, |cell| {
+            broken(cell).map_or_else(Field::default, |broken| {
+                figure(broken.response_time_ns.get(*stat), words::time)
+            })
+        })
+    }));
+    Some(Section { title: "* up to the breaking point".to_owned(), columns })
+}
+
+/// Where a rising load broke the cell.
+pub fn broken(cell: &CellSummary) -> Option<&Breaking> {
+    cell.breaking.as_ref().filter(|breaking| breaking.trials_broken > 0)
 }
 
 fn shots(rows: &[&CellSummary]) -> Section {

@@ -64,7 +64,21 @@ fn row(summary: &Summary, group: &Group, cell: &CellSummary) -> Row {
     ];
     row.extend(plain.map(|(name, figure)| (name.to_owned(), value(figure))));
     row.push(("throughput_state".to_owned(), state(figures.throughput_per_second)));
+    breaking(cell, &mut row);
     row
+}
+
+/// Empty where the load does not rise; `trials_broken` 0: it held to the end.
+fn breaking(cell: &CellSummary, row: &mut Row) {
+    let found = cell.breaking.clone();
+    let trials = found.as_ref().map_or(String::new(), |one| one.trials_broken.to_string());
+    let found = found.unwrap_or_default();
+    let first = found.seconds.iter().min().map_or(String::new(), ToString::to_string);
+    row.push(("trials_broken".to_owned(), trials));
+    row.push(("breaking_offered_per_second".to_owned(), value(found.offered_per_second)));
+    row.push(("breaking_second_first".to_owned(), first));
+    row.push(("breaking_lost".to_owned(), guarded(&found.lost.join("; "))));
+    times("up_to_breaking_response_time_ns", &found.response_time_ns, row);
 }
 
 fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {

@@ -135,6 +135,7 @@ fn ascii(letter: char) -> &'static str {
     match letter {
         'µ' => "u",
         '≥' => ">=",
+        '≤' => "<=",
         '≠' => "!=",
         '±' => "+-",
         '×' => "x",

@@ -1,6 +1,6 @@
 //! Tables for a pull request: one for each app and load, short.
 
-use super::columns::{figure, interval, judged, rows};
+use super::columns::{broken, figure, interval, judged, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
@@ -16,6 +16,7 @@ pub fn markdown(summary: &Summary) -> String {
         out += &format!("### {}\n\n{}\n\n", escape(&title(group, &cells)), escape(&group.sentence));
         if !shown.is_empty() {
             table(group, &shown, &mut out);
+            starred(&shown, &mut out);
         }
         let notes: Vec<String> = notes::of(group, &cells)
             .into_iter()
@@ -64,6 +65,33 @@ fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
         out.push_str(&row(&fields(group, cell)));
     }
     out.push('\n');
+}
+
+/// Times up to the breaking point, of the cells that have one.
+fn starred(cells: &[&CellSummary], out: &mut String) {
+    let rows: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| {
+            let broken = broken(cell)?;
+            let time = |stat| figure(broken.response_time_ns.get(stat), words::time).text;
+            Some(row(&[
+                escape(&format!("* {}", cell.runtime)),
+                figure(broken.offered_per_second, words::rate).text,
+                time(Stat::Mean),
+                time(Stat::Percentile(500)),
+                time(Stat::Percentile(950)),
+                time(Stat::Percentile(990)),
+                time(Stat::Max),
+            ]))
+        })
+        .collect();
+    if !rows.is_empty() {
+        let heads = ["up to the breaking point", "up to /s", "mean", "p50", "p95", "p99", "max"];
+        out.push_str(&row(&heads.map(str::to_owned)));
+        out.push_str("|:--|--:|--:|--:|--:|--:|--:|\n");
+        out.push_str(&rows.concat());
+        out.push('\n');
+    }
 }
 
 fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {

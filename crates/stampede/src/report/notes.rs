@@ -1,12 +1,14 @@
 //! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
 
-use super::columns::rows;
+use super::columns::{broken, figure, rows};
 use super::layout::Section;
 use crate::observed::list;
 use crate::store::record::{Judged, Provider};
+use crate::summary::breaking::Breaking;
 use crate::summary::model::{
     CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
 };
+use crate::summary::over_time::ErrorSpan;
 use crate::summary::words;
 
 /// What stands behind a name in the table; each is explained below it.
@@ -15,6 +17,7 @@ pub fn mark(cell: &CellSummary) -> String {
         (cell.trials_invalid > 0, '!'),
         (cell.verdict == CellVerdict::Suspect, '?'),
         (!cell.not_comparable.is_empty(), '≠'),
+        (broken(cell).is_some(), '*'),
     ];
     let signs: String = signs.iter().filter(|(there, _)| *there).map(|(_, sign)| *sign).collect();
     if signs.is_empty() { signs } else { format!(" {signs}") }
@@ -76,6 +79,9 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
     about_expectations(cells, &mut add);
     about_budgets(&shown, &mut add);
     for cell in &shown {
+        if let Some(breaking) = &cell.breaking {
+            add(Weight::Plain, breaking_text(&cell.runtime, breaking));
+        }
         if let Some(text) = errors(cell) {
             add(Weight::Plain, text);
         }
@@ -194,6 +200,55 @@ fn about_budgets(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
     }
 }
 
+/// `* a: breaks at 640 /s: ok < 99% from second 38 on (http:502); …`, or that it held.
+fn breaking_text(name: &str, breaking: &Breaking) -> String {
+    let (Some(first), Some(last)) = (breaking.seconds.iter().min(), breaking.seconds.iter().max())
+    else {
+        let judged = breaking.judged.join(", ");
+        return format!("{name}: does not break: {judged} is not lost for good up to the top");
+    };
+    let at = figure(breaking.offered_per_second, words::rate).text;
+    let lost: Vec<String> = breaking.lost.iter().map(|text| turned(text)).collect();
+    let from = match first == last {
+        true => format!("second {first}"),
+        false => format!("second {first} to {last}, by trial,"),
+    };
+    let mut kinds: Vec<(&String, &u64)> = breaking.failed.iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let kinds: Vec<&str> = kinds.iter().take(3).map(|(kind, _)| kind.as_str()).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let trials = match breaking.trials_broken == breaking.trials {
+        true => String::new(),
+        false => format!(" in {} of {} trials", breaking.trials_broken, breaking.trials),
+    };
+    let before = words::count(breaking.in_flight_max_before.into());
+    let after = words::count(breaking.in_flight_max_after.into());
+    format!(
+        "* {name}: breaks{trials} at {at} /s: {} from {from} on{kinds}; at most {before} shots \
+         under way before, {after} from then on",
+        words::list(&lost)
+    )
+}
+
+/// `ok >= 99%` as it reads when it does not hold: `ok < 99%`.
+fn turned(text: &str) -> String {
+    let turns = [(">=", "<"), ("<=", ">"), ("<", "≥"), (">", "≤")];
+    let found = turns.iter().find(|(relation, _)| text.contains(relation));
+    found.map_or_else(|| text.to_owned(), |(relation, turned)| text.replacen(relation, turned, 1))
+}
+
+/// ` (second 38 to 60, in 4 of them)`.
+fn when(span: &ErrorSpan) -> String {
+    let ErrorSpan { first_second: first, last_second: last, seconds_max } = *span;
+    match last - first + 1 {
+        1 => format!(" (second {first})"),
+        all if seconds_max < all => {
+            format!(" (second {first} to {last}, in {seconds_max} of them)")
+        }
+        _ => format!(" (second {first} to {last})"),
+    }
+}
+
 /// `apache: without a correct answer: 12 net:timeout, 3 http:502, 4 dropped`, most first.
 pub fn errors(cell: &CellSummary) -> Option<String> {
     let mut kinds: Vec<(&str, u64)> =
@@ -204,7 +259,10 @@ pub fn errors(cell: &CellSummary) -> Option<String> {
     if kinds.is_empty() {
         return None;
     }
-    let kinds = kinds.iter().map(|(kind, count)| format!("{}\u{a0}{kind}", words::count(*count)));
+    let kinds = kinds.iter().map(|(kind, count)| {
+        let when = cell.errors_over_time.get(*kind).map_or(String::new(), when);
+        format!("{}\u{a0}{kind}{when}", words::count(*count))
+    });
     let kinds = kinds.collect::<Vec<_>>().join(", ");
     Some(format!("{}: without a correct answer: {kinds}", cell.runtime))
 }
@@ -234,6 +292,8 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
         texts.contains(&"failed"),
         "failed: a shot without a correct answer stands there; it ranks slower than all answers",
     );
+    let starred = shown.iter().any(|cell| broken(cell).is_some());
+    add(starred, "*: broke under the rising load; its times up to there are marked with * too");
     let cut_off = texts.iter().any(|text| text.starts_with('≥'));
     let limit = matches!(group.model, crate::summary::model::LoadModel::Closed);
     let bounded = |of: fn(&Figures) -> Figure| {

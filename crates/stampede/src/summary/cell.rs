@@ -1,12 +1,13 @@
 //! One cell from its trials.
 
+use super::breaking::{self, Rising};
 use super::input::{RunData, TrialData};
 use super::judge::judge;
 use super::model::{
     self, CellCounts, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel, Reason,
     RoleFigures, TimeFigures, TrialSummary,
 };
-use super::trial;
+use super::{over_time, trial};
 use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
@@ -15,9 +16,15 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     let on_disk: Vec<&TrialData> =
         run.trials.iter().filter(|trial| trial.record.cell == index).collect();
     let model = if record.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
+    let of_load = run.record.expect_by_load.get(&record.load).into_iter().flatten();
+    let expect: Vec<&str> = run.record.expect.iter().chain(of_load).map(String::as_str).collect();
+    let rising = Rising::of(record, &expect);
     let trials: Vec<TrialSummary> =
-        on_disk.iter().map(|trial| trial::summarize(trial, model)).collect();
+        on_disk.iter().map(|trial| trial::summarize(trial, model, rising.as_ref())).collect();
     let mut cell = of_trials(record, model, trials);
+    cell.breaking =
+        rising.map(|rising| breaking::over(&cell, &rising)).filter(|one| one.trials > 0);
+    cell.errors_over_time = over_time::errors_of(&cell);
     cell.trials_missing = match record.refused {
         Some(_) => 0,
         None => planned(run, index).saturating_sub(cell.trials.len() as u32),
@@ -25,14 +32,13 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     for trial in &on_disk {
         describe(&mut cell, trial);
     }
-    let of_load = run.record.expect_by_load.get(&record.load).into_iter().flatten();
-    for text in run.record.expect.iter().chain(of_load) {
+    for text in expect {
         let outcome = match text.parse() {
             Ok(expectation) => judge(&cell, &on_disk, &expectation),
             // Written by a later version: it cannot be said here.
             Err(_) => Expected::Unknown,
         };
-        cell.expectations.push(model::Judged { text: text.clone(), outcome });
+        cell.expectations.push(model::Judged { text: text.to_owned(), outcome });
     }
     cell
 }
@@ -76,6 +82,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         counts,
         trials,
         expectations: Vec::new(),
+        breaking: None,
+        errors_over_time: Default::default(),
     }
 }
 

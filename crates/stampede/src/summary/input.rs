@@ -2,8 +2,9 @@
 
 use stampede_load::report::TimeSet;
 
+use super::breaking::rising_schedule;
 use crate::monitor::sample::ResourceSample;
-use crate::store::record::{RunRecord, TrialRecord};
+use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun, StoredTrial};
 
 /// A run as read.
@@ -22,21 +23,41 @@ pub struct TrialData {
     pub record: TrialRecord,
     /// All seconds merged (`total.hlog`); `None`: the load never started.
     pub times: Option<TimeSet>,
+    /// `seconds.ndjson`; empty where the load never started.
+    pub seconds: Vec<SecondRecord>,
+    /// Response times by second, of a load that rises; empty for any other.
+    pub answered: Vec<AnsweredSecond>,
     /// `resources.ndjson`; empty where nothing could be read.
     pub resources: Vec<ResourceSample>,
 }
 
+/// The response times of the ok shots that ended in one second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnsweredSecond {
+    /// 0 for the first.
+    pub second: u32,
+    /// Time in ns, and how many took it.
+    pub times: Vec<(u64, u32)>,
+}
+
 impl RunData {
-    /// Reads what a summary needs: about 0.4 MB a trial. What a crash tore or left
+    /// Reads what a summary needs: about 0.4 MB a trial, and of rising loads the response
+    /// times by second. What a crash tore or left
     /// unfinished is said in the notices.
     ///
     /// # Errors
-    /// As [`StoredTrial::totals`] and [`StoredTrial::resources`].
+    /// As [`StoredTrial::totals`], [`StoredTrial::seconds`] and [`StoredTrial::resources`].
     pub fn read(run: &StoredRun) -> Result<RunData, StoreError> {
         let mut record = run.record.clone();
         let mut trials = Vec::with_capacity(run.trials.len());
         for trial in &run.trials {
-            trials.push(TrialData::read(trial, &mut record.notices)?);
+            let cell = record.cells.get(trial.record.cell);
+            let rises = cell.is_some_and(|cell| rising_schedule(cell).is_some());
+            let mut read = TrialData::read(trial, &mut record.notices)?;
+            if rises {
+                read.answered = answered(trial)?;
+            }
+            trials.push(read);
         }
         for folder in &run.unfinished {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -52,6 +73,13 @@ impl TrialData {
             Some(_) => Some(trial.totals()?),
             None => None,
         };
+        let seconds = if trial.folder.join("seconds.ndjson").is_file() {
+            let rows = trial.seconds()?;
+            notices.extend(rows.notice);
+            rows.rows
+        } else {
+            Vec::new()
+        };
         // A trial that ended before its load may have no readings.
         let resources = if trial.folder.join("resources.ndjson").is_file() {
             let rows = trial.resources()?;
@@ -60,6 +88,26 @@ impl TrialData {
         } else {
             Vec::new()
         };
-        Ok(TrialData { record: trial.record.clone(), times, resources })
+        Ok(TrialData {
+            record: trial.record.clone(),
+            times,
+            seconds,
+            answered: Vec::new(),
+            resources,
+        })
     }
+}
+
+fn answered(trial: &StoredTrial) -> Result<Vec<AnsweredSecond>, StoreError> {
+    let mut answered = Vec::new();
+    if trial.folder.join("seconds.hlog").is_file() {
+        // A torn last line is that of a second which `seconds()` has said to be torn.
+        trial.times_by_second(|second, times| {
+            let histogram = times.response_time.histogram();
+            let recorded = histogram.iter_recorded();
+            let times = recorded.map(|step| (step.value_iterated_to(), step.count_at_value()));
+            answered.push(AnsweredSecond { second, times: times.collect() });
+        })?;
+    }
+    Ok(answered)
 }

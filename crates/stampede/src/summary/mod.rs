@@ -1,11 +1,13 @@
 //! Summary: what is on disk, computed. Pure: no clock, no file, the same page a year later.
 
+pub mod breaking;
 mod cell;
 mod comparable;
 mod group;
 pub mod input;
 pub mod judge;
 pub mod model;
+pub mod over_time;
 mod sentence;
 mod trial;
 pub mod words;

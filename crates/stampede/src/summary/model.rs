@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::compare::Difference;
 use stampede_stats::estimate::Estimate;
 
+use super::breaking::{Breaking, BreakingPoint};
+use super::over_time::{ErrorSpan, OverTime};
 use crate::store::record::{Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -169,6 +171,12 @@ pub struct CellSummary {
     pub trials: Vec<TrialSummary>,
     /// The plan's expectations, judged.
     pub expectations: Vec<Judged>,
+    /// Where a rising load broke it; `None`: its load does not rise, or no trial counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaking: Option<Breaking>,
+    /// When shots ended without a correct answer, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors_over_time: BTreeMap<String, ErrorSpan>,
 }
 
 /// How a cell is judged.
@@ -228,6 +236,12 @@ pub struct TrialSummary {
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Where a rising load broke it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaking_point: Option<BreakingPoint>,
+    /// Its seconds.
+    #[serde(default, skip_serializing_if = "OverTime::is_empty")]
+    pub over_time: OverTime,
 }
 
 /// Shots by outcome, and what happened beside them.

@@ -6,15 +6,17 @@ use stampede_load::report::TimeSet;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
+use super::breaking::Rising;
 use super::input::TrialData;
 use super::model::{
     CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
+use super::over_time::OverTime;
 use crate::monitor::sample::{ResourceSample, RoleSample};
 use crate::store::record::{LoadRecord, TrialRecord};
 
 /// Computes one trial, invalid or not.
-pub fn summarize(trial: &TrialData, model: LoadModel) -> TrialSummary {
+pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -> TrialSummary {
     let record = &trial.record;
     TrialSummary {
         number: record.number,
@@ -23,6 +25,8 @@ pub fn summarize(trial: &TrialData, model: LoadModel) -> TrialSummary {
         reasons: record.verdict.reasons.clone(),
         counts: counts(trial),
         figures: figures(trial, model),
+        breaking_point: rising.and_then(|rising| rising.find(trial)),
+        over_time: OverTime::of(&trial.seconds),
     }
 }
 
@@ -129,7 +133,7 @@ fn failed(load: &LoadRecord) -> u64 {
     load.counts.planned.saturating_sub(load.counts.ok)
 }
 
-fn time_figures(ranked: Ranked<'_>, cut_off: CutOff) -> TimeFigures {
+pub(super) fn time_figures(ranked: Ranked<'_>, cut_off: CutOff) -> TimeFigures {
     TimeFigures::build(|stat| match stat {
         Stat::Mean => bounded(ranked.mean(cut_off)),
         Stat::Max => bounded(ranked.max(cut_off)),

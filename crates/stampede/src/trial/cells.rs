@@ -129,23 +129,11 @@ pub fn scaled(plan: &Plan) -> Option<String> {
     if plan.time_scale == 1.0 {
         return None;
     }
-    let by_count =
-        |load: &&LoadChoice| matches!(load.model, Model::Closed { until: Until::Requests(_), .. });
-    let unscaled: Vec<String> =
-        plan.loads.iter().filter(by_count).map(|load| format!("`{}`", load.name)).collect();
-    let said = format!(
-        "time scale {}: schedules, lengths and the warm-up are that many times as long; rates, \
-         timeouts and rounds are as written",
+    Some(format!(
+        "time scale {}: schedules, lengths, numbers of requests and the warm-up are that many times as \
+         much; rates, timeouts and rounds are as written",
         plan.time_scale
-    );
-    Some(match unscaled.is_empty() {
-        true => said,
-        false => format!(
-            "{said}, and so are loads that end by their number of requests: {} (`--requests N` \
-             changes that)",
-            words::list(&unscaled)
-        ),
-    })
+    ))
 }
 
 /// Connections that a load may have open at once.

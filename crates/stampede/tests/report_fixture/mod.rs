@@ -129,7 +129,13 @@ pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
     };
     let record = record(number, round, cell, &shots);
     let resources = shots.spent.iter().zip(1..).map(|(spent, second)| sample(second, *spent));
-    run.trials.push(TrialData { record, times: Some(set), resources: resources.collect() });
+    run.trials.push(TrialData {
+        record,
+        times: Some(set),
+        seconds: Vec::new(),
+        answered: Vec::new(),
+        resources: resources.collect(),
+    });
     run.trials.last_mut().expect("one was just pushed")
 }
 

@@ -1,0 +1,392 @@
+//! Where a rising load breaks a runtime: the offered rate at which an expectation is lost for
+//! good. The rule is in `docs/read-a-report.md`.
+
+use std::collections::BTreeMap;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+use stampede_load::schedule::{Segment, Segments};
+use stampede_load::spec::Arrivals;
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{CutOff, Ranked, rank};
+
+use super::input::TrialData;
+use super::model::{CellSummary, Figure, TimeFigures};
+use super::over_time::{DueSecond, by_due_second};
+use super::trial::time_figures;
+use crate::plan::model::Expectation;
+use crate::store::record::{CellRecord, Judged};
+
+/// Where one trial broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakingPoint {
+    /// The first second whose shots lost it; 0 is the trial's first.
+    pub second: u32,
+    /// The schedule's rate there.
+    pub offered_per_second: f64,
+    /// The expectation that was lost, as written.
+    pub lost: String,
+    /// Shots due from then on without a correct answer, by kind, `dropped` among them.
+    pub failed: BTreeMap<String, u64>,
+    /// Highest number of shots under way before it.
+    pub in_flight_max_before: u32,
+    /// And from it on.
+    pub in_flight_max_after: u32,
+    /// Of all shots that were due before it.
+    pub response_time_ns: TimeFigures,
+    /// Of the ok ones among them.
+    pub response_time_ns_ok: TimeFigures,
+}
+
+/// Where a cell with a rising load broke.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Breaking {
+    /// The expectations that were looked for, as written.
+    pub judged: Vec<String>,
+    /// Trials that count and were looked at.
+    pub trials: u32,
+    /// Those of them that broke; 0: it held to the end. All below is over these.
+    pub trials_broken: u32,
+    /// The second in which each of them broke.
+    pub seconds: Vec<u32>,
+    /// The schedule's rate there.
+    pub offered_per_second: Figure,
+    /// The expectations that were lost, each once.
+    pub lost: Vec<String>,
+    /// Shots due from then on without a correct answer, by kind, `dropped` among them: sums.
+    pub failed: BTreeMap<String, u64>,
+    /// Highest number of shots under way before it.
+    pub in_flight_max_before: u32,
+    /// And from it on.
+    pub in_flight_max_after: u32,
+    /// Of all shots that were due before it.
+    pub response_time_ns: TimeFigures,
+    /// Of the ok ones among them.
+    pub response_time_ns_ok: TimeFigures,
+}
+
+/// A load that rises, and what is expected of it.
+#[derive(Clone, Debug)]
+pub struct Rising {
+    schedule: Segments,
+    /// Shots up to the end of the rise; `None`: it does not fall again.
+    rise: Option<u64>,
+    expected: Vec<Expected>,
+}
+
+/// The schedule of a cell of the open model, where it rises.
+pub fn rising_schedule(cell: &CellRecord) -> Option<Segments> {
+    let open = cell.model != "closed";
+    let schedule = Segments::parse(&cell.load_text).ok().filter(|_| open)?;
+    let mut lowest = f64::INFINITY;
+    let rises = schedule.segments().iter().map(ends).any(|(from, to)| {
+        lowest = lowest.min(from);
+        let rises = from > lowest || to > lowest;
+        lowest = lowest.min(to);
+        rises
+    });
+    rises.then_some(schedule)
+}
+
+/// Rates at which a segment begins and ends, per second.
+fn ends(segment: &Segment) -> (f64, f64) {
+    match *segment {
+        Segment::Const { rate, .. } => (rate.per_second(), rate.per_second()),
+        Segment::Line { from, to, .. } | Segment::Step { from, to, .. } => {
+            (from.per_second(), to.per_second())
+        }
+    }
+}
+
+impl Rising {
+    /// Of a cell, with its expectations as written; `None`: its load does not rise.
+    pub fn of(cell: &CellRecord, expect: &[&str]) -> Option<Rising> {
+        let schedule = rising_schedule(cell)?;
+        let mut expected: Vec<Expected> =
+            expect.iter().filter_map(|text| Expected::of(&text.parse().ok()?)).collect();
+        if expected.is_empty() {
+            expected.extend(DEFAULT.parse().ok().and_then(|default| Expected::of(&default)));
+        }
+        Some(Rising { rise: rise(&schedule), schedule, expected })
+    }
+
+    /// Where a trial broke; `None`: it did not, or there is no telling.
+    pub fn find(&self, trial: &TrialData) -> Option<BreakingPoint> {
+        let load = trial.record.load.as_ref()?;
+        let due = by_due_second(trial, load.timeout_ns);
+        let length = self.length(&due);
+        let broken = self.expected.iter().filter_map(|expected| {
+            Some((lost_for_good(expected, &due[..length], load.timeout_ns)?, expected))
+        });
+        // Of those that are lost in the same second, the plan's first.
+        let (second, expected) = broken.min_by_key(|(second, _)| *second)?;
+        let (before, after) = due.split_at(second);
+        let (response_time_ns, response_time_ns_ok) = times(before, load.timeout_ns);
+        let in_flight = |rows: &[crate::store::record::SecondRecord]| {
+            rows.iter().map(|row| row.in_flight_max).max().unwrap_or(0)
+        };
+        let (earlier, later) = trial.seconds.split_at(second);
+        Some(BreakingPoint {
+            second: u32::try_from(second).unwrap_or(u32::MAX),
+            offered_per_second: self.rate(before, after[0].planned),
+            lost: expected.text.clone(),
+            failed: lost(after),
+            in_flight_max_before: in_flight(earlier),
+            in_flight_max_after: in_flight(later),
+            response_time_ns,
+            response_time_ns_ok,
+        })
+    }
+
+    /// Seconds up to the end of the rise. Counted in shots: a client may stretch.
+    fn length(&self, due: &[DueSecond]) -> usize {
+        let Some(rise) = self.rise else { return due.len() };
+        let mut planned = 0;
+        due.iter()
+            .take_while(|second| {
+                let before = planned < rise;
+                planned += second.planned;
+                before
+            })
+            .count()
+    }
+
+    /// The schedule's rate at the middle shot of a second.
+    fn rate(&self, before: &[DueSecond], planned: u64) -> f64 {
+        let shot = before.iter().map(|second| second.planned).sum::<u64>() + planned / 2;
+        let shot = usize::try_from(shot).unwrap_or(usize::MAX);
+        let due = self.schedule.due_times(Arrivals::Uniform).nth(shot);
+        due.map_or(self.schedule.max_rate(), |due| self.schedule.rate_at(due))
+    }
+}
+
+/// Shots up to the end of the last segment that reaches or holds the highest rate; `None`
+/// where that is the end of the schedule.
+fn rise(schedule: &Segments) -> Option<u64> {
+    let segments = schedule.segments();
+    let highest = schedule.max_rate();
+    let reaches = |segment: &Segment| ends(segment).0.max(ends(segment).1) >= highest;
+    let last = segments.iter().rposition(reaches)?;
+    let falls = ends(&segments[last]).1 < highest;
+    let kept = if falls { last } else { last + 1 };
+    if kept == segments.len() {
+        return None;
+    }
+    let text: Vec<String> = segments[..kept].iter().map(ToString::to_string).collect();
+    Some(Segments::parse(&text.join(" ")).map_or(0, |part| part.planned()))
+}
+
+/// Where a plan expects nothing that can be judged within seconds.
+const DEFAULT: &str = "ok >= 99%";
+
+/// An expectation that can be judged within seconds.
+#[derive(Clone, Debug)]
+struct Expected {
+    text: String,
+    what: What,
+    bound: f64,
+    /// Whether the bound itself is inside.
+    inclusive: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Ok,
+    Mean,
+    Percentile(f64),
+}
+
+impl Expected {
+    /// `None` for what is no figure of seconds, or turned the other way (`p95 > 1s`).
+    fn of(expectation: &Expectation) -> Option<Expected> {
+        let what = match expectation.figure.as_str() {
+            "ok" => What::Ok,
+            "mean" => What::Mean,
+            "max" => What::Percentile(100.0),
+            figure => What::Percentile(figure.strip_prefix('p')?.parse().ok()?),
+        };
+        let wanted = if matches!(what, What::Ok) { '>' } else { '<' };
+        let judged = !expectation.worse && expectation.relation.starts_with(wanted);
+        judged.then(|| Expected {
+            text: expectation.text.clone(),
+            what,
+            bound: expectation.bound,
+            inclusive: expectation.relation.ends_with('='),
+        })
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        match (self.what, self.inclusive) {
+            (What::Ok, true) => value >= self.bound,
+            (What::Ok, false) => value > self.bound,
+            (_, true) => value <= self.bound,
+            (_, false) => value < self.bound,
+        }
+    }
+
+    fn tally(&self, second: &DueSecond, timeout_ns: u64) -> Tally {
+        let answered = || second.answered.iter().map(|(ns, count)| (*ns as f64, u64::from(*count)));
+        let lost: u64 = second.lost.values().sum();
+        let timeouts = second.lost.get("net:timeout").copied().unwrap_or(0);
+        let correct: u64 = answered().map(|(_, count)| count).sum();
+        let good = match self.what {
+            What::Ok => correct,
+            _ => answered().filter(|(ns, _)| self.holds(*ns)).map(|(_, count)| count).sum(),
+        };
+        let longest = answered().map(|(ns, _)| ns).fold(0.0, f64::max);
+        // As in the mean of all figures: a shot without a correct answer took the longest
+        // answer's time at least, and where there is none there is no bound.
+        let otherwise = match (lost - timeouts, correct) {
+            (0, _) => 0.0,
+            (_, 0) => f64::INFINITY,
+            (lost, _) => lost as f64 * longest,
+        };
+        let sum_ns = answered().map(|(ns, count)| ns * count as f64).sum::<f64>()
+            + timeouts as f64 * longest.max(timeout_ns as f64)
+            + otherwise;
+        Tally { shots: correct + lost, good, sum_ns }
+    }
+
+    /// Whether it is broken by these shots; `None`: there are none. How few they are does
+    /// not matter here: what is broken for good is no chance of a few.
+    fn broken(&self, tally: Tally) -> Option<bool> {
+        if tally.shots == 0 {
+            return None;
+        }
+        let shots = tally.shots as f64;
+        Some(match self.what {
+            What::Ok => !self.holds(tally.good as f64 / shots),
+            What::Mean => !self.holds(tally.sum_ns / shots),
+            What::Percentile(percent) => tally.good < rank(percent, tally.shots),
+        })
+    }
+}
+
+/// What one second, or several, say of an expectation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    shots: u64,
+    /// Those with a correct answer and, for a percentile, within the bound.
+    good: u64,
+    sum_ns: f64,
+}
+
+impl Add for Tally {
+    type Output = Tally;
+
+    fn add(self, other: Tally) -> Tally {
+        Tally {
+            shots: self.shots + other.shots,
+            good: self.good + other.good,
+            sum_ns: self.sum_ns + other.sum_ns,
+        }
+    }
+}
+
+/// Seconds that are judged together.
+const WINDOW: usize = 5;
+
+/// The first second from which every window breaks the expectation, to the end.
+fn lost_for_good(expected: &Expected, due: &[DueSecond], timeout_ns: u64) -> Option<usize> {
+    let tallies: Vec<Tally> = due.iter().map(|second| expected.tally(second, timeout_ns)).collect();
+    let width = WINDOW.min(tallies.len());
+    if width == 0 {
+        return None;
+    }
+    let mut first = None;
+    for (start, window) in tallies.windows(width).enumerate().rev() {
+        match broken_without_any(expected, window) {
+            Some(true) => first = Some(start),
+            Some(false) => break,
+            None => {}
+        }
+    }
+    // The window begins before what broke it.
+    let start = first?;
+    let alone = |second: &usize| expected.broken(tallies[*second]) == Some(true);
+    (start..start + width).find(alone)
+}
+
+/// Whether the window breaks it, also without any one of its seconds: a single bad second
+/// never does. `None`: fewer than two of them have shots.
+fn broken_without_any(expected: &Expected, window: &[Tally]) -> Option<bool> {
+    let there: Vec<Tally> = window.iter().copied().filter(|tally| tally.shots > 0).collect();
+    if there.len() < 2 {
+        return None;
+    }
+    let without = |left_out: usize| {
+        let rest = there.iter().enumerate().filter(|(place, _)| *place != left_out);
+        rest.fold(Tally::default(), |sum, (_, tally)| sum + *tally)
+    };
+    // The last one leaves out none.
+    Some((0..=there.len()).all(|place| expected.broken(without(place)) == Some(true)))
+}
+
+/// Shots without a correct answer, by kind.
+fn lost(seconds: &[DueSecond]) -> BTreeMap<String, u64> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (kind, count) in seconds.iter().flat_map(|second| &second.lost) {
+        *sums.entry(kind.clone()).or_default() += count;
+    }
+    sums
+}
+
+/// Of all shots due in these seconds, and of the ok ones.
+fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
+    let mut answered = Times::new();
+    for (ns, count) in seconds.iter().flat_map(|second| &second.answered) {
+        answered.record_many(*ns, *count);
+    }
+    let lost = lost(seconds);
+    let timeouts = lost.get("net:timeout").copied().unwrap_or(0);
+    let ranked = Ranked { answered: &answered, failed: lost.values().sum() };
+    let none = CutOff { shots: 0, after_ns: 0 };
+    (
+        time_figures(ranked, CutOff { shots: timeouts, after_ns: timeout_ns }),
+        time_figures(Ranked::ok_alone(&answered), none),
+    )
+}
+
+/// Over the trials that count.
+pub fn over(cell: &CellSummary, rising: &Rising) -> Breaking {
+    let looked_at = |trial: &&super::model::TrialSummary| {
+        trial.verdict != Judged::Invalid && !trial.over_time.is_empty()
+    };
+    let counted = cell.trials.iter().filter(looked_at);
+    let points: Vec<&BreakingPoint> =
+        counted.clone().filter_map(|trial| trial.breaking_point.as_ref()).collect();
+    let mut failed: BTreeMap<String, u64> = BTreeMap::new();
+    let mut lost: Vec<String> = Vec::new();
+    for point in &points {
+        if !lost.contains(&point.lost) {
+            lost.push(point.lost.clone());
+        }
+        for (kind, count) in &point.failed {
+            *failed.entry(kind.clone()).or_default() += count;
+        }
+    }
+    let highest = |of: fn(&BreakingPoint) -> u32| points.iter().map(|point| of(point)).max();
+    let times = |of: fn(&BreakingPoint) -> &TimeFigures| {
+        TimeFigures::build(|stat| Figure::over(points.iter().map(|point| of(point).get(stat))))
+    };
+    Breaking {
+        judged: rising.expected.iter().map(|expected| expected.text.clone()).collect(),
+        trials: counted.count() as u32,
+        trials_broken: points.len() as u32,
+        seconds: points.iter().map(|point| point.second).collect(),
+        offered_per_second: Figure::over(
+            points.iter().map(|point| Figure::exact(point.offered_per_second)),
+        ),
+        lost,
+        failed,
+        in_flight_max_before: highest(|point| point.in_flight_max_before).unwrap_or(0),
+        in_flight_max_after: highest(|point| point.in_flight_max_after).unwrap_or(0),
+        response_time_ns: times(|point| &point.response_time_ns),
+        response_time_ns_ok: times(|point| &point.response_time_ns_ok),
+    }
+}
+
+#[cfg(test)]
+#[path = "breaking_tests.rs"]
+mod tests;

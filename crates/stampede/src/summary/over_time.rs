@@ -1,0 +1,155 @@
+//! A trial second by second, and shots by the second in which they were due.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stampede_load::report::Counts;
+
+use super::input::TrialData;
+use super::model::CellSummary;
+use crate::store::record::{Judged, SecondRecord};
+
+/// A trial's seconds, a column each: entry 0 is the first second. A shot is `offered` in the
+/// second in which it was due (closed model: started), all else is where it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OverTime {
+    /// Shots due.
+    pub offered: Vec<u64>,
+    /// Correct answers.
+    pub ok: Vec<u64>,
+    /// Failed by kind; kinds that did not occur are left out.
+    pub failed: BTreeMap<String, Vec<u64>>,
+    /// Due, never started.
+    pub dropped: Vec<u64>,
+    /// Highest number of shots under way.
+    pub in_flight_max: Vec<u32>,
+}
+
+impl OverTime {
+    /// Nothing was fired.
+    pub fn is_empty(&self) -> bool {
+        self.offered.is_empty()
+    }
+
+    /// Of the rows of `seconds.ndjson`.
+    pub fn of(seconds: &[SecondRecord]) -> OverTime {
+        let column = |count: fn(&Counts) -> u64| {
+            seconds.iter().map(|second| count(&second.counts)).collect::<Vec<u64>>()
+        };
+        let mut failed: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for (place, second) in seconds.iter().enumerate() {
+            for (kind, count) in second.counts.failed.iter().filter(|(_, count)| **count > 0) {
+                let column = failed.entry(kind.clone());
+                column.or_insert_with(|| vec![0; seconds.len()])[place] = *count;
+            }
+        }
+        OverTime {
+            offered: column(|counts| counts.planned),
+            ok: column(|counts| counts.ok),
+            failed,
+            dropped: column(|counts| counts.dropped),
+            in_flight_max: seconds.iter().map(|second| second.in_flight_max).collect(),
+        }
+    }
+}
+
+/// The seconds in which shots ended without a correct answer for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSpan {
+    /// The earliest, over the trials that count; 0 is a trial's first second.
+    pub first_second: u32,
+    /// The latest.
+    pub last_second: u32,
+    /// In how many seconds of a trial it occurred, the most of any trial.
+    pub seconds_max: u32,
+}
+
+/// By kind, `dropped` among them.
+pub fn errors_of(cell: &CellSummary) -> BTreeMap<String, ErrorSpan> {
+    let mut spans: BTreeMap<String, ErrorSpan> = BTreeMap::new();
+    for trial in cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid) {
+        let dropped = ("dropped", &trial.over_time.dropped);
+        let failed = trial.over_time.failed.iter().map(|(kind, column)| (kind.as_str(), column));
+        for (kind, column) in failed.chain([dropped]) {
+            let hit = (0_u32..).zip(column).filter(|(_, count)| **count > 0);
+            let hit: Vec<u32> = hit.map(|(second, _)| second).collect();
+            let (Some(first), Some(last)) = (hit.first(), hit.last()) else { continue };
+            let span = spans.entry(kind.to_owned()).or_insert(ErrorSpan {
+                first_second: *first,
+                last_second: *last,
+                seconds_max: 0,
+            });
+            span.first_second = span.first_second.min(*first);
+            span.last_second = span.last_second.max(*last);
+            span.seconds_max = span.seconds_max.max(hit.len() as u32);
+        }
+    }
+    spans
+}
+
+/// The shots that were due in one second, as far as that can be told.
+#[derive(Clone, Debug, Default)]
+pub struct DueSecond {
+    /// How many were due.
+    pub planned: u64,
+    /// Correct answers: response time in ns, and how many took it.
+    pub answered: Vec<(u64, u32)>,
+    /// Shots without a correct answer by kind, `dropped` among them.
+    pub lost: BTreeMap<String, u64>,
+}
+
+/// All shots of a trial of the open model by the second in which they were due: a correct
+/// answer its response time before it ended (within a second, for histograms hold it by
+/// the second), a timeout one timeout before its end at the latest, any other failed shot in
+/// the second in which it ended. Shots dropped after the schedule are those that were due
+/// last. Each shot is in exactly one second.
+pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
+    let planned = |row: &SecondRecord| row.counts.planned > 0;
+    let length = trial.seconds.iter().rposition(planned).map_or(0, |last| last + 1);
+    let mut due: Vec<DueSecond> = vec![DueSecond::default(); length];
+    let Some(last) = length.checked_sub(1) else { return due };
+    for (second, row) in due.iter_mut().zip(&trial.seconds) {
+        second.planned = row.counts.planned;
+    }
+    // The middle of the second in which it ended stands for all of it.
+    let before = |second: u32, ns: u64| {
+        let ended = u64::from(second) * SECOND_NS + SECOND_NS / 2;
+        usize::try_from(ended.saturating_sub(ns) / SECOND_NS).unwrap_or(last).min(last)
+    };
+    for answered in &trial.answered {
+        for (ns, count) in &answered.times {
+            due[before(answered.second, *ns)].answered.push((*ns, *count));
+        }
+    }
+    for row in &trial.seconds {
+        for (kind, count) in &row.counts.failed {
+            let took = if kind == "net:timeout" { timeout_ns } else { 0 };
+            *due[before(row.second, took)].lost.entry(kind.clone()).or_default() += count;
+        }
+        if row.counts.dropped > 0 {
+            drop_shots(&mut due, row);
+        }
+    }
+    due.iter_mut().for_each(|second| second.lost.retain(|_, count| *count > 0));
+    due
+}
+
+fn drop_shots(due: &mut [DueSecond], row: &SecondRecord) {
+    let mut left = row.counts.dropped;
+    let at = row.second as usize;
+    if at >= due.len() {
+        for second in due.iter_mut().rev() {
+            let dropped = second.lost.entry("dropped".to_owned()).or_default();
+            let here = left.min(second.planned.saturating_sub(*dropped));
+            *dropped += here;
+            left -= here;
+        }
+    }
+    if left > 0 {
+        let at = at.min(due.len() - 1);
+        *due[at].lost.entry("dropped".to_owned()).or_default() += left;
+    }
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
