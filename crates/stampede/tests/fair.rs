@@ -12,8 +12,11 @@ use support::{Up, installed, of_role};
 
 const WORKERS: usize = 2;
 
+/// Panics where a runtime of this name is not as the line says.
+type Check = fn(&str, &Up);
+
 /// A check for each line of the table.
-const LINES: [(&str, fn(&str, &Up)); 7] = [
+const LINES: [(&str, Check); 7] = [
     ("PHP", php_has_the_same_settings),
     ("all", no_access_log_no_compression_the_same_protocol_and_backlog),
     ("max_requests", nobody_is_replaced_and_no_connection_closed_after_many_requests),
