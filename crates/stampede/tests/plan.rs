@@ -31,27 +31,51 @@ fn plain() -> String {
 
 /// Plans with one mistake, each a name and its first lines.
 const MISTAKES: &[(&str, &str)] = &[
-    ("setting-of-one", "app: hello\npm: dynamic\nruntimes: [plain]"),
+    ("setting-of-one", "app: hello\npm: dynamic\nruntimes: [nginx-fpm, plain]"),
+    ("value-it-cannot-have", "app: hello\nsocket: tls\nruntimes: [plain]"),
+    ("near-setting-of-one", "app: hello\nsokcet: tcp\nruntimes: [{few: {use: nginx-fpm}}]"),
     ("program-of-one", "app: hello\nphp-fpm: /opt/php-fpm\nruntimes: [plain]"),
+    ("settings-of-one", "app: hello\nsettings: {workers: 4, pm: static}\nruntimes: [nginx-fpm]"),
+    ("settings-of-all", "app: hello\nsettings: {workers: 4}\nruntimes: [plain]"),
+    ("settings-in-runtime", "app: hello\nruntimes: [{plain: {settings: {workers: 4}}}]"),
     ("sweep-of-all", "app: hello\nsweep: {jit: [\"off\"]}\nruntimes: [plain]"),
     ("users-of-all", "app: hello\nusers: 4\nruntimes: [plain]"),
     ("cpus-of-all", "app: hello\ncpus: 4\nruntimes: [plain]"),
     ("habit-of-all", "app: hello\nmax_in_flight: 4\nruntimes: [plain]"),
     ("near", "app: hello\nwokers: 4\nruntimes: [plain]"),
+    ("near-program", "app: hello\nruntimes: [{nginx-fpm: {php-fmp: /opt/php-fpm}}]"),
+    ("in-capitals", "app: hello\nruntimes: [{nginx-fpm: {PM: static}}]"),
     ("not-honoured-by-one", "app: hello\njit: tracing\nruntimes: [php-builtin, plain]"),
     ("not-honoured-in-its-map", "app: hello\nruntimes: [{plain: {jit: tracing}}]"),
     ("not-honoured-by-any", "app: hello\njit: tracing\nruntimes: [plain]"),
+    ("value", "app: hello\nruntimes: [{nginx-fpm: {pm: statc}}]"),
     (
         "swept-value",
-        "app: hello\nruntimes: [{plain: {sweep: {workers: [1, 2], jit: [disable, no]}}}]",
+        "app: hello\nruntimes: [{plain: {sweep: {workers: [1, 2], max_requests: [0, -5]}}}]",
     ),
+    ("swept-name", "app: hello\nruntimes: [{plain: {sweep: {wrokers: [1, 2]}}}]"),
     ("program-not-there", "app: hello\nruntimes: [{plain: {sh: ./no/sh}}]"),
+    ("program-not-executable", "app: hello\nruntimes: [{plain: {sh: ./empty/readme.txt}}]"),
+    ("swept-program", "app: hello\nruntimes: [{plain: {sweep: {sh: [/bin/sh, /no/sh]}}}]"),
     ("file-not-there", "app: hello\nruntimes: [{nginx-fpm: {append: {ngin.conf: x}}}]"),
+    ("no-files", "app: hello\nruntimes: [{plain: {append: {php.ini: x}}}]"),
+    ("append-as-a-key", "app: hello\nruntimes: [{nginx-fpm: {append.nginx.conf: x}}]"),
     ("folder-not-there", "app: ./shop\nruntimes: [plain]"),
     ("folder-without-app", "apps: [hello, ./empty]\nruntimes: [plain]"),
     ("unknown-app", "apps: [hello, helo]\nruntimes: [plain]"),
+    ("folder-as-a-name", "app: empty\nruntimes: [plain]"),
     ("wrong-kind", "app: hello\nruntimes: [plain, {few: {use: picky, workers: 2}}]"),
     ("live", "app: hello\nruntimes: [live: {url: \"http://127.0.0.1:1\"}]"),
+];
+
+/// The same in flags: a name, the app, the runtimes.
+const FLAGS: &[(&str, &str, &str)] = &[
+    ("flag-unknown-app", "helo", "plain"),
+    ("flag-folder-not-there", "./shop", "plain"),
+    ("flag-folder-without-app", "hello,./empty", "plain"),
+    ("flag-folder-as-a-name", "empty", "plain"),
+    ("flag-unknown-runtime", "hello", "plain,plian"),
+    ("flag-wrong-kind", "hello", "plain,picky"),
 ];
 
 #[test]
@@ -60,21 +84,32 @@ fn what_is_wrong_is_refused_at_its_place() {
     place.write("runtimes/picky/runtime.yaml", PICKY);
     place.write("runtimes/plain/runtime.yaml", &plain());
     place.write("empty/readme.txt", "no app here");
-    let mut shown = String::new();
-    for (name, lines) in MISTAKES {
-        let text = format!("{lines}\nload: [{{users: 4, for: 20s}}]\n");
-        let file = place.write(&format!("{name}.yaml"), &text);
-        let file = file.file_name().expect("a name").to_string_lossy().into_owned();
-        let mut command = place.stampede(&["compare", &file]);
+    let refused = |name: &str, args: &[&str]| {
+        let mut command = place.stampede(args);
         command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
         let output = finish(command, LIMIT);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}{}", stdout(&output), stderr(&output));
+        let err = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}{err}", stdout(&output));
         assert_eq!(stdout(&output), "", "{name}");
-        shown += &stderr(&output);
-        shown.push('\n');
+        err + "\n"
+    };
+    let mut shown = String::new();
+    for (name, lines) in MISTAKES {
+        let file = format!("{name}.yaml");
+        place.write(&file, &format!("{lines}\nload: [{{users: 4, for: 20s}}]\n"));
+        shown += &refused(name, &["compare", &file]);
     }
-    assert!(!place.path().join("stampede-results").exists(), "nothing was started");
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!("mistakes", shown);
+    let mut shown = String::new();
+    for (name, app, runtimes) in FLAGS {
+        let args = ["compare", "--app", app, "--runtimes", runtimes, "--users", "4", "--for", "1s"];
+        shown += &refused(name, &args);
+    }
+    // A flag laid over a plan: the place is the flag's, whatever the plan says.
+    shown += &refused("flag-over-plan", &["compare", "unknown-app.yaml", "--app", "./shop"]);
+    insta::assert_snapshot!("mistakes-in-flags", shown);
+    assert!(!place.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
 /// Raw lines for a file are in the file, in force, and in the record; a program named in the
@@ -85,20 +120,21 @@ fn appended_lines_and_named_programs_reach_the_runtime() {
         return;
     }
     let place = Place::new();
-    let php = std::fs::canonicalize("/usr/bin/php").expect("a PHP where Debian has it");
-    let plan = format!(
-        "app: hello
+    // A program of the plan's own folder: the path starts where the plan is.
+    let php = place.path().join("bin/php");
+    std::fs::create_dir(place.path().join("bin")).expect("a folder");
+    let installed = std::fs::canonicalize("/usr/bin/php").expect("a PHP where Debian has it");
+    std::os::unix::fs::symlink(installed, &php).expect("a link");
+    let plan = "app: hello
 runtimes:
   - nginx-fpm:
       workers: 2
-      append: {{nginx.conf: \"add_header X-Appended yes;\", php.ini: [date.timezone = Europe/Paris, precision = 9]}}
-  - php-builtin: {{workers: 2, php: \"{}\", append: {{php.ini: date.timezone = Europe/Paris}}}}
-load: [{{users: 1, requests: 5}}]
+      append: {nginx.conf: \"add_header X-Appended yes;\", php.ini: [date.timezone = Europe/Paris, precision = 9]}
+  - php-builtin: {workers: 2, php: ./bin/php, append: {php.ini: date.timezone = Europe/Paris}}
+load: [{users: 1, requests: 5}]
 warm_up: 0s
-",
-        php.display()
-    );
-    place.write("plan.yaml", &plan);
+";
+    place.write("plan.yaml", plan);
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     let all = stdout(&output) + &stderr(&output);
     let mut seen = 0;

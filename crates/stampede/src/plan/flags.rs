@@ -126,6 +126,16 @@ impl Flags {
         self.given.iter().map(typed).collect()
     }
 
+    /// The flag whose value `place` is, or is a part of.
+    pub fn of_place(&self, place: &Place) -> Option<&str> {
+        let holds = |given: &&Given| {
+            let value = &given.value.place;
+            let span = value.offset..=value.offset + value.length;
+            Arc::ptr_eq(&value.source, &place.source) && span.contains(&place.offset)
+        };
+        self.given.iter().find(holds).map(|given| given.name.as_str())
+    }
+
     /// The value of a flag.
     pub fn get(&self, name: &str) -> Option<&Node> {
         self.given.iter().find(|given| given.name == name).map(|given| &given.value)

@@ -33,7 +33,7 @@ pub enum Subject<'a> {
 /// An error for a name that nobody knows: at its place in the plan, with the nearest of
 /// `known`.
 pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
-    let place = place_of(plan, subject, Side::Key);
+    let Spot { place, flag } = place_of(plan, subject, Side::Key);
     let (kind, written) = match subject {
         Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
         Subject::App(AppChoice::Folder(path)) => ("app", path.to_str().unwrap_or("")),
@@ -54,17 +54,36 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
         "file" => known.iter().filter_map(|name| name.strip_prefix(APPEND)).collect(),
         _ => known.to_vec(),
     };
-    let or = if kind == "app" { ", or a folder such as `./shop`" } else { "" };
+    let near = match kind {
+        // Whoever stands beside a folder of that name meant it.
+        "app" if place.source.base.join(found).is_dir() => Some(format!("./{found}")),
+        _ => nearest(found, known.iter().copied()),
+    };
+    let expected = match kind {
+        "app" => one_of(known) + ", or a folder such as `./shop`",
+        "file" if known.is_empty() => "no `append`: this runtime has no files".to_owned(),
+        _ => one_of(known),
+    };
     let mistake = Mistake::UnknownName { kind, name: shortened(found) };
-    let near = nearest(found, known.iter().copied());
-    place.wrong_name(mistake, one_of(known) + or, near)
+    place.wrong_name(mistake, of_flag(flag) + &expected, near)
 }
 
 /// An error for a value that a later check refuses: `why` is a lower-case fragment,
 /// `expected` says what would do.
 pub fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> PlanError {
-    let place = place_of(plan, subject, Side::Value);
-    place.wrong(Mistake::Refused(why.to_owned()), expected)
+    let Spot { place, flag } = place_of(plan, subject, Side::Value);
+    place.wrong(Mistake::Refused(why.to_owned()), of_flag(flag) + expected)
+}
+
+/// Says which flag a value came from.
+fn of_flag(flag: Option<String>) -> String {
+    flag.map_or(String::new(), |name| format!("for `--{name}`: "))
+}
+
+/// A place, and the flag that it is the value of.
+struct Spot {
+    place: Place,
+    flag: Option<String>,
 }
 
 /// Which part of `name: value` is meant.
@@ -76,21 +95,24 @@ enum Side {
 
 /// Whether a setting of a runtime stands in the plan itself, for all runtimes.
 pub fn said_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
-    let (_, Some(root)) = laid(plan) else { return false };
+    let flags = Flags::as_recorded(&plan.flags);
+    let (_, Some(root)) = laid(plan, &flags) else { return false };
     let body = runtime(&root, runtime_name).and_then(|(_, body)| body);
     root.entry(setting).is_some() && body.is_none_or(|body| of_body(body, setting).is_none())
 }
 
 /// Where `subject` stands; the begin of the plan where it cannot be found.
-fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Place {
-    let (begin, root) = laid(plan);
-    root.and_then(|root| find(&root, plan, subject, side)).unwrap_or(begin)
+fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> Spot {
+    let flags = Flags::as_recorded(&plan.flags);
+    let (begin, root) = laid(plan, &flags);
+    let place = root.and_then(|root| find(&root, plan, subject, side)).unwrap_or(begin);
+    let flag = flags.of_place(&place).map(str::to_owned);
+    Spot { place, flag }
 }
 
 /// The plan's begin, and its tree with the flags laid over it; `None` where the text is not
 /// the one that was read.
-fn laid(plan: &Plan) -> (Place, Option<Node>) {
-    let flags = Flags::as_recorded(&plan.flags);
+fn laid(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
     let source = match &plan.source {
         Some(path) => Arc::new(Source {
             name: path.display().to_string(),
@@ -180,7 +202,7 @@ fn base_name(name: &str) -> &str {
     name.split(' ').next().unwrap_or(name)
 }
 
-fn list(node: &Node) -> &[Node] {
+pub(super) fn list(node: &Node) -> &[Node] {
     match &node.value {
         Value::List(items) => items,
         _ => &[],

@@ -130,7 +130,7 @@ fn runtimes_and_their_settings() {
             "runtimes:\n  - nginx-fpm:\n    workers: 3",
             "runtimes: [{nginx-fpm: 3}]",
             "runtimes: [{nginx-fpm: {workers: 0}}]",
-            "runtimes: [{nginx-fpm: {Workers: 1}}]",
+            "runtimes: [{nginx-fpm: {wor/kers: 1}}]",
             "runtimes: [{nginx-fpm: {pm: [static]}}]",
             "runtimes: [{nginx-fpm: {append: [x]}}]",
             "runtimes: [{nginx-fpm: {sweep: {jit: tracing}}}]",

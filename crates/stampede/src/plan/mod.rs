@@ -20,6 +20,7 @@ mod read;
 mod requests;
 mod runtimes;
 mod schema;
+mod stray;
 mod tree;
 mod value;
 
@@ -28,6 +29,7 @@ pub use flags::Overrides;
 pub use locate::{Subject, refused, said_for_all, unknown};
 pub use read::{SETTINGS, from_flags, load_from_flags, read};
 pub use schema::schema;
+pub use stray::{Stray, strays};
 
 #[cfg(test)]
 mod mistakes;

@@ -127,7 +127,8 @@ fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
     }
 }
 
-fn home() -> Option<PathBuf> {
+/// The home folder that `~` stands for.
+pub(super) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
@@ -219,8 +220,11 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
 fn belongs_below(key: &str) -> Option<&'static str> {
     match key {
         "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
+        "settings" => Some(
+            "left out: what is of all runtimes stands in the plan itself, such as `workers: 8`; what is of one in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
+        ),
         "use" | "sweep" | "append" => {
-            Some("in a runtime's map: `- nginx-fpm: {sweep: {jit: [\"off\", tracing]}}`")
+            Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {sweep: {workers: [8, 16]}}}]`")
         }
         "http" | "max_in_flight" | "when_full" => {
             Some("in the client, `client: {max_in_flight: 100}`, or in a load")
@@ -285,14 +289,14 @@ fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
         return Err(not_a(node, "an app", EXPECTED));
     }
     if name.contains('/') || name.starts_with(['.', '~']) {
-        return folder(node, name, home).map(AppChoice::Folder);
+        return path(node, name, home).map(AppChoice::Folder);
     }
     Ok(AppChoice::Named(name.to_owned()))
 }
 
 /// A path from the plan: `~` is the home folder, relative ones start where the plan is, or,
 /// in a flag, in the current folder.
-fn folder(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanError> {
+pub(super) fn path(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanError> {
     if let Some(rest) = path.strip_prefix('~') {
         let Some(home) = home.filter(|_| rest.is_empty() || rest.starts_with('/')) else {
             return Err(not_a(
@@ -310,8 +314,8 @@ fn folder(node: &Node, path: &str, home: Option<&Path>) -> Result<PathBuf, PlanE
 
 fn out(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, PlanError> {
     let Some(node) = fields.get("out") else { return Ok(None) };
-    let path = text(node, "a folder", "a folder for the results, such as `results/today`")?;
-    folder(node, path, home).map(Some)
+    let out = text(node, "a folder", "a folder for the results, such as `results/today`")?;
+    path(node, out, home).map(Some)
 }
 
 fn common_of_runtimes(root: &Node, fields: &Fields<'_>) -> Result<runtimes::Common, PlanError> {

@@ -6,6 +6,7 @@ use super::error::{Mistake, PlanError, nearest, one_of};
 use super::live::live;
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::preset::PRESETS;
+use super::read::{home, path};
 use super::tree::{Node, Value, shortened};
 use super::value::{entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole};
 
@@ -134,14 +135,37 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
 /// whether the runtime has it is told by its folder, later.
 pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), PlanError> {
     let name = key.text().unwrap_or("");
-    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
-    if name.is_empty() || !name.bytes().all(word) {
-        return Err(not_a(key, "a setting's name", "lower-case letters, digits, `_` and `-`"));
+    if let Some(file) = name.strip_prefix(APPEND) {
+        let expected = format!("`append: {{{}: \"…\"}}`", shortened(file));
+        return Err(not_a(key, "a setting's name", &expected));
+    }
+    if let ("settings", Value::Map(_)) = (name, &value.value) {
+        let mistake = Mistake::UnknownKey { key: name.to_owned(), place: "a runtime" };
+        return Err(key.place.wrong(
+            mistake,
+            "its settings without a word around them: `{nginx-fpm: {workers: 16}}`",
+        ));
+    }
+    // Wider than any name: what is unknown is told with its nearest known name.
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    if name.is_empty() || !name.bytes().all(fits) {
+        return Err(not_a(key, "a setting's name", "letters, digits, `_` and `-`"));
     }
     if name == "workers" {
         whole(value, "`workers`", WORKERS)?;
     }
-    Ok((name.to_owned(), scalar(value)?))
+    Ok((name.to_owned(), from_here(value, scalar(value)?)?))
+}
+
+/// A path to a program, as all paths of a plan: `./php-fpm` starts where the plan is.
+fn from_here(node: &Node, scalar: Scalar) -> Result<Scalar, PlanError> {
+    match &scalar {
+        Scalar::Text(text) if ["./", "../", "~/"].iter().any(|begin| text.starts_with(begin)) => {
+            let path = path(node, text, home().as_deref())?;
+            Ok(Scalar::Text(path.display().to_string()))
+        }
+        _ => Ok(scalar),
+    }
 }
 
 /// One choice for each combination of swept values, named by them.

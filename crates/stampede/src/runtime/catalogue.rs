@@ -13,7 +13,7 @@ use super::front::Front;
 use super::locate::Places;
 use super::manifest::RuntimeManifest;
 use super::setting;
-use crate::plan::model::AppChoice;
+use crate::plan::model::{AppChoice, Scalar};
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
@@ -173,11 +173,27 @@ impl RuntimeFolder {
         setting::honours(&self.manifest, name)
     }
 
-    /// A value that its own setting or needed program `name` may have, as a plan writes it;
-    /// `None`: it has no such setting.
-    pub fn example_of(&self, name: &str) -> Option<String> {
-        let setting = self.manifest.settings.get(name).map(|spec| spec.default.to_string());
-        setting.or_else(|| self.manifest.needs.get(name).map(|_| format!("/path/to/{name}")))
+    /// Names of its own settings and of what it needs.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.manifest.settings.keys().chain(self.manifest.needs.keys()).map(String::as_str)
+    }
+
+    /// How a plan gives its own setting or needed program `name`: `pm: static`, with `value`
+    /// where it can have that. `None`: it has no such setting.
+    pub fn example_of(&self, name: &str, value: Option<&Scalar>) -> Option<String> {
+        // What YAML takes without quotes.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let shown = value.map(ToString::to_string).filter(|text| text.chars().all(plain));
+        let value = match (self.manifest.settings.get(name), shown) {
+            (Some(spec), shown) => shown
+                .filter(|_| value.is_some_and(|value| setting::allows(spec, value)))
+                .unwrap_or_else(|| spec.default.to_string()),
+            (None, shown) => {
+                self.manifest.needs.get(name)?;
+                shown.filter(|path| path.contains('/')).unwrap_or(format!("/path/to/{name}"))
+            }
+        };
+        Some(format!("{name}: {value}"))
     }
 
     /// Text of one of its files, or of the shared folder's.

@@ -92,7 +92,8 @@ impl Places {
                 if !usable(&path, need) {
                     return Err(RuntimeError::NamedProgram { program: path, given_by });
                 }
-                path
+                // It is started in the work folder, where a relative path leads nowhere.
+                std::path::absolute(&path).unwrap_or(path)
             }
             None => match self.search(need) {
                 Some(path) => path,

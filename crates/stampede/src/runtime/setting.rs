@@ -64,7 +64,7 @@ pub const COMMON: &[Common] = &[
 const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
 const ZERO: Kind = Kind::Number { default: 0, min: 0 };
 const SEVENTY_FIVE: Kind = Kind::Number { default: 75, min: 1 };
-/// `append.nginx.conf: "…"`: raw lines for a rendered file.
+/// `append.nginx.conf`: raw lines for a rendered file, in a plan `append: {nginx.conf: "…"}`.
 const APPEND: &str = "append.";
 
 const fn common(name: &'static str, meaning: &'static str, kind: Kind) -> Common {
@@ -308,6 +308,11 @@ fn narrow(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
         (Scalar::Text(_), value) => Some(value.to_string().into()),
         _ => None,
     }
+}
+
+/// Whether a setting can have this value.
+pub(super) fn allows(spec: &SettingSpec, value: &Scalar) -> bool {
+    narrow(spec, value).is_some()
 }
 
 fn allowed_by(spec: &SettingSpec) -> String {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::causes::chain;
 use crate::live::Live;
-use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource, Scalar};
-use crate::plan::{self, Mistake, PlanError, Subject};
-use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits};
+use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
+use crate::plan::{self, PlanError, Subject};
+use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest};
 use crate::summary::words;
 
 /// Why a plan cannot run here.
@@ -21,18 +21,35 @@ pub enum Refusal {
     Runtime(RuntimeError),
 }
 
-/// A key that stands in the plan itself although it is a setting of single runtimes: says
-/// into whose map it goes. Any other error as it is.
+/// A key that stands in the plan itself although it is a setting, or a needed program, of
+/// single runtimes: says into whose map it goes. Any other error as it is.
 pub fn misplaced(error: PlanError, catalogue: &Catalogue) -> PlanError {
     let PlanError::Wrong(mut wrong) = error else { return error };
-    if let Mistake::UnknownKey { key, place: "the plan" } = &wrong.mistake
-        && let Some(example) = catalogue.runtime_names().into_iter().find_map(|name| {
-            let value = catalogue.runtime(name).ok()?.example_of(key)?;
-            Some(format!("- {name}: {{{key}: {value}}}"))
-        })
-    {
-        wrong.expected = format!("`{key}` in the map of a runtime: `{example}`");
-        wrong.nearest = None;
+    let (strays, named) = plan::strays(&wrong);
+    let folders = || {
+        // Those of the plan first: theirs is the map that is meant.
+        let names = named.iter().map(String::as_str).chain(catalogue.runtime_names());
+        names.filter_map(|name| catalogue.runtime(name).ok())
+    };
+    let of_one = strays.iter().find_map(|stray| {
+        let below = |name: &str| {
+            let mut all = folders();
+            all.find_map(|folder| Some((folder.example_of(name, stray.value.as_ref())?, folder)))
+        };
+        if let Some((example, folder)) = below(&stray.name) {
+            return Some((stray.name.clone(), None, example, folder.name));
+        }
+        let near = || folders().find_map(|folder| nearest(&stray.name, folder.own_names()));
+        let near = near().filter(|_| wrong.nearest.is_none())?;
+        let (example, folder) = below(&near)?;
+        Some((near.clone(), Some(near), example, folder.name))
+    });
+    if let Some((name, near, example, runtime)) = of_one {
+        // On a line of its own, so that it can be copied whole.
+        wrong.expected = format!(
+            "`{name}` in the map of a runtime that has it:\n`runtimes: [{{{runtime}: {{{example}}}}}]`"
+        );
+        wrong.nearest = near;
     }
     PlanError::Wrong(wrong)
 }
@@ -58,7 +75,7 @@ fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
         false => (format!("there is no folder `{shown}`"), "the folder of a project"),
         true => (
             format!("folder `{shown}` holds no app"),
-            "`app.yaml`, `public/index.php` or `index.php` in it",
+            "a folder with `app.yaml`, `public/index.php` or `index.php`",
         ),
     };
     refused(plan, Subject::App(choice), &why, expected)
@@ -176,24 +193,23 @@ fn placed(
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             unknown(plan, setting(of), known)
         }
-        RuntimeError::BadSetting { setting: of, allowed, .. } => {
+        RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
             let own = for_those_that_have_it(plan, catalogue, choice, of);
             let expected = own.unwrap_or_else(|| allowed.clone() + &who_has(catalogue, choice, of));
-            refused(plan, setting(of), &why, &expected)
+            with_nearest(refused(plan, setting(of), &why, &expected), value, allowed)
         }
-        RuntimeError::NamedProgram { program, .. } => {
-            let is_it = |(_, value): &(&String, &Scalar)| Path::new(&value.to_string()) == program;
-            match choice.settings.iter().find(is_it) {
-                Some((name, _)) => {
-                    let why =
-                        format!("`{}` is not a program that can be started", program.display());
-                    refused(plan, setting(name), &why, "the full path of an executable file")
-                }
+        RuntimeError::NamedProgram { program, given_by } => {
+            let by = |name: &&String| *given_by == format!("setting `{name}`");
+            match choice.settings.keys().find(by) {
+                Some(name) => no_program(plan, setting(name), name, program),
+                // By the environment.
                 None => Refusal::Runtime(error),
             }
         }
-        RuntimeError::WrongKind { runs, .. } => {
-            refused(plan, runtime, &why, &format!("an app of kind {}", runs.join(", ")))
+        RuntimeError::WrongKind { runs, kind, .. } => {
+            let runs = runs.join(" or ");
+            let expected = format!("an app of kind {runs}, or a runtime for `{kind}`");
+            refused(plan, runtime, &why, &expected)
         }
         _ => Refusal::Runtime(error),
     }
@@ -216,6 +232,16 @@ fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> Stri
         true => String::new(),
         false => format!("; it is a setting of {}", words::list(&others)),
     }
+}
+
+fn no_program(plan: &Plan, subject: Subject<'_>, name: &str, program: &Path) -> Refusal {
+    let shown = program.display();
+    let why = match program.exists() {
+        false => format!("there is no `{shown}`"),
+        true => format!("`{shown}` is not a program that can be started"),
+    };
+    let expected = format!("the full path of `{name}`, or one from this plan on: `./bin/{name}`");
+    refused(plan, subject, &why, &expected)
 }
 
 /// What to write instead of a plan-wide setting that `choice` does not have and another
@@ -241,6 +267,18 @@ fn for_those_that_have_it(
         "`{setting}` in the maps of the runtimes that have it: `- {}: {{{setting}: {value}}}`",
         other.name.split(' ').next().unwrap_or_default()
     ))
+}
+
+/// With the word of `allowed` that `value` may have been meant to be.
+fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
+    match refusal {
+        // Two letters are near to anything.
+        Refusal::Plan(PlanError::Wrong(mut wrong)) if value.len() > 2 => {
+            wrong.nearest = nearest(value, allowed.split(", ").filter(|word| word.len() > 2));
+            Refusal::Plan(PlanError::Wrong(wrong))
+        }
+        other => other,
+    }
 }
 
 fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> Refusal {
