@@ -97,6 +97,9 @@ fn lines_alone(text: &str) -> Vec<f64> {
         .collect()
 }
 
+/// All numbers of the tables in an article's text.
+type Parse = fn(&str) -> Vec<f64>;
+
 /// Values of the lines that ab prints, in its order.
 fn ab(text: &str) -> Vec<f64> {
     const NAMES: [&str; 11] = [
@@ -123,8 +126,7 @@ fn ab(text: &str) -> Vec<f64> {
 fn every_number_of_every_table_is_in_the_data_and_no_other() {
     let count = |article: &str| numbers(&data(article)).len();
     assert_eq!([count("000"), count("001"), count("002"), count("004")], [300, 99, 84, 0]);
-    let texts: [(&str, fn(&str) -> Vec<f64>); 3] =
-        [("000", piped), ("001", lines_alone), ("002", ab)];
+    let texts: [(&str, Parse); 3] = [("000", piped), ("001", lines_alone), ("002", ab)];
     for (name, printed) in texts {
         let (_, _, file) = PUBLISHED.iter().find(|(of, ..)| *of == name).expect("published");
         if let Some(text) = article(file) {
