@@ -26,6 +26,13 @@ demo: ## Install what is missing, build, and compare six PHP runtimes (about two
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
 	@$(STAMPEDE) compare $(PLAN)
 
+.PHONY: packaged
+packaged: ## The same for all nine runtimes that Debian packages
+	@$(RUST) true
+	@scripts/install-packages build packaged
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) compare plans/packaged.yaml
+
 .PHONY: build
 build: ## Build the release binary
 	@$(RUST) true

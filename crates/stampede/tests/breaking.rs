@@ -1,0 +1,79 @@
+//! A rising load against a server whose limit is known: where it broke is in the results and
+//! in the table, with the percentiles up to there.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, finish, stderr, stdout, summary};
+use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
+
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Two workers of 20 ms each answer 100 a second, whatever the machine.
+fn server() -> KnownServer {
+    let reply =
+        Reply { service_time: Duration::from_millis(20), answer: Answer::new(200, "hello") };
+    let behaviour = Behaviour { reply, workers: Workers::PerRequest(2), ..Behaviour::default() };
+    KnownServer::start(behaviour).expect("a server")
+}
+
+fn compare(place: &Place, server: &KnownServer, load: &str) -> String {
+    place.write("app/app.yaml", "title: known\nkind: callable\ndocroot: .\n");
+    place.write("app/index.php", "<?php echo 'hello';\n");
+    let plan = format!(
+        "app: ./app\nruntimes: [{{known: {{use: live, url: \"http://{}\"}}}}]\nload: {{it: {load}}}\n\
+         timeout: 300ms\ncold: true\n",
+        server.address()
+    );
+    place.write("plan.yaml", &plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    stdout(&output) + &stderr(&output)
+}
+
+#[test]
+fn a_rising_load_breaks_where_the_server_is_full() {
+    let (place, server) = (Place::new(), server());
+    let text = compare(&place, &server, "\"line(10, 310, 10s)\"");
+    let cell = &summary(&place)["cells"][0];
+    if cell["verdict"] == "invalid" {
+        println!("SKIPPED: this machine is too busy: {text}");
+        return;
+    }
+    let breaking = &cell["breaking"];
+    assert_eq!(breaking["trials_broken"], 1, "{breaking:#}\n{text}");
+    let rate = breaking["offered_per_second"]["value"].as_f64().expect("a rate");
+    // It is full at 100/s, and a queue of 300 ms later nobody is answered in time.
+    assert!((80.0..200.0).contains(&rate), "{rate}: {breaking:#}\n{text}");
+    let before = breaking["response_time_ns"]["p50"]["value"].as_f64().expect("a median");
+    assert!((15e6..150e6).contains(&before), "{before}");
+    assert!(breaking["failed"]["net:timeout"].as_u64() > Some(100), "{breaking:#}");
+    assert!(text.contains("up to the breaking point"), "{text}");
+    assert!(
+        text.contains("known *") || text.contains("known ≠*") || text.contains("known*"),
+        "{text}"
+    );
+    assert!(text.contains("breaks at "), "{text}");
+
+    let over_time = &cell["trials"][0]["over_time"];
+    assert!(over_time.is_object(), "second by second: {over_time:#}");
+    for format in ["markdown", "csv", "json"] {
+        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+        assert!(stdout(&output).contains("break"), "{format}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_load_that_the_server_bears_does_not_break() {
+    let (place, server) = (Place::new(), server());
+    let text = compare(&place, &server, "\"line(1, 40, 6s)\"");
+    let cell = &summary(&place)["cells"][0];
+    if cell["verdict"] == "invalid" {
+        println!("SKIPPED: this machine is too busy: {text}");
+        return;
+    }
+    assert_eq!(cell["breaking"]["trials_broken"], 0, "{text}");
+    assert!(!text.contains("up to the breaking point"), "{text}");
+    assert!(!text.contains("breaks at "), "{text}");
+}
