@@ -158,7 +158,12 @@ fn run_case(case: &Case, program: &Path) {
         // Processes go without any help; files are for the next start.
         let gone = wait_until(|| processes_of(&place.id).is_empty());
         gone.unwrap_or_else(|()| panic!("{when}: left {:?}", place.left()));
-        sweep(&place, case, program);
+        // A process that is being killed has no command line a moment before it is gone, and
+        // what it guards is left alone that long.
+        let _ = wait_until(|| {
+            sweep(&place, case, program);
+            place.left().is_empty()
+        });
     }
     place.assert_nothing_left(&when);
     let port: Option<u16> =

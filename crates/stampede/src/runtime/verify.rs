@@ -22,9 +22,10 @@ const ASK_WITHIN: Duration = Duration::from_secs(5);
 const SLOW_ROUNDS: [Slow; 3] =
     [Slow { ms: 100, most: 32 }, Slow { ms: 1500, most: 512 }, Slow { ms: 1500, most: 512 }];
 /// Requests after which some worker has seen two: one more than there are workers, and
-/// again, since the runtime chooses. Bounded for pools of hundreds.
+/// again, since the runtime chooses. Bounded for pools of thousands: idle php-cgi processes
+/// take turns, so that only the 2001st question meets one of 2000 again.
 const ROUNDS: u32 = 3;
-const ASKED_MAX: u32 = 300;
+const ASKED_MAX: u32 = 7000;
 
 /// The probe's answer; see `probe.php`.
 #[derive(Debug, Deserialize)]
