@@ -411,3 +411,16 @@ fn what_a_start_and_a_stop_take() {
         println!("{namespaces:?} {cgroups:?}: start {started:?}, both {:?}", begin.elapsed());
     }
 }
+
+#[test]
+fn shared_memory_is_the_stacks_own_and_goes_with_it() {
+    if !namespaces() {
+        println!("skipped: no PID namespaces here");
+        return;
+    }
+    let place = Place::new();
+    let name = format!("stampede-test-{}", std::process::id());
+    let text = output_of(&place, &format!("echo here >/dev/shm/{name} && cat /dev/shm/{name}"));
+    assert_eq!(text, "here\n");
+    assert!(!Path::new("/dev/shm").join(name).exists(), "it is not the machine's");
+}

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,7 +17,7 @@ use super::kill::{self, Own, PATIENCE, Prey};
 use super::proc::{Identity, MARKER};
 use super::spec::{Exit, StackSpec};
 use super::stack::{NamespaceUse, WorkFolder};
-use super::sys::{self, Birth};
+use super::sys::{self, Birth, SharedMemory};
 use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
 use super::{init, sweep};
 
@@ -126,7 +126,7 @@ impl Keeper {
         plan: Plan,
     ) -> Result<Started, End> {
         self.write_entry()?;
-        self.start_init(namespaces)?;
+        self.start_init(namespaces, shared_memory(spec))?;
         self.write_entry()?;
         let namespaced = self.entry.namespaced;
         let freezer = if namespaced { Freezer::NotNeeded } else { Freezer::IfNoKill };
@@ -175,7 +175,7 @@ impl Keeper {
     }
 
     /// The best birth that the machine allows.
-    fn start_init(&mut self, namespaces: NamespaceUse) -> Result<(), End> {
+    fn start_init(&mut self, namespaces: NamespaceUse, memory: SharedMemory) -> Result<(), End> {
         let births: &[Birth] = match namespaces {
             NamespaceUse::Forbidden => &[Birth::Plain],
             NamespaceUse::Allowed if rustix::process::geteuid().is_root() => {
@@ -184,7 +184,7 @@ impl Keeper {
             NamespaceUse::Allowed => &[Birth::UserNamespaces, Birth::Plain],
         };
         for &birth in births {
-            let Ok(init) = give_birth(birth, &self.entry.id) else { continue };
+            let Ok(init) = give_birth(birth, memory, &self.entry.id) else { continue };
             self.entry.init = Identity::of(raw(init.pid));
             self.entry.namespaced = birth != Birth::Plain;
             self.init = Some(init);
@@ -367,11 +367,23 @@ impl Keeper {
     }
 }
 
+/// A stack that itself lives in `/dev/shm` must see it.
+fn shared_memory(spec: &StackSpec) -> SharedMemory {
+    let is_there = |path: &Path| path.starts_with("/dev/shm");
+    let processes = spec.processes.iter();
+    let mut paths = processes.flat_map(|one| [&one.program, &one.cwd, &one.log]);
+    match is_there(&spec.work) || paths.any(|path| is_there(path)) {
+        true => SharedMemory::Machines,
+        false => SharedMemory::Own,
+    }
+}
+
 /// The stack's id is only for people who look at the list of processes.
-fn give_birth(birth: Birth, id: &str) -> io::Result<Init> {
+fn give_birth(birth: Birth, memory: SharedMemory, id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
     let mode = if birth == Birth::Plain { init::PLAIN } else { init::NAMESPACED };
-    let pid = sys::spawn_init(birth, &["stampede", init::ROLE, mode, id], &OwnedFd::from(far))?;
+    let args = ["stampede", init::ROLE, mode, id];
+    let pid = sys::spawn_init(birth, memory, &args, &OwnedFd::from(far))?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
     Ok(Init { pid, pidfd, channel: Channel::new(near), birth })
 }
@@ -407,7 +419,11 @@ fn raw(pid: Pid) -> u32 {
 
 /// Tries for real whether an init can be born this way; for `doctor`.
 pub(super) fn try_birth(birth: Birth) -> bool {
-    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth, "probe") else { return false };
+    let Ok(Init { pid, pidfd, mut channel, .. }) =
+        give_birth(birth, SharedMemory::Machines, "probe")
+    else {
+        return false;
+    };
     let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));
     drop(channel);
     let _ = rustix::process::kill_process(pid, Signal::KILL);

@@ -74,12 +74,21 @@ pub(super) fn close_on_exec_all() {
 /// What an init is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Birth {
-    /// New PID and IPC namespace.
+    /// New PID and IPC namespace, and a mount namespace for `/dev/shm`.
     Namespaces,
     /// A user namespace too, in which we are who we are outside.
     UserNamespaces,
     /// An ordinary child.
     Plain,
+}
+
+/// Whose `/dev/shm` a stack with namespaces sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SharedMemory {
+    /// One of its own, gone with it.
+    Own,
+    /// The machine's.
+    Machines,
 }
 
 impl Birth {
@@ -97,7 +106,12 @@ impl Birth {
 /// standard input and no environment. The caller must have one thread only.
 ///
 /// The child tells nothing when it fails: `control` closes.
-pub(super) fn spawn_init(birth: Birth, args: &[&str], control: &OwnedFd) -> io::Result<Pid> {
+pub(super) fn spawn_init(
+    birth: Birth,
+    memory: SharedMemory,
+    args: &[&str],
+    control: &OwnedFd,
+) -> io::Result<Pid> {
     let args: Vec<CString> = args.iter().map(|arg| CString::new(*arg)).collect::<Result<_, _>>()?;
     let mut argv: Vec<*const libc::c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
     argv.push(std::ptr::null());
@@ -115,7 +129,7 @@ pub(super) fn spawn_init(birth: Birth, args: &[&str], control: &OwnedFd) -> io::
         return Err(io::Error::last_os_error());
     }
     if pid == 0 {
-        become_init(birth, &maps, control.as_raw_fd());
+        become_init(birth, memory, &maps, control.as_raw_fd());
         // SAFETY: both arrays end with null and outlive the call; /proc/self/exe is this
         // very binary, even if its file was replaced meanwhile.
         unsafe {
@@ -135,7 +149,7 @@ struct Maps {
 }
 
 /// In the child: dies with its parent, takes its identity, puts its control at 0.
-fn become_init(birth: Birth, maps: &Maps, control: RawFd) {
+fn become_init(birth: Birth, memory: SharedMemory, maps: &Maps, control: RawFd) {
     let mapped = match birth {
         Birth::UserNamespaces => {
             // user_namespaces(7): without privilege outside, `setgroups` must be denied
@@ -151,11 +165,34 @@ fn become_init(birth: Birth, maps: &Maps, control: RawFd) {
     if birth != Birth::Plain {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
+    if birth != Birth::Plain && memory == SharedMemory::Own {
+        own_shared_memory();
+    }
     // SAFETY: dup2 onto our own standard input; `_exit` ends only this child.
     unsafe {
         if !mapped || libc::dup2(control, 0) < 0 {
             libc::_exit(1);
         }
+    }
+}
+
+/// A `/dev/shm` of the stack's own, gone with it: what is killed leaves its POSIX shared memory
+/// there, and the IPC namespace is about System V's alone. Where that is not allowed the
+/// machine's own stays. Before the execution, which takes an ordinary user's rights away.
+fn own_shared_memory() {
+    // SAFETY: system calls with constant strings; the namespace is this child's alone, and
+    // nothing mounted in it shows outside.
+    unsafe {
+        let null = std::ptr::null();
+        if libc::unshare(libc::CLONE_NEWNS) != 0
+            || libc::mount(null, c"/".as_ptr(), null, libc::MS_REC | libc::MS_SLAVE, null.cast())
+                != 0
+        {
+            return;
+        }
+        let flags = libc::MS_NOSUID | libc::MS_NODEV;
+        let (tmpfs, shm) = (c"tmpfs".as_ptr(), c"/dev/shm".as_ptr());
+        libc::mount(tmpfs, shm, tmpfs, flags, c"mode=1777".as_ptr().cast());
     }
 }
 

@@ -225,7 +225,7 @@ mod tests {
         });
         let seen = [named(), runs(child.id(), Path::new("/bin/sleep"))];
         child.kill().and_then(|()| child.wait()).expect("ends");
-        assert_eq!((found, another), (true, false));
+        assert_eq!(seen, [true, false]);
     }
 
     #[test]
