@@ -306,6 +306,28 @@ fn a_habit_as_a_flag_changes_a_load_that_is_just_a_schedule() {
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
 }
 
+/// The blocks of docs/plans.md, each with what it leaves out.
+#[test]
+fn the_plans_of_the_docs() {
+    let page = include_str!("../../../../docs/plans.md");
+    let mut blocks = 0;
+    for block in page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        let mut text = block.to_owned();
+        for (key, line) in [
+            ("app:", "app: hello\n"),
+            ("runtimes:", "runtimes: [nginx-fpm, {small: {use: nginx-fpm}}]\n"),
+            ("load:", "load: const(1,1s)\n"),
+        ] {
+            if !block.lines().any(|written| written.starts_with(key)) {
+                text.push_str(line);
+            }
+        }
+        assert!(!plan(&text).runtimes.is_empty(), "{text}");
+        blocks += 1;
+    }
+    assert_eq!(blocks, 4);
+}
+
 /// The ready plans, as they stand in the repository.
 #[test]
 fn the_ready_plans() {
