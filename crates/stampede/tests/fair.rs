@@ -97,6 +97,13 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         assert!(!text.contains("/?text"), "{name}: no access log, and yet {}", log.display());
     }
+    // Programs in Go take every CPU of the machine unless they are told.
+    for process in up.processes.iter().filter(|one| one.command.contains("caddy")) {
+        let file = format!("/proc/{}/environ", process.pid);
+        let environ = String::from_utf8_lossy(&std::fs::read(file).expect("environ")).into_owned();
+        let own = environ.split('\0').find_map(|line| line.strip_prefix("GOMAXPROCS="));
+        assert_eq!(own, Some(up.cpus.to_string().as_str()), "{name}: {environ:?}");
+    }
     if let Some(backlog) = support::backlog(up.port) {
         assert_eq!(backlog, support::somaxconn().min(4096), "{name}: listen backlog");
     }

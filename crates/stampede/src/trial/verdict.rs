@@ -211,7 +211,7 @@ const FULL_SHARE: f64 = 0.95;
 /// Below it steal is what every virtual machine sees.
 const STEAL_SHARE: f64 = 0.01;
 /// Clock sources that are read without a system call, to the nanosecond.
-const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock"];
+const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock", "arch_sys_counter"];
 
 #[cfg(test)]
 mod tests {

@@ -64,6 +64,8 @@ pub struct Process {
     pub role: String,
     /// Its command line.
     pub command: String,
+    /// As seen from here.
+    pub pid: u64,
 }
 
 /// Processes of one role.
@@ -131,6 +133,7 @@ impl Up {
         let process = |one: &Value| Process {
             role: one["role"].as_str().expect("a role").to_owned(),
             command: one["command"].as_str().expect("a command").to_owned(),
+            pid: one["pid"].as_u64().expect("a pid"),
         };
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         Up {
