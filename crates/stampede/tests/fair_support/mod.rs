@@ -193,6 +193,17 @@ impl Up {
     }
 }
 
+/// A test that fails must leave nothing running either.
+impl Drop for Up {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let pid = rustix::process::Pid::from_child(&self.child);
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+            let _ = self.child.wait();
+        }
+    }
+}
+
 /// A connection that is kept as long as the server keeps it.
 pub struct Connection {
     stream: BufReader<TcpStream>,
