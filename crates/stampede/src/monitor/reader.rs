@@ -96,13 +96,25 @@ impl Reader {
 }
 
 fn add(to: &mut RoleSample, read: &RoleSample) {
-    to.cpu_ns += read.cpu_ns;
-    to.memory_bytes += read.memory_bytes;
-    to.memory_read |= read.memory_read;
-    to.processes += read.processes;
-    to.started += read.started;
-    to.context_switches += read.context_switches;
-    to.throttled_ns += read.throttled_ns;
+    // Taken apart, so that a field that is added is not forgotten here.
+    let RoleSample {
+        cpu_ns,
+        memory_bytes,
+        memory_read,
+        processes,
+        started,
+        context_switches,
+        throttled_ns,
+        oom_kills,
+    } = read;
+    to.cpu_ns += cpu_ns;
+    to.memory_bytes += memory_bytes;
+    to.memory_read |= memory_read;
+    to.processes += processes;
+    to.started += started;
+    to.context_switches += context_switches;
+    to.throttled_ns += throttled_ns;
+    to.oom_kills += oom_kills;
 }
 
 /// The kernel walks every page of a process for `smaps_rollup`: 1 ms for 256 MB.
@@ -139,6 +151,21 @@ mod tests {
         };
         assert_eq!(figures(&first), (1_000_000_000, 1_000_000_000, 100_000_000, own(50)));
         assert_eq!(figures(&second), (2_500_000_000, 1_500_000_000, 10_000_000, own(10)));
+    }
+
+    #[test]
+    fn processes_that_the_kernel_ended_are_in_the_row() {
+        let fake = FakeProc::new();
+        fake.put("cg/cpu.stat", "usage_usec 1\n");
+        fake.put("cg/cgroup.procs", "10\n");
+        fake.put("cg/memory.events", "oom_kill 1\n");
+        let accounting = Accounting::CgroupV2(fake.path().join("cg"));
+        let group =
+            ProcessGroup { roles: vec![RoleGroup { accounting, ..group().roles[0].clone() }] };
+        let mut reader = Reader::open(fake.sources(), &group, Nanos(0)).expect("it opens");
+        fake.put("cg/memory.events", "oom_kill 4\n");
+        let sample = reader.read(Nanos::SECOND, own(0), Position::Middle);
+        assert_eq!(sample.roles["php"].oom_kills, 3);
     }
 
     #[test]

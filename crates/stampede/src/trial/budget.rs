@@ -37,14 +37,14 @@ pub(super) fn notices(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, 
     }
 }
 
-/// CPUs by the key that asks for them; a split budget as a whole, by its largest role.
+/// CPUs by the key that asks for them; a split budget as a whole, the load's among them.
 fn wanted(budget: &Budget) -> Vec<(&'static str, u32)> {
     match budget {
         Budget::Shared { cpus, .. } => cpus.iter().map(|&count| ("cpus", count)).collect(),
         Budget::ByRole { cpus, .. } => {
             let of = |role: &str| cpus.get(role).copied().unwrap_or(0);
             let key = if of("php") >= of("web") { "php" } else { "web" };
-            vec![(key, of("php") + of("web"))]
+            vec![(key, of("php") + of("web") + of("load"))]
         }
     }
 }

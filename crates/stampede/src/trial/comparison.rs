@@ -161,7 +161,7 @@ impl Comparison {
         Ctx {
             catalogue: &self.catalogue,
             placement,
-            load_cpus: &self.places.split.load[..self.places.split.load.len().min(1)],
+            load_cpus: &self.places.load_cpus,
             warm_up: self.plan.warm_up,
             clock_source: &self.clock_source,
             machine_cpus: self.machine_cpus,
@@ -198,6 +198,8 @@ pub fn now() -> String {
 pub struct Places {
     /// CPUs of the largest stack, and of the load: the same beside every stack.
     pub split: CpuSplit,
+    /// Of the load threads, one each: one, or as many as a budget by role gives to `load`.
+    pub load_cpus: Vec<usize>,
     /// Of the stack, for each number of CPUs of the budget.
     pub placements: Vec<Placement>,
 }
@@ -217,7 +219,12 @@ pub fn place(budget: &Budget) -> Places {
         memory_bytes,
         port: None,
     };
-    Places { placements: counts.iter().map(placement).collect(), split }
+    let threads = match budget {
+        Budget::ByRole { cpus, .. } => cpus.get("load").map_or(1, |&count| count as usize),
+        Budget::Shared { .. } => 1,
+    };
+    let load_cpus = split.load.iter().copied().take(threads).collect();
+    Places { placements: counts.iter().map(placement).collect(), load_cpus, split }
 }
 
 /// Each role takes the next CPUs of the stack's; where there are fewer than asked for, roles

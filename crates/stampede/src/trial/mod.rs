@@ -24,6 +24,7 @@ use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
+use crate::summary::words;
 
 use measured::Measured;
 use verdict::{Evidence, ModelKind};
@@ -131,7 +132,9 @@ fn fire(
     let mut changed = after_load(subject, record, measured, before, &died);
     let did = load_record(&fired, &load, subject.load);
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
-    record.verdict = judge(ctx, &did, &load, &resources, &changed, &died);
+    changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
+    let limit = record.isolation.memory_bytes;
+    record.verdict = judge(ctx, limit, &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(fired)
 }
@@ -175,8 +178,21 @@ fn died(measured: &Measured) -> Vec<String> {
         .collect()
 }
 
+/// A memory limit that was asked for and is not in force, in words.
+fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<String> {
+    let asked = ctx.placement.memory_bytes;
+    let is_missing = asked > 0 && record.isolation.memory_bytes == 0 && !subject.runtime.is_live();
+    is_missing.then(|| {
+        format!(
+            "the memory limit of {} is not in force here (`stampede doctor` says why)",
+            words::bytes(asked as f64)
+        )
+    })
+}
+
 fn judge(
     ctx: &Ctx<'_>,
+    memory_limit_bytes: u64,
     load: &LoadRecord,
     measured: &Load,
     resources: &[ResourceSample],
@@ -194,7 +210,7 @@ fn judge(
         changed,
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
-        memory_limit_bytes: ctx.placement.memory_bytes,
+        memory_limit_bytes,
         died,
     })
 }
