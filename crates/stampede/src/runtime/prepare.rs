@@ -217,8 +217,7 @@ impl Prepared {
         &self.work.path
     }
 
-    /// Sets the longest time to the first correct answer, in place of the runtime's own
-    /// (`ready_timeout` in a plan).
+    /// Sets the longest time to the first correct answer, in place of the runtime's own.
     pub fn within(&mut self, time: Duration) {
         self.ready_within = time;
     }

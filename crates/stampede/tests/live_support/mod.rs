@@ -22,14 +22,7 @@ impl Shop {
     pub fn tcp() -> Shop {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
-        let heads = Arc::<Mutex<Vec<String>>>::default();
-        let noted = Arc::clone(&heads);
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let noted = Arc::clone(&noted);
-                std::thread::spawn(move || serve(connection, &noted));
-            }
-        });
+        let heads = noting(move || listener.accept().map(|(connection, _)| connection));
         Shop { url, heads, _folder: None }
     }
 
@@ -37,14 +30,7 @@ impl Shop {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("shop.sock");
         let listener = UnixListener::bind(&path).expect("a socket");
-        let heads = Arc::<Mutex<Vec<String>>>::default();
-        let noted = Arc::clone(&heads);
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let noted = Arc::clone(&noted);
-                std::thread::spawn(move || serve(connection, &noted));
-            }
-        });
+        let heads = noting(move || listener.accept().map(|(connection, _)| connection));
         Shop { url: format!("unix:{}", path.display()), heads, _folder: Some(folder) }
     }
 
@@ -78,6 +64,21 @@ impl Shop {
         let address = self.url.replace("http://", "");
         std::net::TcpStream::connect(address).expect("it listens");
     }
+}
+
+/// Serves every connection on a thread of its own; the heads of all requests.
+fn noting<S: Read + Write + Send + 'static>(
+    mut accept: impl FnMut() -> std::io::Result<S> + Send + 'static,
+) -> Arc<Mutex<Vec<String>>> {
+    let heads = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&heads);
+    std::thread::spawn(move || {
+        while let Ok(connection) = accept() {
+            let noted = Arc::clone(&noted);
+            std::thread::spawn(move || serve(connection, &noted));
+        }
+    });
+    heads
 }
 
 /// Answers one request after another; a connection is closed when its client closes it.
