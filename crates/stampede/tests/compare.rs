@@ -146,69 +146,6 @@ install:
 ";
 
 #[test]
-fn ctrl_c_keeps_the_results_so_far() {
-    if skipped(&["php"]) {
-        return;
-    }
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
-        let place = Place::new();
-        let args = [
-            "compare",
-            "--app",
-            "hello",
-            "--runtimes",
-            "php-builtin",
-            "--rate",
-            "50",
-            "--for",
-            "2s",
-            "--warm-up",
-            "0s",
-            "--rounds",
-            "20",
-        ];
-        let mut command = place.stampede(&args);
-        let child = command.spawn().expect("the binary starts");
-        let pid = rustix::process::Pid::from_child(&child);
-        // Long enough for the first trial, not for the twentieth.
-        std::thread::sleep(Duration::from_secs(6));
-        rustix::process::kill_process(pid, signal).expect("the signal");
-        let output = child.wait_with_output().expect("its output");
-        let (out, err) = (stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(3), "measured, but not all:\n{out}\n{err}");
-        assert!(out.contains("php-builtin"), "no table of what was measured:\n{out}\n{err}");
-        assert!(err.contains("interrupted"), "{err}");
-        assert_eq!(place.left_behind(), Vec::<String>::new());
-    }
-}
-
-#[test]
-fn sigkill_leaves_nothing() {
-    if skipped(&["nginx", "php-fpm"]) {
-        return;
-    }
-    for delay_ms in [150, 600, 1500] {
-        let place = Place::new();
-        let args = [
-            "compare",
-            "--app",
-            "hello",
-            "--runtimes",
-            "nginx-fpm",
-            "--users",
-            "2",
-            "--for",
-            "20s",
-        ];
-        let mut child = place.stampede(&args).spawn().expect("the binary starts");
-        std::thread::sleep(Duration::from_millis(delay_ms));
-        child.kill().expect("SIGKILL");
-        child.wait().expect("its end");
-        assert_eq!(place.left_behind(), Vec::<String>::new(), "after {delay_ms} ms");
-    }
-}
-
-#[test]
 fn an_ordinary_user_can_compare() {
     if skipped(&["nginx", "php-fpm", "apache2", "setpriv"]) {
         return;

@@ -16,8 +16,10 @@ const WORKERS: usize = 2;
 type Check = fn(&str, &Up);
 
 /// A check for each line of the table.
-const LINES: [(&str, Check); 7] = [
+const LINES: [(&str, Check); 9] = [
     ("PHP", php_has_the_same_settings),
+    ("PHP: extensions", no_extension_beyond_the_list),
+    ("PHP: sessions", sessions_are_in_memory),
     ("all", no_access_log_no_compression_the_same_protocol_and_backlog),
     ("max_requests", nobody_is_replaced_and_no_connection_closed_after_many_requests),
     ("nginx", nginx_has_a_worker_for_each_cpu),
@@ -88,6 +90,34 @@ fn php_has_the_same_settings(name: &str, up: &Up) {
     assert_eq!(shown["loaded"], format!("{folder}/php.ini"), "{name}");
 }
 
+/// Debian's `conf.d` would load Xdebug. The app names none, so there are PHP's own, those of the
+/// SAPI, and OPcache.
+fn no_extension_beyond_the_list(name: &str, up: &Up) {
+    const OF_SAPIS: [&str; 5] =
+        ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi"];
+    let shown = up.json("/?ini");
+    let known = support::builtin_extensions();
+    for extension in shown["extensions"].as_array().expect("a list") {
+        let extension = extension.as_str().expect("a name").to_lowercase();
+        let is_known = known.contains(&extension) || OF_SAPIS.contains(&extension.as_str());
+        assert!(is_known, "{name}: {extension} is loaded");
+    }
+}
+
+fn sessions_are_in_memory(name: &str, up: &Up) {
+    assert_eq!(up.session(), ["1", "2"], "{name}: sessions work");
+    if up.process_group != "\"pid-namespace\"" {
+        return println!("SKIPPED {name}: no namespaces here, so sessions are in a plain folder");
+    }
+    let shown = up.json("/?ini");
+    let mounts = shown["mounts"].as_str().expect("mountinfo");
+    let folder = format!(" {}/sessions ", up.folder.display());
+    let mount = mounts.lines().find(|line| line.contains(&folder)).expect("mounted");
+    assert!(mount.contains(" - tmpfs "), "{name}: {mount}");
+    let outside = std::fs::read_dir(up.folder.join("sessions")).expect("the folder");
+    assert_eq!(outside.count(), 0, "{name}: nobody else sees them");
+}
+
 fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &Up) {
     let answer = up.get("/?text", &[("Accept-Encoding", "gzip, br, zstd")]);
     assert_eq!(answer.version, "HTTP/1.1", "{name}");
@@ -106,6 +136,12 @@ fn no_access_log_no_compression_the_same_protocol_and_backlog(name: &str, up: &U
     }
     if let Some(backlog) = support::backlog(up.port) {
         assert_eq!(backlog, support::somaxconn().min(4096), "{name}: listen backlog");
+    }
+    for (path, backlog) in support::socket_backlogs(&up.folder) {
+        // mod_fcgid gives each process a socket of its own, and one request at a time.
+        if !path.contains("/fcgid/") {
+            assert_eq!(backlog, support::somaxconn().min(4096), "{name}: backlog of {path}");
+        }
     }
 }
 
@@ -151,7 +187,10 @@ fn php_fpm_is_static_and_shows_its_status_beside_the_app(name: &str, up: &Up) {
         return;
     }
     let conf = &up.files["fpm.conf"];
-    assert!(conf.contains("pm = static") && conf.contains("clear_env = no"), "{conf}");
+    assert!(conf.contains("pm = static"), "{conf}");
+    // Named in no file: the workers inherited it.
+    let marker = up.json("/?ini")["env"]["STAMPEDE_STACK"].is_string();
+    assert!(marker && !conf.contains("STAMPEDE_STACK"), "{name}: clear_env = no");
     // The master and all workers, from the first moment on.
     assert_eq!(of_role(&up.processes, "php").len(), WORKERS + 1, "{name}");
     let status = up.get("/stampede-status", &[]);

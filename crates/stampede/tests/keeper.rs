@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use keeper_support::{NOBODY, PROGRAM, Place, is_root, namespaces, processes_of, wait_until};
 use stampede::keeper::spec::Accounting;
 use stampede::keeper::{
-    CgroupUse, KeeperError, NamespaceUse, PidNamespace, Stack, WorkFolder, Writable, capabilities,
-    discard, place_self, reserve, split_cpus, sweep_in,
+    CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkFolder, Writable,
+    capabilities, place_self, split_cpus, sweep_in,
 };
 use stampede_load::time::Nanos;
 
@@ -144,7 +144,7 @@ fn a_process_that_ends_by_itself_is_told() {
     wait_until(|| !stack.exited().is_empty()).expect("told");
     let exit = stack.exited()[0].clone();
     assert_eq!((exit.process, exit.role.as_str(), exit.code), (0, "php", Some(3)));
-    assert!(!stack.lost());
+    assert!(stack.lost().is_none());
     assert_eq!(stack.stop().unwrap().len(), 2);
 }
 
@@ -327,15 +327,17 @@ fn a_kept_work_folder_stays_and_a_reserved_one_goes() {
     fs::remove_dir(place.work()).unwrap();
 
     place.options.work = WorkFolder::Remove;
-    reserve(&place.id, &place.work(), &place.options).unwrap();
+    let guard = || Keeper::guard(&place.id, &place.work(), &place.options).unwrap();
+    let keeper = guard();
     fs::write(place.work().join("rendered.conf"), "x").unwrap();
     // It is ours while we live: nobody sweeps it.
     assert!(sweep_in(&place.options.journal).unwrap().stacks.is_empty());
-    Stack::start(&spec, &place.options).unwrap().stop().unwrap();
+    keeper.start(&spec).unwrap().stop().unwrap();
     assert_eq!(place.left(), [""; 0]);
 
-    reserve(&place.id, &place.work(), &place.options).unwrap();
-    discard(&place.id, &place.options).unwrap();
+    let keeper = guard();
+    fs::write(place.work().join("rendered.conf"), "x").unwrap();
+    drop(keeper);
     assert_eq!(place.left(), [""; 0]);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    COMMON, Catalogue, Placement, Places, RuntimeError, prepare_kept, start, verify,
+    COMMON, Catalogue, Placement, Places, RuntimeError, prepare, start, under, verify,
 };
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
@@ -43,12 +43,13 @@ fn the_worked_example_works() {
         journal: folder.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let prepared = match prepare_kept(&catalogue, &choice, &app, &Placement::default(), &options) {
+    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), under(&options))
+    {
         Ok(prepared) => prepared,
         Err(error @ RuntimeError::Missing { .. }) => return eprintln!("SKIPPED: {error}"),
         Err(error) => panic!("{error}: {error:?}"),
     };
-    let running = start(prepared, &options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let running = start(prepared).unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let observed = verify(&running, &app).expect("verify");
     assert_eq!((observed.workers, observed.isolated), (3, true));
     running.stop().expect("stop");

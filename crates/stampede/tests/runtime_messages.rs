@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
-use stampede::runtime::{Catalogue, Placement, Places, RuntimeError, State, list, prepare};
+use stampede::runtime::{
+    Catalogue, Failure, Keep, Placement, Places, RuntimeError, State, list, prepare,
+};
 
 fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
     RuntimeChoice {
@@ -35,11 +37,16 @@ fn said(error: &RuntimeError) -> String {
     }
 }
 
+/// All that is tried here is refused before a folder is made.
+fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Keep>, Failure> {
+    Err(format!("`{}` would be made", path.display()).into())
+}
+
 fn refused(places: Places, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
-    let prepared = prepare(&catalogue, choice, &app, &Placement::default());
-    said(&prepared.expect_err("refused"))
+    let prepared = prepare(&catalogue, choice, &app, &Placement::default(), never);
+    said(&prepared.err().expect("refused"))
 }
 
 #[test]
@@ -173,8 +180,8 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     let catalogue = Catalogue::load(Places::from_env());
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let placement = Placement { port: Some(port), ..Placement::default() };
-    let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement);
-    let error = error.expect_err("taken");
+    let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement, never);
+    let error = error.err().expect("taken");
     if matches!(error, RuntimeError::Missing { .. }) {
         return eprintln!("SKIPPED: {error}");
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -18,17 +19,34 @@ use stampede::keeper::spec::{
 use stampede::observed::{Shown, compare_observed};
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, Failure, Guard, Placement, Places, Running, RuntimeError, prepare,
-    prepare_kept, start, start_with, verify,
+    App, Catalogue, Failure, Guard, Keep, Placement, Places, Running, RuntimeError, prepare, start,
+    under, verify,
 };
+
+/// A work folder that goes when this is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn keep(_id: &str, path: &Path) -> Result<Box<dyn Keep>, Failure> {
+        std::fs::create_dir(path)?;
+        Ok(Box::new(Folder(path.to_owned())))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// Each process leads a group of its own, which is killed whole at the end.
 struct Held {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
+    _folder: Folder,
 }
 
-impl Held {
-    fn start(spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+impl Keep for Folder {
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
         let mut children = Vec::new();
         for process in &spec.processes {
             let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
@@ -47,9 +65,11 @@ impl Held {
             }
             children.push((process.clone(), command.spawn()?));
         }
-        Ok(Box::new(Held { children: Mutex::new(children) }))
+        Ok(Box::new(Held { children: Mutex::new(children), _folder: *self }))
     }
+}
 
+impl Held {
     fn end(&self) -> Vec<Exit> {
         use std::os::unix::process::ExitStatusExt;
         let mut exits = Vec::new();
@@ -98,6 +118,10 @@ impl Guard for Held {
         IsolationRecord::default()
     }
 
+    fn lost(&self) -> Option<Failure> {
+        None
+    }
+
     fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure> {
         Ok(self.end())
     }
@@ -126,8 +150,8 @@ fn hello(catalogue: &Catalogue) -> App {
 /// `None` where something is missing, which is said.
 fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<Running> {
     let app = hello(catalogue);
-    match prepare(catalogue, choice, &app, &Placement::default()) {
-        Ok(prepared) => match start_with(prepared, Held::start) {
+    match prepare(catalogue, choice, &app, &Placement::default(), Folder::keep) {
+        Ok(prepared) => match start(prepared) {
             Ok(running) => Some(running),
             Err(error) => panic!("{}: {error}", choice.name),
         },
@@ -251,13 +275,14 @@ fn a_page_that_is_wrong_never_counts_as_ready() {
     write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
     let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
     let choice = choice("php-builtin", &workers(1));
-    let mut prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+    let mut prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep)
+    {
         Ok(prepared) => prepared,
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
-    prepared.within(Duration::from_millis(500));
-    let port = prepared.port.to_string();
-    let error = start_with(prepared, Held::start).err().expect("never ready");
+    prepared.stack.ready_within = Duration::from_millis(500);
+    let port = prepared.stack.port.to_string();
+    let error = start(prepared).err().expect("never ready");
     let text = error.to_string().replace(&port, "PORT");
     let text = text.lines().next().unwrap_or_default().to_string();
     insta::assert_snapshot!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
@@ -269,12 +294,12 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     let settings = [("append.nginx.conf", Scalar::Text("no_such_directive on;".into()))];
     let app = hello(&catalogue);
     let choice = choice("nginx-fpm", &settings);
-    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep) {
         Ok(prepared) => prepared,
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
-    let dir = prepared.dir().display().to_string();
-    let error = start_with(prepared, Held::start).err().expect("ends");
+    let dir = prepared.stack.spec.work.display().to_string();
+    let error = start(prepared).err().expect("ends");
     let text = error.to_string();
     assert!(text.starts_with("runtime `nginx-fpm` ended while it started: `web` with exit code 1"));
     assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
@@ -299,7 +324,7 @@ fn under_the_keeper_the_same_is_seen() {
         let begun = Instant::now();
         let choice = choice(name, &workers(2));
         let prepared =
-            match prepare_kept(&catalogue, &choice, &app, &Placement::default(), &options) {
+            match prepare(&catalogue, &choice, &app, &Placement::default(), under(&options)) {
                 Ok(prepared) => prepared,
                 Err(error @ RuntimeError::Missing { .. }) => {
                     eprintln!("SKIPPED {name}: {error}");
@@ -307,9 +332,8 @@ fn under_the_keeper_the_same_is_seen() {
                 }
                 Err(error) => panic!("{name}: {error:?}"),
             };
-        let dir = prepared.dir().to_path_buf();
-        let running =
-            start(prepared, &options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+        let dir = prepared.stack.spec.work.clone();
+        let running = start(prepared).unwrap_or_else(|error| panic!("{error}: {error:?}"));
         let started = begun.elapsed();
         let observed = verify(&running, &app).expect("verify");
         assert_eq!(observed.workers, 2, "{name}: {:?}", running.isolation());
@@ -390,14 +414,15 @@ fn a_project_is_served_alike_and_left_alone() {
     let app = catalogue.app(&AppChoice::Folder(folder.path().into())).expect("app");
     for name in catalogue.runtime_names() {
         let choice = choice(name, &workers(1));
-        let prepared = match prepare(&catalogue, &choice, &app, &Placement::default()) {
+        let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Folder::keep)
+        {
             Ok(prepared) => prepared,
             Err(error) => {
                 eprintln!("SKIPPED {name}: {error}");
                 continue;
             }
         };
-        let running = start_with(prepared, Held::start).expect("starts");
+        let running = start(prepared).expect("starts");
         let get = |path: &str| {
             let mut answer = ureq::get(format!("{}{path}", running.url())).call().expect(path);
             let kind = answer.headers()["content-type"].to_str().unwrap_or_default().to_lowercase();

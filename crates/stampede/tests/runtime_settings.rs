@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
-    App, Catalogue, HeldBy, Placement, Places, Running, RuntimeError, RuntimeManifest,
-    prepare_kept, start,
+    App, Catalogue, HeldBy, Placement, Places, Running, RuntimeError, RuntimeManifest, prepare,
+    start, under,
 };
 use tempfile::TempDir;
 
@@ -55,9 +55,9 @@ impl Bench {
             ..KeeperOptions::default()
         };
         let placement = Placement::default();
-        match prepare_kept(&self.catalogue, &choice, &self.app, &placement, &options) {
+        match prepare(&self.catalogue, &choice, &self.app, &placement, under(&options)) {
             Ok(prepared) => {
-                let running = start(prepared, &options);
+                let running = start(prepared);
                 Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
             }
             Err(error @ (RuntimeError::Missing { .. } | RuntimeError::BadSetting { .. })) => {
@@ -237,25 +237,6 @@ fn a_worker_ends_after_its_requests_and_no_request_is_lost() {
     });
 }
 
-/// php-cgi ends after 500 requests unless it is told not to; so might others.
-#[test]
-fn no_worker_is_replaced_unasked() {
-    Bench::hello().each(&[("workers", Scalar::Int(1))], |name, running| {
-        let mut connection = Connection::open(running);
-        let (begun, mut pids) = (Instant::now(), BTreeSet::new());
-        for _ in 0..1200 {
-            let answer = connection.ask("").unwrap_or_else(|| {
-                connection = Connection::open(running);
-                connection.ask("").expect(name)
-            });
-            assert!(answer.head.starts_with("http/1.1 200"), "{name}: {}", answer.head);
-            pids.insert(answer.pid());
-        }
-        assert_eq!(pids.len(), 1, "{name}");
-        eprintln!("{name}: 1200 in {:?}", begun.elapsed());
-    });
-}
-
 /// One worker, two connections: is the second answered while the first is open?
 #[test]
 fn what_holds_a_worker_is_as_the_runtime_says() {
@@ -272,21 +253,6 @@ fn what_holds_a_worker_is_as_the_runtime_says() {
                 assert!(second.receive(PATIENCE).is_some(), "{name}");
             }
         }
-    });
-}
-
-/// Debian's `conf.d` loads what is installed, Xdebug too.
-#[test]
-fn nothing_of_the_distributions_php_ini_leaks_in() {
-    let folder = tempfile::tempdir().expect("folder");
-    let page = "<?php echo json_encode([php_ini_loaded_file(), php_ini_scanned_files() ?: '']);";
-    std::fs::write(folder.path().join("index.php"), page).expect("file");
-    let bench = Bench::new(&AppChoice::Folder(folder.path().into()));
-    bench.each(&[("workers", Scalar::Int(1))], |name, running| {
-        let answer = running.ask(PATIENCE).expect(name);
-        let seen: [String; 2] = serde_json::from_str(&answer.body).expect(&answer.body);
-        let own = running.dir().join("php.ini").display().to_string();
-        assert_eq!(seen, [own, String::new()], "{name}");
     });
 }
 

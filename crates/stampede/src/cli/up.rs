@@ -9,7 +9,7 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
-use crate::runtime::{self, Catalogue, Places, Running};
+use crate::runtime::{self, Catalogue, Places, Running, RuntimeError};
 use crate::store::mask_secrets;
 use crate::trial::comparison;
 use crate::{interrupt, keeper};
@@ -25,8 +25,11 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut running = runtime::up(&catalogue, choice, &app, &placement)
-        .map_err(|error| Failure::from_runtime(&error))?;
+    let mut running = match runtime::up(&catalogue, choice, &app, &placement) {
+        Ok(running) => running,
+        Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
+        Err(error) => return Err(Failure::from_runtime(&error)),
+    };
     let text = if args.json { as_json(&running) } else { as_text(&running) };
     print(text.as_bytes())?;
     let ended = wait(&mut running);

@@ -138,6 +138,7 @@ fn probe_spec() -> StackSpec {
     StackSpec {
         id: format!("probe-{}", std::process::id()),
         work: PathBuf::from("/"),
+        in_memory: Vec::new(),
         cpus: cpus::allowed().to_vec(),
         cpus_by_role: Default::default(),
         memory_bytes: 64 << 20,

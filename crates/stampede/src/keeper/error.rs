@@ -61,9 +61,9 @@ pub enum KeeperError {
         source: io::Error,
     },
     /// A working folder, log or work folder cannot be used.
-    #[error("cannot use `{path}` for role `{role}`")]
+    #[error("cannot use `{path}`{}", for_role(role))]
     Folder {
-        /// Role of the process.
+        /// Role of the process; empty for the stack's own folder.
         role: String,
         /// Folder or file.
         path: PathBuf,
@@ -117,6 +117,10 @@ impl KeeperError {
     }
 }
 
+fn for_role(role: &str) -> String {
+    if role.is_empty() { String::new() } else { format!(" for role `{role}`") }
+}
+
 fn program_hint(program: &std::path::Path, source: &io::Error) -> Option<String> {
     match source.kind() {
         // execve says "not found" of a script whose `#!` line names a missing program, and of
@@ -152,6 +156,8 @@ pub(super) struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Step {
+    /// Taking the id.
+    Id,
     /// Journal entry.
     Journal,
     /// The init process.
@@ -165,11 +171,35 @@ pub(super) enum Step {
 }
 
 impl Failure {
+    /// Of what is about no process.
+    pub(super) fn new(step: Step, path: PathBuf, errno: i32) -> Failure {
+        Failure { step, role: String::new(), path, user: None, errno }
+    }
+
+    /// Of an error of the keeper's own, before there is a process.
+    pub(super) fn of(error: KeeperError) -> Failure {
+        let errno = |source: io::Error| source.raw_os_error().unwrap_or(0);
+        match error {
+            KeeperError::InUse(_) => Failure::new(Step::Id, PathBuf::new(), 0),
+            KeeperError::Folder { path, source, .. } => {
+                Failure::new(Step::Folder, path, errno(source))
+            }
+            KeeperError::Journal { path, source } => {
+                Failure::new(Step::Journal, path, errno(source))
+            }
+            KeeperError::JournalUnsafe { path, .. } => {
+                Failure::new(Step::Journal, path, libc::EPERM)
+            }
+            _ => Failure::new(Step::Init, PathBuf::new(), 0),
+        }
+    }
+
     /// The error that stampede shows, for stack `id`.
     pub(super) fn into_error(self, id: &str) -> KeeperError {
         let Failure { step, role, path, user, errno } = self;
         let source = io::Error::from_raw_os_error(errno);
         match step {
+            Step::Id => KeeperError::InUse(id.to_owned()),
             Step::Journal => KeeperError::Journal { path, source },
             Step::Init => KeeperError::Init { id: id.to_owned() },
             Step::Folder => KeeperError::Folder { role, path, source },
@@ -221,6 +251,7 @@ mod tests {
                 source: errno(libc::ENOENT),
             },
             KeeperError::Folder { role, path: path(), source: errno(libc::ENOTDIR) },
+            KeeperError::Folder { role: String::new(), path: path(), source: errno(libc::ENOSPC) },
             KeeperError::User { program: path(), uid: 33, gid: 33, source: errno(libc::EPERM) },
             KeeperError::Left { id, left: vec!["process 7".to_owned(), "folder `/w`".to_owned()] },
             KeeperError::Affinity(errno(libc::EINVAL)),

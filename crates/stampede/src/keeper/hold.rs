@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::BufRead;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::spec::StackSpec;
-use super::stack::{CgroupUse, KeeperOptions, NamespaceUse, Stack, WorkFolder};
+use super::stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, WorkFolder};
 
 /// First argument of the hidden command; the second is the file.
 pub(super) const ROLE: &str = "__hold";
@@ -72,7 +72,9 @@ fn hold(held: Held) -> Result<(), KeeperError> {
         journal: held.journal,
         ..KeeperOptions::default()
     };
-    let stack = Stack::start(&held.spec, &options)?;
+    let keeper = Keeper::guard(&held.spec.id, &held.spec.work, &options)?;
+    fill(&held.spec.work);
+    let stack = keeper.start(&held.spec)?;
     let pids: Vec<u32> = stack.processes().iter().map(|process| process.pid).collect();
     let (keeper, init) = (stack.keeper_pid(), stack.init_pid());
     println!("ready {}", serde_json::json!({"keeper": keeper, "init": init, "pids": pids}));
@@ -90,13 +92,24 @@ fn hold(held: Held) -> Result<(), KeeperError> {
                 return Ok(());
             }
             Ok(_) => return Ok(()),
-            _ if stack.lost() => return stack.stop().map(|_| ()),
+            _ if stack.lost().is_some() => return stack.stop().map(|_| ()),
             Err(RecvTimeoutError::Timeout) => {}
             // No more orders: held until something is killed.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
         }
     }
 }
+
+/// Stands for the copy of an app: killed meanwhile, stampede leaves a folder half full.
+fn fill(folder: &Path) {
+    for number in 0..FILES {
+        // A keeper that was killed takes nothing along: the start that follows says so.
+        let _ = std::fs::write(folder.join(format!("{number}.php")), [b'x'; 64 * 1024]);
+    }
+}
+
+/// Some ten milliseconds.
+const FILES: u32 = 200;
 
 /// First argument of a third: sweeps the journal that the second names.
 pub(super) const SWEEPER: &str = "__sweep";

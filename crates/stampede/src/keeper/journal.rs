@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::proc::{self, Identity};
+use super::work::WorkRecord;
 
 /// Raised when a field changes its meaning; entries of another format are left alone.
 const FORMAT: u32 = 1;
@@ -35,42 +36,6 @@ pub(super) struct Entry {
     /// The stack's folders in every hierarchy; some may never have been created.
     pub cgroups: Vec<PathBuf>,
     pub work: Option<WorkRecord>,
-}
-
-/// A work folder that shall be removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WorkRecord {
-    pub path: PathBuf,
-    /// Device and inode: a folder that took its name since is not ours. Both are 0 while the
-    /// folder is about to be created: then it is removed only if it is empty.
-    pub device: u64,
-    pub inode: u64,
-}
-
-impl WorkRecord {
-    /// Of a folder that is there.
-    pub(super) fn of(path: &Path) -> io::Result<WorkRecord> {
-        let found = fs::symlink_metadata(path)?;
-        if !found.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::NotADirectory));
-        }
-        Ok(WorkRecord { path: path.to_owned(), device: found.dev(), inode: found.ino() })
-    }
-
-    /// Of a folder that is about to be created.
-    pub(super) fn planned(path: &Path) -> WorkRecord {
-        WorkRecord { path: path.to_owned(), device: 0, inode: 0 }
-    }
-
-    /// Whether it was written down before the folder was there.
-    pub(super) fn is_planned(&self) -> bool {
-        (self.device, self.inode) == (0, 0)
-    }
-
-    /// Whether that very folder is still there.
-    pub(super) fn is_there(&self) -> bool {
-        WorkRecord::of(&self.path).is_ok_and(|now| now == *self)
-    }
 }
 
 impl Entry {
@@ -113,6 +78,7 @@ fn own_namespace() -> String {
 
 /// The folder of entries. Each use opens it and checks what was opened, whatever happens to
 /// the path; it goes with its last entry.
+#[derive(Clone, Debug)]
 pub(super) struct Journal {
     path: PathBuf,
 }
@@ -129,15 +95,19 @@ impl Journal {
         }
     }
 
-    /// Opens the folder; it and its parent are created for us alone if they are not there.
+    /// Opens the folder if it is there; the first entry creates it, and its parent, for us alone.
     ///
     /// # Errors
     /// Either is a link, belongs to someone else, or others may write there: in `/tmp` anyone
     /// can take the name first, and we would remove what they tell us to.
     pub(super) fn open(path: &Path) -> Result<Journal, KeeperError> {
-        let journal = Journal { path: path.to_owned() };
-        journal.created()?;
-        Ok(journal)
+        for folder in path.parent().into_iter().chain([path]) {
+            match private_folder(folder, Missing::Leave) {
+                Err(error) if !is_gone(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(Journal { path: path.to_owned() })
     }
 
     /// The folder, created if it is not there. Opened anew each time: it goes with its last
@@ -165,7 +135,7 @@ impl Journal {
     /// Writes an entry whole or not at all.
     pub(super) fn write(&self, entry: &Entry) -> Result<(), KeeperError> {
         let name = file_name(&entry.id);
-        // One writer at a time: stampede until its keeper runs, then the keeper.
+        // One writer: the keeper.
         let draft = format!(".{name}.{}", std::process::id());
         let write = |folder: &OwnedFd| -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
@@ -339,17 +309,5 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
         let error = Journal::open(&path).err().unwrap();
         assert!(error.to_string().ends_with("others may write there"), "{error}");
-    }
-
-    #[test]
-    fn a_folder_that_took_the_name_is_not_the_work_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("work");
-        fs::create_dir(&path).unwrap();
-        let record = WorkRecord::of(&path).unwrap();
-        assert!(record.is_there());
-        fs::rename(&path, folder.path().join("moved")).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert!(!record.is_there());
     }
 }

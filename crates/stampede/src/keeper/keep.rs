@@ -12,13 +12,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
-use super::journal::{Entry, Journal, WorkRecord};
+use super::journal::{Entry, Journal};
 use super::kill::{self, Own, PATIENCE, Prey};
 use super::proc::{Identity, MARKER};
 use super::spec::{Exit, StackSpec};
-use super::stack::{NamespaceUse, WorkFolder};
-use super::sys::{self, Birth, SharedMemory};
+use super::stack::NamespaceUse;
+use super::sys::{self, Birth};
 use super::wire::{Channel, News, Order, Peer, Prepared, Reply, Request, Started, Task};
+use super::work::{self, WorkRecord};
 use super::{init, sweep};
 
 /// First argument of the hidden command; the second is stampede's pid,
@@ -37,9 +38,9 @@ pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     let stampede = watch(parent);
     let mut control = Channel::new(UnixStream::from(control));
     // The order was in the socket before we were born, so it is there even if stampede died
-    // meanwhile: then its journal entry and work folder are removed.
-    if let Ok(Some(Order::Start(request))) = control.receive() {
-        keep(*request, control, stampede);
+    // meanwhile.
+    if let Ok(Some(Order::Guard(request))) = control.receive() {
+        keep(&request, control, raw(parent), stampede);
     }
     std::process::exit(0)
 }
@@ -51,31 +52,33 @@ fn watch(parent: Pid) -> Option<OwnedFd> {
     (rustix::process::getppid() == Some(parent)).then_some(pidfd)
 }
 
-fn keep(request: Request, control: Channel, stampede: Option<OwnedFd>) {
-    let Request { spec, namespaces, cgroups, work, journal } = request;
-    let Ok(journal) = Journal::open(&journal) else { return };
-    let Some(mut entry) = journal.read(&spec.id) else { return };
-    let plan = Plan::new(&spec.id, cgroups);
-    entry.keeper = Identity::of(std::process::id());
-    entry.cgroups = plan.folders();
-    entry.work = match work {
-        WorkFolder::Remove => WorkRecord::of(&spec.work).ok(),
-        WorkFolder::Keep => None,
+fn keep(request: &Request, mut control: Channel, parent: u32, stampede: Option<OwnedFd>) {
+    // Gone already: nothing is there yet.
+    let Some(parent) = Identity::of(parent) else { return };
+    let (journal, entry) = match enter(request, parent) {
+        Ok(entered) => entered,
+        Err(error) => {
+            let _ = control.send(&News::Failed(Failure::of(error)));
+            return;
+        }
     };
-    let mut keeper = Keeper {
-        control,
-        stampede,
-        init: None,
-        groups: None,
-        entry,
-        journal,
-        running: (0..spec.processes.len()).collect(),
-    };
-    let end = match keeper.start(&spec, namespaces, plan) {
-        Ok(started) => keeper.serve(started, stop_limit(&spec)),
-        Err(end) => end,
-    };
+    let running = Vec::new();
+    let mut keeper =
+        Keeper { control, stampede, init: None, groups: None, entry, journal, running };
+    let end = keeper.work(request);
     keeper.finish(end);
+}
+
+/// Takes the id and makes the work folder.
+fn enter(request: &Request, stampede: Identity) -> Result<(Journal, Entry), KeeperError> {
+    let journal = Journal::open(&request.journal)?;
+    if journal.read(&request.id).is_some_and(|entry| entry.guarded()) {
+        return Err(KeeperError::InUse(request.id.clone()));
+    }
+    let mut entry = Entry::new(&request.id, stampede);
+    entry.keeper = Identity::of(std::process::id());
+    work::create(&journal, &mut entry, &request.folder, request.work)?;
+    Ok((journal, entry))
 }
 
 /// Longest orderly stop: every grace, every kill, and some patience.
@@ -119,14 +122,34 @@ struct Keeper {
 }
 
 impl Keeper {
+    /// From the work folder to the end, whatever it is.
+    fn work(&mut self, request: &Request) -> End {
+        if self.control.send(&News::Guards).is_err() {
+            return End::StampedeGone;
+        }
+        // The folder is being filled.
+        let spec = match self.next(None) {
+            Ok(Event::Order(Order::Start(spec))) => spec,
+            Ok(_) => return End::Stopped,
+            Err(end) => return end,
+        };
+        let plan = Plan::new(&spec.id, request.cgroups);
+        match self.start(&spec, request.namespaces, plan) {
+            Ok(started) => self.serve(started, stop_limit(&spec)),
+            Err(end) => end,
+        }
+    }
+
     fn start(
         &mut self,
         spec: &StackSpec,
         namespaces: NamespaceUse,
         plan: Plan,
     ) -> Result<Started, End> {
+        self.running = (0..spec.processes.len()).collect();
+        self.entry.cgroups = plan.folders();
         self.write_entry()?;
-        self.start_init(namespaces, shared_memory(spec))?;
+        self.start_init(namespaces, &in_memory(spec))?;
         self.write_entry()?;
         let namespaced = self.entry.namespaced;
         let freezer = if namespaced { Freezer::NotNeeded } else { Freezer::IfNoKill };
@@ -175,7 +198,7 @@ impl Keeper {
     }
 
     /// The best birth that the machine allows.
-    fn start_init(&mut self, namespaces: NamespaceUse, memory: SharedMemory) -> Result<(), End> {
+    fn start_init(&mut self, namespaces: NamespaceUse, in_memory: &[PathBuf]) -> Result<(), End> {
         let births: &[Birth] = match namespaces {
             NamespaceUse::Forbidden => &[Birth::Plain],
             NamespaceUse::Allowed if rustix::process::geteuid().is_root() => {
@@ -184,7 +207,7 @@ impl Keeper {
             NamespaceUse::Allowed => &[Birth::UserNamespaces, Birth::Plain],
         };
         for &birth in births {
-            let Ok(init) = give_birth(birth, memory, &self.entry.id) else { continue };
+            let Ok(init) = give_birth(birth, in_memory, &self.entry.id) else { continue };
             self.entry.init = Identity::of(raw(init.pid));
             self.entry.namespaced = birth != Birth::Plain;
             self.init = Some(init);
@@ -264,46 +287,37 @@ impl Keeper {
             if let Some(order) = self.control.take().map_err(|_| End::StampedeGone)? {
                 return Ok(Event::Order(order));
             }
-            let init = self.init.as_mut().ok_or(End::InitGone)?;
-            if let Some(reply) = init.channel.take().map_err(|_| End::InitGone)? {
+            let replied = self.init.as_mut().map_or(Ok(None), |init| init.channel.take());
+            if let Some(reply) = replied.map_err(|_| End::InitGone)? {
                 return Ok(Event::Reply(reply));
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(Event::Late);
             }
-            let mut polled = vec![
-                PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(init.channel.as_fd(), PollFlags::IN),
-            ];
-            let pidfd = self.stampede.as_ref();
-            polled.extend(pidfd.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
-            let _ = poll(&mut polled, until.map(until_left).as_ref());
-            let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
-            let gone = |channel: &mut Channel| channel.fill().map_or(true, |p| p == Peer::Gone);
-            if ready.get(2) == Some(&true) || (ready[0] && gone(&mut self.control)) {
-                return Err(End::StampedeGone);
-            }
-            if ready[1] && gone(&mut init.channel) {
-                return Err(End::InitGone);
-            }
+            self.sleep(until)?;
         }
     }
 
+    /// Until somebody says something, dies, or it is `until`.
+    fn sleep(&mut self, until: Option<Instant>) -> Result<(), End> {
+        let control = self.control.as_fd();
+        // Whoever is not there is polled for as the control that is.
+        let stampede = self.stampede.as_ref().map_or(control, AsFd::as_fd);
+        let init = self.init.as_ref().map_or(control, |init| init.channel.as_fd());
+        let mut polled =
+            [control, stampede, init].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let _ = poll(&mut polled, until.map(until_left).as_ref());
+        let [control, stampede, init] = polled.map(|one| !one.revents().is_empty());
+        let gone = |channel: &mut Channel| channel.fill().map_or(true, |peer| peer == Peer::Gone);
+        if (stampede && self.stampede.is_some()) || (control && gone(&mut self.control)) {
+            return Err(End::StampedeGone);
+        }
+        let one = self.init.as_mut().filter(|_| init);
+        if one.is_some_and(|one| gone(&mut one.channel)) { Err(End::InitGone) } else { Ok(()) }
+    }
+
     fn write_entry(&self) -> Result<(), End> {
-        self.journal.write(&self.entry).map_err(|error| {
-            let (path, source) = match error {
-                KeeperError::Journal { path, source } => (path, source),
-                other => (PathBuf::new(), io::Error::other(other)),
-            };
-            let errno = source.raw_os_error().unwrap_or(0);
-            End::Failed(Failure {
-                step: Step::Journal,
-                role: String::new(),
-                path,
-                user: None,
-                errno,
-            })
-        })
+        self.journal.write(&self.entry).map_err(|error| End::Failed(Failure::of(error)))
     }
 
     /// Ends init, and with it, or after it, all the others.
@@ -341,49 +355,43 @@ impl Keeper {
             left.extend(kill::everything(&prey).iter().map(|pid| format!("process {pid}")));
         }
         left.extend(sweep::remove_groups(&self.entry.cgroups));
-        left.extend(self.entry.work.as_ref().and_then(sweep::remove_work));
+        left.extend(self.entry.work.as_ref().and_then(WorkRecord::remove));
         if left.is_empty() {
             self.journal.remove(&self.entry.id);
         }
-        self.tell_end(end, left);
+        self.tell_end(end);
     }
 
-    fn tell_end(&mut self, end: End, left: Vec<String>) {
+    fn tell_end(&mut self, end: End) {
         let failure = match end {
             End::Failed(failure) => Some(failure),
-            End::InitGone => Some(Failure {
-                step: Step::Init,
-                role: String::new(),
-                path: PathBuf::new(),
-                user: None,
-                errno: 0,
-            }),
+            End::InitGone => Some(Failure::new(Step::Init, PathBuf::new(), 0)),
             End::StampedeGone | End::Stopped => None,
         };
         if let Some(failure) = failure {
             let _ = self.control.send(&News::Failed(failure));
         }
-        let _ = self.control.send(&News::Ended { left });
+        let _ = self.control.send(&News::Ended);
     }
 }
 
-/// A stack that itself lives in `/dev/shm` must see it.
-fn shared_memory(spec: &StackSpec) -> SharedMemory {
-    let is_there = |path: &Path| path.starts_with("/dev/shm");
+/// The folders that the stack alone sees, and has in memory. One that itself lives in `/dev/shm`
+/// must see the machine's.
+fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
+    let shared = Path::new("/dev/shm");
     let processes = spec.processes.iter();
     let mut paths = processes.flat_map(|one| [&one.program, &one.cwd, &one.log]);
-    match is_there(&spec.work) || paths.any(|path| is_there(path)) {
-        true => SharedMemory::Machines,
-        false => SharedMemory::Own,
-    }
+    let lives_there = spec.work.starts_with(shared) || paths.any(|path| path.starts_with(shared));
+    let own = (!lives_there).then(|| shared.to_owned());
+    spec.in_memory.iter().cloned().chain(own).collect()
 }
 
 /// The stack's id is only for people who look at the list of processes.
-fn give_birth(birth: Birth, memory: SharedMemory, id: &str) -> io::Result<Init> {
+fn give_birth(birth: Birth, in_memory: &[PathBuf], id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
     let mode = if birth == Birth::Plain { init::PLAIN } else { init::NAMESPACED };
     let args = ["stampede", init::ROLE, mode, id];
-    let pid = sys::spawn_init(birth, memory, &args, &OwnedFd::from(far))?;
+    let pid = sys::spawn_init(birth, in_memory, &args, &OwnedFd::from(far))?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
     Ok(Init { pid, pidfd, channel: Channel::new(near), birth })
 }
@@ -419,9 +427,7 @@ fn raw(pid: Pid) -> u32 {
 
 /// Tries for real whether an init can be born this way; for `doctor`.
 pub(super) fn try_birth(birth: Birth) -> bool {
-    let Ok(Init { pid, pidfd, mut channel, .. }) =
-        give_birth(birth, SharedMemory::Machines, "probe")
-    else {
+    let Ok(Init { pid, pidfd, mut channel, .. }) = give_birth(birth, &[], "probe") else {
         return false;
     };
     let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));

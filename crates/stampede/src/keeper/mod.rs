@@ -26,20 +26,22 @@ mod init;
 mod journal;
 mod keep;
 mod kill;
+mod link;
 mod proc;
 pub mod spec;
 mod stack;
 mod sweep;
 mod sys;
 mod wire;
+mod work;
 
 pub(crate) use cgroup::Mounts;
 
 pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabilities};
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
-pub use stack::{CgroupUse, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkFolder};
-pub use sweep::{Swept, discard, reserve, sweep, sweep_in};
+pub use stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkFolder};
+pub use sweep::{Swept, sweep, sweep_in};
 
 /// Runs the keeper, init or another hidden role and never returns, if the command line asks
 /// for one; otherwise does nothing. The first thing in `main`: before any thread, and before

@@ -13,6 +13,9 @@ pub struct StackSpec {
     pub id: String,
     /// The stack's work folder; removed with the stack.
     pub work: PathBuf,
+    /// Folders that are there: each is a tmpfs of the stack's own, where namespaces are
+    /// allowed. `/dev/shm` is one anyway.
+    pub in_memory: Vec<PathBuf>,
     /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
     /// CPUs of single roles (unequal budgets); a role not named has `cpus`.

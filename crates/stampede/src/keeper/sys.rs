@@ -3,6 +3,8 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 
@@ -74,21 +76,12 @@ pub(super) fn close_on_exec_all() {
 /// What an init is created with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Birth {
-    /// New PID and IPC namespace, and a mount namespace for `/dev/shm`.
+    /// New PID and IPC namespace, and a mount namespace for folders in memory.
     Namespaces,
     /// A user namespace too, in which we are who we are outside.
     UserNamespaces,
     /// An ordinary child.
     Plain,
-}
-
-/// Whose `/dev/shm` a stack with namespaces sees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SharedMemory {
-    /// One of its own, gone with it.
-    Own,
-    /// The machine's.
-    Machines,
 }
 
 impl Birth {
@@ -103,15 +96,18 @@ impl Birth {
 }
 
 /// Forks into new namespaces and executes our own binary with `args`, `control` as its
-/// standard input and no environment. The caller must have one thread only.
+/// standard input and no environment; where it has namespaces, each of `in_memory` is a tmpfs
+/// of its own. The caller must have one thread only.
 ///
 /// The child tells nothing when it fails: `control` closes.
 pub(super) fn spawn_init(
     birth: Birth,
-    memory: SharedMemory,
+    in_memory: &[PathBuf],
     args: &[&str],
     control: &OwnedFd,
 ) -> io::Result<Pid> {
+    let folders = in_memory.iter().map(|folder| CString::new(folder.as_os_str().as_bytes()));
+    let folders: Vec<CString> = folders.collect::<Result<_, _>>()?;
     let args: Vec<CString> = args.iter().map(|arg| CString::new(*arg)).collect::<Result<_, _>>()?;
     let mut argv: Vec<*const libc::c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
     argv.push(std::ptr::null());
@@ -129,7 +125,7 @@ pub(super) fn spawn_init(
         return Err(io::Error::last_os_error());
     }
     if pid == 0 {
-        become_init(birth, memory, &maps, control.as_raw_fd());
+        become_init(birth, &folders, &maps, control.as_raw_fd());
         // SAFETY: both arrays end with null and outlive the call; /proc/self/exe is this
         // very binary, even if its file was replaced meanwhile.
         unsafe {
@@ -149,7 +145,7 @@ struct Maps {
 }
 
 /// In the child: dies with its parent, takes its identity, puts its control at 0.
-fn become_init(birth: Birth, memory: SharedMemory, maps: &Maps, control: RawFd) {
+fn become_init(birth: Birth, in_memory: &[CString], maps: &Maps, control: RawFd) {
     let mapped = match birth {
         Birth::UserNamespaces => {
             // user_namespaces(7): without privilege outside, `setgroups` must be denied
@@ -165,8 +161,8 @@ fn become_init(birth: Birth, memory: SharedMemory, maps: &Maps, control: RawFd) 
     if birth != Birth::Plain {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
-    if birth != Birth::Plain && memory == SharedMemory::Own {
-        own_shared_memory();
+    if birth != Birth::Plain {
+        mount_in_memory(in_memory);
     }
     // SAFETY: dup2 onto our own standard input; `_exit` ends only this child.
     unsafe {
@@ -176,12 +172,13 @@ fn become_init(birth: Birth, memory: SharedMemory, maps: &Maps, control: RawFd) 
     }
 }
 
-/// A `/dev/shm` of the stack's own, gone with it: what is killed leaves its POSIX shared memory
-/// there, and the IPC namespace is about System V's alone. Where that is not allowed the
-/// machine's own stays. Before the execution, which takes an ordinary user's rights away.
-fn own_shared_memory() {
-    // SAFETY: system calls with constant strings; the namespace is this child's alone, and
-    // nothing mounted in it shows outside.
+/// A tmpfs of the stack's own on each folder, gone with it: what is killed leaves its POSIX
+/// shared memory in `/dev/shm`, and the IPC namespace is about System V's alone. Where that is
+/// not allowed the folder stays as it is. Before the execution, which takes an ordinary user's
+/// rights away.
+fn mount_in_memory(folders: &[CString]) {
+    // SAFETY: system calls with strings that end with null; the namespace is this child's
+    // alone, and nothing mounted in it shows outside.
     unsafe {
         let null = std::ptr::null();
         if libc::unshare(libc::CLONE_NEWNS) != 0
@@ -191,8 +188,10 @@ fn own_shared_memory() {
             return;
         }
         let flags = libc::MS_NOSUID | libc::MS_NODEV;
-        let (tmpfs, shm) = (c"tmpfs".as_ptr(), c"/dev/shm".as_ptr());
-        libc::mount(tmpfs, shm, tmpfs, flags, c"mode=1777".as_ptr().cast());
+        let (tmpfs, open) = (c"tmpfs".as_ptr(), c"mode=1777".as_ptr());
+        for folder in folders {
+            libc::mount(tmpfs, folder.as_ptr(), tmpfs, flags, open.cast());
+        }
     }
 }
 

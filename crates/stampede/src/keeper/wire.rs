@@ -15,16 +15,21 @@ use super::stack::{CgroupUse, NamespaceUse, WorkFolder};
 /// stampede → keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Start this stack; the first message.
-    Start(Box<Request>),
+    /// Look after a work folder; the first message.
+    Guard(Request),
+    /// Start this stack in it.
+    Start(Box<StackSpec>),
     /// End it in order, each process with its signal and grace.
     Stop,
 }
 
-/// All that a keeper needs to know.
+/// All that a keeper needs to know before there is a stack.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
-    pub spec: StackSpec,
+    /// The stack's id.
+    pub id: String,
+    /// Its work folder, which the keeper creates.
+    pub folder: PathBuf,
     pub namespaces: NamespaceUse,
     pub cgroups: CgroupUse,
     pub work: WorkFolder,
@@ -34,14 +39,16 @@ pub(super) struct Request {
 /// keeper → stampede.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum News {
+    /// The work folder is there, and goes with us.
+    Guards,
     /// Every process runs.
     Started(Started),
-    /// One did not; all was ended and removed.
+    /// Something did not work; all was ended and removed.
     Failed(Failure),
     /// A process ended.
     Exited(Exit),
-    /// All ended; what could not be removed. The last message.
-    Ended { left: Vec<String> },
+    /// All ended; what could not be removed is in the journal. The last message.
+    Ended,
 }
 
 /// A stack that runs.

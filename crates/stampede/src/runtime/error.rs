@@ -170,6 +170,21 @@ pub enum RuntimeError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What held its processes is gone, and they with it; or something is left.
+    #[error("runtime `{runtime}` was not ended in order")]
+    Lost {
+        /// Runtime's name.
+        runtime: String,
+        /// What is gone.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The person asked for an end.
+    #[error("interrupted while runtime `{runtime}` was started or asked")]
+    Interrupted {
+        /// Runtime's name.
+        runtime: String,
+    },
     /// A process ended before the first correct answer.
     #[error("runtime `{runtime}` ended while it started: {exits}{log}")]
     Ended {
@@ -239,7 +254,8 @@ impl RuntimeError {
             E::Ended { runtime, .. } => Some(look_alone(runtime)),
             E::NotReady { runtime, .. } => Some(look_alone(runtime)),
             E::Unverified { runtime, .. } => Some(look_alone(runtime)),
-            E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Keeper { .. } => None,
+            E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
+            E::Keeper { .. } | E::Lost { .. } => None,
         }
     }
 }

@@ -21,11 +21,10 @@ use super::locate::{self, Located};
 use super::manifest::{ProcessManifest, RunAs};
 use super::port;
 use super::setting::{self, Settings};
-use super::start::Failure;
+use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
-use crate::keeper::{KeeperOptions, discard, reserve};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
 use crate::store::record::{Given, Provider, RuntimeRecord};
@@ -44,8 +43,15 @@ pub struct Placement {
 }
 
 /// A stack that can be started; its work folder goes when it is dropped unstarted.
-#[derive(Debug)]
 pub struct Prepared {
+    /// What was found, chosen and rendered.
+    pub stack: PreparedStack,
+    pub(super) keep: Box<dyn Keep>,
+}
+
+/// What was found, chosen and rendered for a stack.
+#[derive(Debug)]
+pub struct PreparedStack {
     /// Runtime's or variant's name.
     pub name: String,
     /// Its folder in the catalogue.
@@ -69,87 +75,28 @@ pub struct Prepared {
     /// Environment of the app: its secret values are masked in messages.
     pub env: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
-    pub(crate) ready_within: Duration,
-    pub(crate) work: Work,
-}
-
-/// A work folder, and who removes it.
-#[derive(Debug)]
-pub(crate) struct Work {
-    pub(crate) path: PathBuf,
-    pub(crate) removed_by: Remover,
-}
-
-/// Who removes a work folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Remover {
-    /// This value, when it is dropped.
-    Drop,
-    /// The keeper, or nobody, as its options say.
-    Keeper,
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        if self.removed_by == Remover::Drop {
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
+    pub ready_within: Duration,
 }
 
 /// The probe: shows what the SAPI is. See `verify`.
 const PROBE: &str = include_str!("probe.php");
+/// Folder of PHP's sessions, in memory where the machine allows it: a disk would be measured.
+const SESSIONS: &str = "sessions";
 /// Extensions loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
-/// Makes everything ready for `choice` to serve `app`. Starts nothing.
+/// Makes everything ready for `choice` to serve `app`. Starts no process of it. `keep` makes the
+/// work folder, given the stack's id, and looks after it from then on.
 ///
 /// # Errors
-/// All that a person can get wrong: name, kind of app, settings, programs, port, folder.
+/// All that a person can get wrong: name, kind of app, settings, programs, port, folder; and what
+/// `keep` says.
 pub fn prepare(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-) -> Result<Prepared, RuntimeError> {
-    prepare_with(catalogue, choice, app, placement, |_, work| Ok(fs::create_dir(work)?))
-}
-
-/// The same, with the work folder in the keeper's journal from its first moment: a stampede
-/// that is killed meanwhile leaves nothing.
-///
-/// # Errors
-/// As `prepare`, and a journal that cannot be written.
-pub fn prepare_kept(
-    catalogue: &Catalogue,
-    choice: &RuntimeChoice,
-    app: &App,
-    placement: &Placement,
-    options: &KeeperOptions,
-) -> Result<Prepared, RuntimeError> {
-    let mut reserved = None;
-    let prepared = prepare_with(catalogue, choice, app, placement, |id, work| {
-        reserved = Some(id.to_string());
-        Ok(reserve(id, work, options)?)
-    });
-    if let (Err(_), Some(id)) = (&prepared, reserved) {
-        // What went wrong first is what the person should read.
-        let _ = discard(&id, options);
-    }
-    prepared
-}
-
-/// The same; `reserve` makes the work folder, given the stack's id, and may note down that it
-/// did, for the case that nothing here lives to remove it.
-///
-/// # Errors
-/// As `prepare`, and what `reserve` says.
-pub fn prepare_with(
-    catalogue: &Catalogue,
-    choice: &RuntimeChoice,
-    app: &App,
-    placement: &Placement,
-    reserve: impl FnOnce(&str, &Path) -> Result<(), Failure>,
+    keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
     let runtime = catalogue.chosen(choice)?;
     check_kind(&choice.name, &runtime, app)?;
@@ -160,67 +107,52 @@ pub fn prepare_with(
     let id = new_id();
     let port = port::free(placement.port)?;
     check_plain(&places.temp)?;
-    let path = places.temp.join(format!("stampede-{id}"));
-    let work = Work { path, removed_by: Remover::Drop };
-    reserve(&id, &work.path)
+    let dir = places.temp.join(format!("stampede-{id}"));
+    let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
     env.extend(app.manifest.env.clone());
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
-    fill(&work.path, app, &probe, user.as_ref())?;
+    fill(&dir, app, &probe, user.as_ref())?;
     if settings.is_on("access_log") {
-        access_log(&work.path, user.as_ref())?;
+        access_log(&dir, user.as_ref())?;
     }
 
-    let stack = Stack { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
-    let values = stack.values(&work.path, port, placement, &env, user.as_ref())?;
-    let files = stack.render_files(&work.path, &values, user.as_ref())?;
-    let processes = stack.processes(&work.path, &values, &env, user.as_ref())?;
+    let parts = Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
+    let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
+    let files = parts.render_files(&dir, &values, user.as_ref())?;
+    let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
     let status = runtime.manifest.effective_workers.status.as_deref();
     let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
     let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
     let grows = render("effective_workers", grows, &values)?.eq_ignore_ascii_case("true");
-    let given = stack.given(grows);
-    let record = RuntimeRecord { given, ..stack.record(files, &processes) };
+    let given = parts.given(grows);
+    let record = RuntimeRecord { given, ..parts.record(files, &processes) };
     let spec = StackSpec {
         id,
-        work: work.path.clone(),
+        in_memory: vec![dir.join(SESSIONS)],
+        work: dir,
         cpus: placement.cpus.clone(),
         cpus_by_role: placement.cpus_by_role.clone(),
         memory_bytes: placement.memory_bytes,
         processes,
     };
-    let (name, app) = (choice.name.clone(), app.clone());
-    let ready_within = runtime.manifest.ready.within.0;
-    let status = status.map(PathBuf::from);
-    Ok(Prepared {
-        name,
+    let stack = PreparedStack {
+        name: choice.name.clone(),
+        app: app.clone(),
+        ready_within: runtime.manifest.ready.within.0,
+        status: status.map(PathBuf::from),
         runtime,
-        app,
         settings,
         needs,
         port,
         spec,
         record,
         probe,
-        status,
         env,
-        ready_within,
-        work,
-    })
-}
-
-impl Prepared {
-    /// The work folder.
-    pub fn dir(&self) -> &Path {
-        &self.work.path
-    }
-
-    /// Sets the longest time to the first correct answer, in place of the runtime's own.
-    pub fn within(&mut self, time: Duration) {
-        self.ready_within = time;
-    }
+    };
+    Ok(Prepared { stack, keep })
 }
 
 pub(super) fn check_kind(
@@ -262,7 +194,7 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
     app.copy_to(&copy)?;
     let probe = copy.join(&app.manifest.docroot).join(probe);
     fs::write(&probe, PROBE).map_err(io_error("write", &probe))?;
-    for (name, open) in [("logs", 0o711), ("tmp", 0o700), ("sessions", 0o700)] {
+    for (name, open) in [("logs", 0o711), ("tmp", 0o700), (SESSIONS, 0o700)] {
         let folder = dir.join(name);
         make_dir(&folder)?;
         mode(&folder, open)?;
@@ -318,7 +250,7 @@ fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
 }
 
 /// What `prepare` gathered, for the steps that follow.
-struct Stack<'a> {
+struct Parts<'a> {
     choice: &'a RuntimeChoice,
     runtime: &'a RuntimeFolder,
     app: &'a App,
@@ -326,7 +258,7 @@ struct Stack<'a> {
     needs: &'a BTreeMap<String, Located>,
 }
 
-impl Stack<'_> {
+impl Parts<'_> {
     /// Everything that templates may name.
     fn values(
         &self,

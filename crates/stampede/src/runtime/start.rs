@@ -10,11 +10,22 @@ use super::answer::{Answer, client, get};
 use super::error::RuntimeError;
 use super::logs;
 use super::port::{self, HOST};
-use super::prepare::{Prepared, Remover};
+use super::prepare::{Prepared, PreparedStack};
+use crate::interrupt;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
-use crate::keeper::{KeeperOptions, Stack};
+use crate::keeper::{Keeper, Stack};
 use crate::observed::Shown;
 use crate::store::record::{Observed, RuntimeRecord};
+
+/// What looks after a work folder, which goes when this is dropped. The keeper is one; tests have
+/// a simpler one.
+pub trait Keep: Send {
+    /// Starts a stack in it.
+    ///
+    /// # Errors
+    /// A process could not be started: nothing runs then, and nothing is left.
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
+}
 
 /// What holds a stack's processes, and ends them however this is dropped. The keeper's
 /// stack is one; tests have a simpler one.
@@ -25,6 +36,8 @@ pub trait Guard: Send + Sync {
     fn group(&self) -> ProcessGroup;
     /// What guards them.
     fn isolation(&self) -> IsolationRecord;
+    /// Why all was ended before its time, once it was: what held it is gone.
+    fn lost(&self) -> Option<Failure>;
     /// Ends all, as each asks to be ended; says how each ended.
     ///
     /// # Errors
@@ -37,9 +50,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A runtime that answered correctly. Its processes end when this is dropped.
 pub struct Running {
-    // Dropped first: the processes end before their work folder goes.
     guard: Box<dyn Guard>,
-    pub(crate) prepared: Prepared,
+    pub(super) stack: PreparedStack,
     first_answer: Nanos,
 }
 
@@ -49,6 +61,12 @@ const RETRY: Duration = Duration::from_millis(5);
 const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// For a process to be gone after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
+
+impl Keep for Keeper {
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+        Ok(Box::new(Keeper::start(*self, spec)?))
+    }
+}
 
 impl Guard for Stack {
     fn exited(&self) -> Vec<Exit> {
@@ -63,33 +81,27 @@ impl Guard for Stack {
         Stack::isolation(self).clone()
     }
 
+    fn lost(&self) -> Option<Failure> {
+        Stack::lost(self).map(Failure::from)
+    }
+
     fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure> {
         Ok(Stack::stop(*self)?)
     }
 }
 
-/// Starts a prepared stack under the keeper and waits for its first correct answer.
+/// Starts a prepared stack and waits for its first correct answer.
 ///
 /// # Errors
-/// As `start_with`.
-pub fn start(mut prepared: Prepared, options: &KeeperOptions) -> Result<Running, RuntimeError> {
-    prepared.work.removed_by = Remover::Keeper;
-    start_with(prepared, |spec| Ok(Box::new(Stack::start(spec, options)?)))
-}
-
-/// Starts a prepared stack under `guard` and waits for its first correct answer.
-///
-/// # Errors
-/// A process ended, no correct answer came in time, or another process has the port: with
-/// the last lines of its logs.
-pub fn start_with(
-    prepared: Prepared,
-    guard: impl FnOnce(&StackSpec) -> Result<Box<dyn Guard>, Failure>,
-) -> Result<Running, RuntimeError> {
+/// A process ended, no correct answer came in time, or another process has the port, each with
+/// the last lines of its logs; or the person asked for an end.
+pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
     let begun = Instant::now();
-    let guard = guard(&prepared.spec)
-        .map_err(|source| RuntimeError::Keeper { runtime: prepared.name.clone(), source })?;
-    let mut running = Running { prepared, guard, first_answer: Nanos::default() };
+    let Prepared { stack, keep } = prepared;
+    let guard = keep
+        .start(&stack.spec)
+        .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
+    let mut running = Running { stack, guard, first_answer: Nanos::default() };
     running.wait_until_ready(begun)?;
     running.first_answer = Nanos::from(begun.elapsed());
     running.check_listener()?;
@@ -100,12 +112,12 @@ pub fn start_with(
 impl Running {
     /// Runtime's or variant's name.
     pub fn name(&self) -> &str {
-        &self.prepared.name
+        &self.stack.name
     }
 
     /// Where it answers.
     pub fn addr(&self) -> std::net::SocketAddr {
-        (HOST, self.prepared.port).into()
+        (HOST, self.stack.port).into()
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
@@ -115,8 +127,8 @@ impl Running {
 
     /// URL of the page whose correct answer means ready.
     pub fn page(&self) -> String {
-        let ready = &self.prepared.runtime.manifest.ready.path;
-        let path = self.prepared.app.manifest.request.path.as_ref().unwrap_or(ready);
+        let ready = &self.stack.runtime.manifest.ready.path;
+        let path = self.stack.app.manifest.request.path.as_ref().unwrap_or(ready);
         format!("{}{path}", self.url())
     }
 
@@ -144,14 +156,20 @@ impl Running {
         self.guard.exited()
     }
 
+    /// Why its processes were ended before their time, once they were.
+    pub fn lost(&self) -> Option<RuntimeError> {
+        let source = self.guard.lost()?;
+        Some(RuntimeError::Lost { runtime: self.stack.name.clone(), source })
+    }
+
     /// Rendered file → text.
     pub fn files(&self) -> &BTreeMap<String, String> {
-        &self.prepared.record.files
+        &self.stack.record.files
     }
 
     /// Its work folder, gone after `stop`.
     pub fn dir(&self) -> &Path {
-        self.prepared.dir()
+        &self.stack.spec.work
     }
 
     /// Its log files; to be kept before `stop`.
@@ -161,18 +179,18 @@ impl Running {
 
     /// The last lines of its logs, secrets masked; empty when they say nothing.
     pub fn last_lines(&self) -> String {
-        logs::last_lines(self.dir(), &self.prepared.env)
+        logs::last_lines(self.dir(), &self.stack.env)
     }
 
     /// What it is, without what verification finds.
     pub fn record(&self) -> RuntimeRecord {
-        RuntimeRecord { first_answer_ns: self.first_answer.0, ..self.prepared.record.clone() }
+        RuntimeRecord { first_answer_ns: self.first_answer.0, ..self.stack.record.clone() }
     }
 
     /// What verification found, with what explains it.
     pub fn shown(&self, observed: Observed) -> Shown {
-        let given = self.prepared.record.given.clone();
-        Shown { name: self.prepared.name.clone(), given, observed }
+        let given = self.stack.record.given.clone();
+        Shown { name: self.stack.name.clone(), given, observed }
     }
 
     /// Ends it; says how each process ended.
@@ -180,9 +198,8 @@ impl Running {
     /// # Errors
     /// The guard itself was lost.
     pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
-        let Running { prepared, guard, .. } = self;
-        let ended = guard.stop();
-        ended.map_err(|source| RuntimeError::Keeper { runtime: prepared.name.clone(), source })
+        let Running { stack, guard, .. } = self;
+        guard.stop().map_err(|source| RuntimeError::Lost { runtime: stack.name, source })
     }
 
     /// Asks the page once.
@@ -194,13 +211,14 @@ impl Running {
     }
 
     fn wait_until_ready(&self, begun: Instant) -> Result<(), RuntimeError> {
-        let within = self.prepared.ready_within;
+        let within = self.stack.ready_within;
         let client = client(ASK_WITHIN);
         let page = self.page();
         let mut last = "no connection".to_string();
         while begun.elapsed() < within {
+            self.check_asked()?;
             match get(&client, &page) {
-                Ok(answer) => match self.prepared.app.wrong(&answer) {
+                Ok(answer) => match self.stack.app.wrong(&answer) {
                     None => return Ok(()),
                     Some(wrong) => last = wrong,
                 },
@@ -211,7 +229,7 @@ impl Running {
             if !exits.is_empty() {
                 let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
                 return Err(RuntimeError::Ended {
-                    runtime: self.prepared.name.clone(),
+                    runtime: self.stack.name.clone(),
                     exits,
                     log: self.log_lines(),
                 });
@@ -219,12 +237,20 @@ impl Running {
             std::thread::sleep(RETRY);
         }
         Err(RuntimeError::NotReady {
-            runtime: self.prepared.name.clone(),
-            port: self.prepared.port,
+            runtime: self.stack.name.clone(),
+            port: self.stack.port,
             within: format!("{} s", within.as_secs_f64()),
             last,
             log: self.log_lines(),
         })
+    }
+
+    /// Nobody waits for what was given up.
+    pub(super) fn check_asked(&self) -> Result<(), RuntimeError> {
+        match interrupt::asked() {
+            true => Err(RuntimeError::Interrupted { runtime: self.stack.name.clone() }),
+            false => Ok(()),
+        }
     }
 
     fn log_lines(&self) -> String {
@@ -237,7 +263,7 @@ impl Running {
     /// Between the probe for a free port and the start another program may have taken it, and
     /// answered as if it were ours.
     fn check_listener(&self) -> Result<(), RuntimeError> {
-        let port = self.prepared.port;
+        let port = self.stack.port;
         if port::ours(port, &self.group()) != Some(false) {
             return Ok(());
         }
@@ -245,16 +271,16 @@ impl Running {
         let listener = listener
             .first()
             .map_or("another".into(), |found| format!("`{}` (pid {})", found.name, found.pid));
-        Err(RuntimeError::PortStolen { port, listener, runtime: self.prepared.name.clone() })
+        Err(RuntimeError::PortStolen { port, listener, runtime: self.stack.name.clone() })
     }
 
     /// Ends the youngest processes of a role that started more than `workers` serve with.
     fn end_surplus(&self) {
-        let manifest = &self.prepared.runtime.manifest;
+        let manifest = &self.stack.runtime.manifest;
         let Some(surplus) = &manifest.surplus else { return };
         let group = self.group();
         let minus = manifest.effective_workers.processes.as_ref().map_or(0, |count| count.minus);
-        let keep = self.prepared.settings.workers().saturating_add(minus) as usize;
+        let keep = self.stack.settings.workers().saturating_add(minus) as usize;
         for role in group.roles.iter().filter(|role| role.role == surplus.role.value) {
             let mut pids = port::pids(role);
             // The roots were started first and go on; pids may wrap, start times do not.

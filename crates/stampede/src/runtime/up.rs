@@ -1,15 +1,17 @@
 //! From a choice to a running runtime, under the keeper.
 
+use std::path::Path;
+
 use super::app::App;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
-use super::prepare::{Placement, prepare_kept};
-use super::start::{Running, start};
-use crate::keeper::KeeperOptions;
+use super::prepare::{Placement, prepare};
+use super::start::{Failure, Keep, Running, start};
+use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
-/// Prepares and starts. The work folder is in the keeper's journal from its first moment, so
-/// that nothing is left however stampede ends.
+/// Prepares and starts. The keeper makes the work folder and looks after it from its first
+/// moment, so that nothing is left however stampede ends.
 ///
 /// # Errors
 /// As `prepare` and `start`.
@@ -22,7 +24,14 @@ pub fn up(
     // Before the first runtime and not between two: all inherit the same limit.
     let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
-    start(prepare_kept(catalogue, choice, app, placement, &options)?, &options)
+    start(prepare(catalogue, choice, app, placement, under(&options))?)
+}
+
+/// Work folders looked after by a keeper of their own.
+pub fn under(
+    options: &KeeperOptions,
+) -> impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
+    |id, folder| Ok(Box::new(Keeper::guard(id, folder, options)?))
 }
 
 /// Far above what a front with thousands of connections needs, and below every hard limit

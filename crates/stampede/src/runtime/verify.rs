@@ -129,7 +129,8 @@ impl Asker<'_> {
     }
 
     fn probe(&self, query: &str) -> Result<Probe, RuntimeError> {
-        let url = format!("{}/{}?{query}", self.running.url(), self.running.prepared.probe);
+        self.running.check_asked()?;
+        let url = format!("{}/{}?{query}", self.running.url(), self.running.stack.probe);
         let answer =
             get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
         serde_json::from_str(&answer.body).map_err(|error| {
@@ -141,7 +142,7 @@ impl Asker<'_> {
     /// Plants canaries until a worker was asked twice, and says what of one request was
     /// visible in a later one.
     fn isolation(&self) -> Result<(bool, Vec<String>), RuntimeError> {
-        let workers = self.running.prepared.settings.workers();
+        let workers = self.running.stack.settings.workers();
         let most = workers.saturating_add(1).saturating_mul(ROUNDS).min(ASKED_MAX);
         let (mut pids, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut twice = false;
@@ -169,10 +170,11 @@ impl Asker<'_> {
     /// Counted after the slow questions, which a runtime that starts workers as they are
     /// needed needs.
     fn workers(&self) -> Result<u32, RuntimeError> {
-        let given = &self.running.prepared.record.given;
+        let given = &self.running.stack.record.given;
         let mut most = 0;
         for slow in &SLOW_ROUNDS {
             let at_once = self.answered_at_once(slow);
+            self.running.check_asked()?;
             most = most.max(self.said_workers()?).max(at_once);
             if given.grows || most >= given.workers {
                 break;
@@ -182,8 +184,8 @@ impl Asker<'_> {
     }
 
     fn said_workers(&self) -> Result<u32, RuntimeError> {
-        let effective = &self.running.prepared.runtime.manifest.effective_workers;
-        match (&self.running.prepared.status, &effective.processes) {
+        let effective = &self.running.stack.runtime.manifest.effective_workers;
+        match (&self.running.stack.status, &effective.processes) {
             (Some(socket), _) => {
                 let page = fastcgi::get(socket, &effective.path, "json", ASK_WITHIN)
                     .map_err(|error| self.fail(format!("status page: {error}")))?;
@@ -194,7 +196,7 @@ impl Asker<'_> {
             (None, Some(count)) => {
                 let group = self.running.group();
                 let roles = group.roles.iter().filter(|role| role.role == count.role.value);
-                let needs = &self.running.prepared.needs;
+                let needs = &self.running.stack.needs;
                 let program = count.program.as_ref().and_then(|name| needs.get(&name.value));
                 let counts = |pid: &u32| program.is_none_or(|found| port::runs(*pid, &found.path));
                 let processes = roles.flat_map(port::pids).filter(counts).count();
@@ -207,7 +209,7 @@ impl Asker<'_> {
     /// Distinct workers that answered slow questions asked at once: a lower bound, for a
     /// runtime may queue two questions for one worker while another is idle.
     fn answered_at_once(&self, slow: &Slow) -> u32 {
-        let workers = self.running.prepared.settings.workers();
+        let workers = self.running.stack.settings.workers();
         let asked = workers.saturating_add(1).min(slow.most);
         let query = format!("sleep_ms={}", slow.ms);
         let pids: BTreeSet<u32> = std::thread::scope(|scope| {

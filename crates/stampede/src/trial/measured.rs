@@ -104,10 +104,11 @@ impl Measured {
         }
     }
 
-    /// Why what is watched is no longer what it was: its figures are not the runtime's.
+    /// Why what is watched is no longer what it was: its figures are not the runtime's. Asked
+    /// once a second while the load runs, which is then stopped.
     pub fn gone(&self) -> Option<String> {
         match self {
-            Measured::Started(_) => None,
+            Measured::Started(running) => running.lost().map(|error| chain(&error)),
             Measured::Live(live) => live.gone(),
         }
     }

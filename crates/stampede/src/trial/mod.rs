@@ -18,6 +18,7 @@ use stampede_load::time::Nanos;
 use crate::causes::chain;
 use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
+use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
@@ -93,10 +94,15 @@ fn measure(
     record.runtime = measured.record();
     record.isolation = measured.isolation();
     let result = fire(ctx, subject, record, folder, &measured, phases);
+    let result = result.map_err(|reason| measured.gone().unwrap_or(reason));
     if is_ours {
         phases.enter(Phase::Stop, None);
     }
-    record.exits = measured.end(folder)?;
+    match measured.end(folder) {
+        Ok(exits) => record.exits = exits,
+        // What was measured is kept all the same.
+        Err(reason) => verdict::add(&mut record.verdict, Judged::Invalid, reason),
+    }
     result
 }
 
@@ -124,12 +130,13 @@ fn fire(
     }
 
     phases.enter(Phase::Measure, cells::length(&load.model));
-    let (fired, resources) = watch::fire(&load, measured.group(), folder, phases)?;
+    let ended_before = measured.exited().len();
+    let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
-    let died = died(measured);
+    let died = died(&measured.exited(), ended_before);
 
     phases.enter(Phase::Verify, None);
-    let mut changed = after_load(subject, record, measured, before, &died);
+    let mut changed = after_load(subject, record, measured, before);
     let did = load_record(&fired, &load, subject.load);
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
@@ -140,18 +147,17 @@ fn fire(
 }
 
 /// Asks the runtime again, and says what is not as it was before the load. What was measured
-/// is kept whatever it answers; one that was ended, or is being ended, is not asked.
+/// is kept whatever it answers; nobody is asked when the person wants an end.
 fn after_load(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     measured: &Measured,
     before: Observed,
-    died: &[String],
 ) -> Vec<(Judged, String)> {
     if let Some(gone) = measured.gone() {
         return vec![(Judged::Invalid, gone)];
     }
-    if !died.is_empty() || interrupt::asked() {
+    if interrupt::asked() {
         return Vec::new();
     }
     match measured.verify(subject.app) {
@@ -159,23 +165,25 @@ fn after_load(
             record.runtime.after = Some(after.clone());
             observed::changed(&measured.shown(before), &measured.shown(after))
         }
+        Err(_) if interrupt::asked() => Vec::new(),
         Err(reason) => vec![(Judged::Invalid, format!("after the load: {reason}"))],
     }
 }
 
-fn died(measured: &Measured) -> Vec<String> {
-    let exits = measured.exited();
-    exits
-        .iter()
-        .map(|exit| match (exit.signal, exit.code) {
+/// Processes that ended by themselves, in words; the first `before` of them ended before the load.
+fn died(exits: &[Exit], before: usize) -> Vec<String> {
+    let said = exits.iter().enumerate().map(|(index, exit)| {
+        let when = if index < before { "before" } else { "during" };
+        match (exit.signal, exit.code) {
             (Some(signal), _) => {
-                format!("`{}` ended by signal {signal} during the load", exit.role)
+                format!("`{}` ended by signal {signal} {when} the load", exit.role)
             }
             (None, code) => {
-                format!("`{}` ended with code {} during the load", exit.role, code.unwrap_or(0))
+                format!("`{}` ended with code {} {when} the load", exit.role, code.unwrap_or(0))
             }
-        })
-        .collect()
+        }
+    });
+    said.collect()
 }
 
 /// A memory limit that was asked for and is not in force, in words.

@@ -24,7 +24,7 @@ pub struct Evidence<'a> {
     pub machine_cpus: u32,
     /// Of the whole stack; 0: no limit.
     pub memory_limit_bytes: u64,
-    /// Processes that ended by themselves while the load ran, in words.
+    /// Processes that ended by themselves, in words.
     pub died: &'a [String],
 }
 
@@ -59,15 +59,18 @@ pub fn not_measured(reason: String) -> Verdict {
     Verdict { judged: Judged::Invalid, reasons: vec![reason] }
 }
 
-fn add(verdict: &mut Verdict, judged: Judged, reason: String) {
+/// Adds a reason, said once.
+pub fn add(verdict: &mut Verdict, judged: Judged, reason: String) {
     verdict.judged = verdict.judged.max(judged);
-    verdict.reasons.push(reason);
+    if !verdict.reasons.contains(&reason) {
+        verdict.reasons.push(reason);
+    }
 }
 
 fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     if evidence.load.end == End::Stopped {
         let seconds = evidence.load.lasted_ns as f64 / 1e9;
-        add(verdict, Judged::Invalid, format!("interrupted after {seconds:.1} s"));
+        add(verdict, Judged::Invalid, format!("stopped after {seconds:.1} s"));
     }
 }
 

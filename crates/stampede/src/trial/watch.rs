@@ -4,30 +4,32 @@ use std::sync::mpsc::{Receiver, channel};
 
 use stampede_load::report::{Fired, Second};
 use stampede_load::spec::Load;
-use stampede_load::{Listener, time::Nanos};
+use stampede_load::{Listener, Stop, time::Nanos};
 
 use super::Phases;
+use super::measured::Measured;
 use crate::causes::chain;
 use crate::event::{Event, Listen};
 use crate::interrupt;
-use crate::keeper::spec::ProcessGroup;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;
 use crate::store::TrialFolder;
 
-/// Fires `load` while watching `group`.
+/// Fires `load` while watching what is measured. The load is stopped when that is gone.
 pub fn fire(
     load: &Load,
-    group: ProcessGroup,
+    measured: &Measured,
     folder: &mut TrialFolder,
     phases: &mut Phases<'_>,
 ) -> Result<(Fired, Vec<ResourceSample>), String> {
     let (sender, readings) = channel();
     // A send fails only when the load is over and nobody listens any more.
-    let monitor = Monitor::watch(group, Nanos::SECOND, move |sample| drop(sender.send(sample)))
-        .map_err(|error| chain(&error))?;
-    let mut both = Both { folder, phases, readings };
-    let fired = stampede_load::fire(load, &interrupt::stop_for_load(), &mut both);
+    let monitor =
+        Monitor::watch(measured.group(), Nanos::SECOND, move |sample| drop(sender.send(sample)))
+            .map_err(|error| chain(&error))?;
+    let stop = interrupt::stop_for_load();
+    let mut both = Both { folder, phases, readings, measured, stop: stop.clone() };
+    let fired = stampede_load::fire(load, &stop, &mut both);
     let resources = monitor.finish().map_err(|error| chain(&error))?;
     both.drain();
     Ok((fired.map_err(|error| chain(&error))?, resources))
@@ -38,6 +40,8 @@ struct Both<'a, 'b> {
     folder: &'a mut TrialFolder,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
+    measured: &'a Measured,
+    stop: Stop,
 }
 
 impl Both<'_, '_> {
@@ -57,5 +61,8 @@ impl Listener for Both<'_, '_> {
     fn second(&mut self, second: &Second) {
         self.tell(&Event::Second(second));
         self.drain();
+        if self.measured.gone().is_some() {
+            self.stop.ask();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -16,11 +16,16 @@ const APP: &str = "<?php
 switch ($_SERVER['QUERY_STRING']) {
     case 'ini':
         $ini = ini_get_all(null, false);
-        $env = ['APP_ENV' => getenv('APP_ENV'), 'APP_DEBUG' => getenv('APP_DEBUG')];
-        $shown = ['ini' => $ini, 'env' => $env, 'scanned' => php_ini_scanned_files(),
-            'loaded' => php_ini_loaded_file()];
+        $shown = ['ini' => $ini, 'env' => getenv(), 'scanned' => php_ini_scanned_files(),
+            'loaded' => php_ini_loaded_file(), 'extensions' => get_loaded_extensions(),
+            'mounts' => file_get_contents('/proc/self/mountinfo')];
         header('Content-Type: application/json');
         echo json_encode($shown);
+        break;
+    case 'session':
+        session_start();
+        $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;
+        echo $_SESSION['n'];
         break;
     case 'pid':
         usleep(2000); // so that two requests at once meet two workers
@@ -83,6 +88,8 @@ pub struct Up {
     pub folder: PathBuf,
     /// CPUs of the stack.
     pub cpus: usize,
+    /// What ends everything: `pid-namespace` where namespaces are allowed.
+    pub process_group: String,
     /// Settings in force.
     pub settings: BTreeMap<String, Value>,
     /// Rendered file → text.
@@ -142,6 +149,7 @@ impl Up {
             address,
             folder: PathBuf::from(said["folder"].as_str().expect("a folder")),
             cpus: (all / 2).max(1),
+            process_group: said["isolation"]["process_group"].to_string(),
             settings: serde_json::from_value(of("settings")).expect("settings"),
             files: serde_json::from_value(of("files")).expect("files"),
             processes: said["processes"].as_array().expect("a list").iter().map(process).collect(),
@@ -159,6 +167,14 @@ impl Up {
         let stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
         Connection { stream: BufReader::new(stream) }
+    }
+
+    /// A page of PHP's own, asked with the cookie that it gave before.
+    pub fn session(&self) -> [String; 2] {
+        let first = self.get("/?session", &[]);
+        let cookie = first.header("set-cookie").expect("a cookie").split(';').next().expect("it");
+        let second = self.get("/?session", &[("Cookie", cookie)]);
+        [first.body, second.body]
     }
 
     /// One request on a connection of its own.
@@ -269,6 +285,26 @@ pub fn backlog(port: u16) -> Option<u64> {
     let output = Command::new("ss").args(["-ltnH", &filter]).output().ok()?;
     let text = stdout(&output);
     text.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// Unix sockets below `folder` that somebody listens on, with their backlogs.
+pub fn socket_backlogs(folder: &Path) -> Vec<(String, u64)> {
+    let Ok(output) = Command::new("ss").args(["-lxnH"]).output() else { return Vec::new() };
+    let text = stdout(&output);
+    let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let below = |path: &&str| Path::new(path).starts_with(folder);
+    let found = words.filter_map(|words| {
+        let path = words.get(4).filter(|path| below(path))?;
+        Some(((*path).to_owned(), words.get(3)?.parse().ok()?))
+    });
+    found.collect()
+}
+
+/// Extensions that are compiled into PHP: what it has without any file.
+pub fn builtin_extensions() -> BTreeSet<String> {
+    let output = Command::new("php").args(["-n", "-m"]).output().expect("php");
+    let names = stdout(&output);
+    names.lines().filter(|line| !line.starts_with('[')).map(str::to_lowercase).collect()
 }
 
 /// The kernel's bound of every backlog.

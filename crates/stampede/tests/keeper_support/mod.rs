@@ -86,6 +86,7 @@ impl Place {
         StackSpec {
             id: self.id.clone(),
             work: self.work(),
+            in_memory: Vec::new(),
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
             memory_bytes: 0,

@@ -1,0 +1,226 @@
+//! However it ends, nothing is left, and what was measured is kept: Ctrl-C, SIGTERM, SIGKILL of
+//! stampede and of its keeper, with real runtimes.
+
+mod common;
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use common::{Place, finish, missing, skipped, stderr, stdout, trials};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Everything that a comparison could still be doing.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Keepers and inits of the stampede `pid`, and processes of its stacks.
+fn processes_of(pid: u32) -> Vec<(u32, String)> {
+    let (argument, marker) = (format!("\0{pid}-"), format!("STAMPEDE_STACK={pid}-"));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let Ok(number) = entry.file_name().to_string_lossy().parse() else { continue };
+        let read = |file| std::fs::read(entry.path().join(file)).unwrap_or_default();
+        let cmdline = String::from_utf8_lossy(&read("cmdline")).into_owned();
+        let is_guard = cmdline.starts_with("stampede\0__") && cmdline.contains(&argument);
+        if is_guard || String::from_utf8_lossy(&read("environ")).contains(&marker) {
+            found.push((number, cmdline.replace('\0', " ")));
+        }
+    }
+    found
+}
+
+fn keeper_of(pid: u32) -> Option<Pid> {
+    let keeper = processes_of(pid).into_iter().find(|(_, command)| command.contains("__keeper"))?;
+    Pid::from_raw(i32::try_from(keeper.0).ok()?)
+}
+
+/// Waits, and gives up after a while.
+fn until<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(10) {
+        if let Some(found) = found() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+/// Nobody sweeps here: what is gone was removed by whoever was left.
+fn assert_nothing_left(place: &Place, pid: u32, when: &str) {
+    until(|| processes_of(pid).is_empty().then_some(()));
+    assert_eq!(processes_of(pid), [], "{when}");
+    assert_eq!(place.left_behind(), Vec::<String>::new(), "{when}");
+    let groups = std::process::Command::new("find")
+        .args(["/sys/fs/cgroup", "-name", &format!("stampede-{pid}-*")])
+        .output()
+        .expect("find");
+    assert_eq!(stdout(&groups), "", "{when}");
+}
+
+fn interrupt(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("the signal");
+}
+
+#[test]
+fn ctrl_c_keeps_the_results_so_far() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let line = "compare --app hello --runtimes php-builtin --rate 50 --for 2s --warm-up 0s \
+                    --rounds 20";
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let pid = child.id();
+        // Long enough for the first trial, not for the twentieth.
+        std::thread::sleep(Duration::from_secs(6));
+        interrupt(&child, signal);
+        let output = child.wait_with_output().expect("its output");
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "measured, but not all:\n{out}\n{err}");
+        assert!(out.contains("php-builtin"), "no table of what was measured:\n{out}\n{err}");
+        assert!(err.contains("interrupted"), "{err}");
+        assert_nothing_left(&place, pid, "interrupted");
+    }
+}
+
+const NEVER_RIGHT: &str =
+    "{title: never right, kind: script, docroot: ., index: index.php, expect: {contains: [right]}}";
+
+/// An app whose answer never comes to be right: the runtime is up and not ready.
+#[test]
+fn a_runtime_that_does_not_get_ready_is_given_up_at_once() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("app/index.php", "<?php echo 'not so';");
+    place.write("app/app.yaml", NEVER_RIGHT);
+    for (command, code) in [
+        ("up php-builtin --app ./app", 0),
+        ("compare --app ./app --runtimes php-builtin --rate 10 --for 1s", 3),
+    ] {
+        let args: Vec<&str> = command.split(' ').collect();
+        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let pid = child.id();
+        let is_up =
+            || processes_of(pid).iter().any(|(_, command)| command.contains("php")).then_some(());
+        until(is_up).expect("it starts");
+        let begun = Instant::now();
+        interrupt(&child, Signal::INT);
+        let output = child.wait_with_output().expect("its output");
+        let (out, err) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{command}:\n{out}\n{err}");
+        assert!(begun.elapsed() < Duration::from_secs(4), "{command}: {:?}", begun.elapsed());
+        assert!(!err.contains("error"), "{command}: {err}");
+        assert_nothing_left(&place, pid, command);
+    }
+}
+
+#[test]
+fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let line = "compare --app hello --runtimes php-builtin --rate 100 --for 30s --warm-up 0s";
+    let args: Vec<&str> = line.split(' ').collect();
+    let child = place.stampede(&args).spawn().expect("the binary starts");
+    let pid = child.id();
+    // Seconds of the load are kept as they pass.
+    let kept = |run: std::fs::DirEntry| {
+        let trials = std::fs::read_dir(run.path().join("trials")).ok()?;
+        let mut files = trials.flatten().map(|trial| trial.path().join("seconds.ndjson"));
+        files.find(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0))
+    };
+    let results = place.path().join("stampede-results");
+    until(|| std::fs::read_dir(&results).ok()?.flatten().find_map(kept)).expect("the load begins");
+    kill_process(keeper_of(pid).expect("a keeper"), Signal::KILL).expect("SIGKILL");
+    let begun = Instant::now();
+    let output = child.wait_with_output().expect("its output");
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert!(begun.elapsed() < Duration::from_secs(15), "the load goes on: {:?}", begun.elapsed());
+    assert_eq!(output.status.code(), Some(3), "{out}\n{err}");
+    let record = &trials(&place)[0];
+    assert!(record["load"]["counts"]["ok"].as_u64().expect("a count") > 50, "{record:#}");
+    assert_eq!(record["verdict"]["judged"], "invalid", "{record:#}");
+    let reasons = record["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("was not ended in order: the keeper of stack"), "{reasons}");
+    assert!(!reasons.contains("could not be started"), "{reasons}");
+    assert_nothing_left(&place, pid, "keeper killed");
+}
+
+/// Who is killed.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Stampede,
+    Keeper,
+}
+
+/// Kills one of a comparison of real runtimes after `delay`.
+fn kill_once(runtimes: &str, victim: Victim, delay: Duration) {
+    let place = Place::new();
+    let line = format!(
+        "compare --app hello --runtimes {runtimes} --users 2 --for 500ms --warm-up 100ms --workers 3"
+    );
+    let args: Vec<&str> = line.split(' ').collect();
+    let command = place.stampede(&args);
+    let when = format!("{victim:?} of `{line}` after {delay:?}");
+    let pid = match victim {
+        Victim::Stampede => {
+            let mut command = command;
+            let mut child = command.spawn().expect("the binary starts");
+            std::thread::sleep(delay);
+            child.kill().expect("SIGKILL");
+            child.wait().expect("its end");
+            child.id()
+        }
+        Victim::Keeper => {
+            let (sender, started) = std::sync::mpsc::channel();
+            let running = std::thread::spawn(move || {
+                let mut command = command;
+                let child = command.spawn().expect("the binary starts");
+                sender.send(child.id()).expect("somebody waits");
+                child.wait_with_output().expect("its output")
+            });
+            let pid = started.recv().expect("its pid");
+            std::thread::sleep(delay);
+            // Between two runtimes there is none; at the end there is none any more.
+            if let Some(keeper) = keeper_of(pid) {
+                let _ = kill_process(keeper, Signal::KILL);
+            }
+            let output = running.join().expect("a thread");
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 3)), "{when}: {code:?}\n{}", stderr(&output));
+            pid
+        }
+    };
+    assert_nothing_left(&place, pid, &when);
+}
+
+#[test]
+fn killed_at_random_moments_of_a_comparison_nothing_is_left() {
+    let all = [("nginx-fpm", "nginx"), ("apache-modphp", "apache2"), ("php-builtin", "php")];
+    let here = all.iter().filter(|(_, program)| missing(&[program]).is_empty());
+    let runtimes: Vec<&str> = here.map(|(name, _)| *name).collect();
+    let runtimes = runtimes.join(",");
+    if runtimes.is_empty() {
+        return println!("SKIPPED: no runtime is installed here");
+    }
+    let started = finish(Place::new().stampede(&["--version"]), LIMIT);
+    assert!(started.status.success());
+    std::thread::scope(|scope| {
+        for lane in 0..3_u64 {
+            let runtimes = runtimes.as_str();
+            scope.spawn(move || {
+                for number in (lane..30).step_by(3) {
+                    let mut random = fastrand::Rng::with_seed(number);
+                    let delay = Duration::from_micros(random.u64(0..2_500_000));
+                    let victim = if number % 2 == 0 { Victim::Stampede } else { Victim::Keeper };
+                    kill_once(runtimes, victim, delay);
+                }
+            });
+        }
+    });
+}
