@@ -76,6 +76,8 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         busy_share_max: share / 3.0,
         stretched: 1.0,
         lateness_ns_p99: 12_345,
+        lateness_ns_sure: 12_345,
+        clipped: 0,
         service_time_ns_p50: 1_000_000,
         timeout_ns: 11_000_000_000,
         keep_alive: true,

@@ -105,12 +105,20 @@ impl Shot<'_> {
             let meaning = outcome::meaning(kind).unwrap_or_default();
             rows.push((kind, format!("{:<8} {meaning}", words::count(*count))));
         }
+        if self.record.clipped > 0 {
+            let clipped = words::count(self.record.clipped);
+            rows.push((
+                "clipped",
+                format!("{clipped} shots took longer than an hour, counted as an hour"),
+            ));
+        }
         if self.fired.stretched > 1.001 {
             rows.push(("stretched", format!("{:.2} × the planned length", self.fired.stretched)));
         }
         if self.model() == LoadModel::Open {
             let late = words::time_ns(self.record.lateness_ns_p99);
-            rows.push(("lateness", format!("{late} at p99 (the generator's own)")));
+            let rank = if counts.started < 100 { "at most" } else { "at p99" };
+            rows.push(("lateness", format!("{late} {rank} (the generator's own)")));
         }
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }

@@ -32,6 +32,11 @@ pub fn process_stat(text: &str) -> Option<ProcessStat> {
     Some(ProcessStat { parent, own_ticks, reaped_ticks, threads, started_ticks })
 }
 
+/// CPU time in ns, the first of the three numbers of a `schedstat`.
+pub fn schedstat(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
 /// The number behind `key` in a file of `key value` lines (`cpu.stat`, `memory.stat`).
 pub fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {

@@ -2,6 +2,7 @@
 //! and the CPU time of all of them, the ended ones included.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::parse::{self, ProcessStat};
 use super::source::{Sources, Text};
@@ -15,12 +16,12 @@ use super::source::{Sources, Text};
 pub struct Tree {
     roots: Vec<u32>,
     discovery: Discovery,
-    known: BTreeMap<u32, ProcessStat>,
-    /// Ticks of ended processes that no living one of the tree shows.
-    retired_ticks: u64,
-    /// Ticks that were retired although the parent may yet come to show them: it was read
+    known: BTreeMap<u32, Member>,
+    /// CPU time of ended processes that no living one of the tree shows.
+    retired_ns: u64,
+    /// CPU time that was retired although the parent may yet come to show them: it was read
     /// before it waited for the child.
-    owed_ticks: BTreeMap<u32, u64>,
+    owed_ns: BTreeMap<u32, u64>,
 }
 
 impl Tree {
@@ -34,8 +35,8 @@ impl Tree {
             roots: roots.to_vec(),
             discovery,
             known: BTreeMap::new(),
-            retired_ticks: 0,
-            owed_ticks: BTreeMap::new(),
+            retired_ns: 0,
+            owed_ns: BTreeMap::new(),
         }
     }
 
@@ -54,7 +55,7 @@ impl Tree {
             if now.contains_key(&pid) {
                 continue;
             }
-            let Some(stat) = read_stat(sources, pid, text) else { continue };
+            let Some(stat) = Member::read(sources, pid, text) else { continue };
             if self.is_someone_else(pid, &stat, &now) {
                 continue;
             }
@@ -75,53 +76,48 @@ impl Tree {
         self.known.keys().copied()
     }
 
-    /// User and system time of all members so far, in clock ticks.
-    pub fn cpu_ticks(&self) -> u64 {
-        let living: u64 = self.known.values().map(|stat| stat.own_ticks + stat.reaped_ticks).sum();
-        living + self.retired_ticks
+    /// User and system time of all members so far.
+    pub fn cpu_ns(&self) -> u64 {
+        let living: u64 = self.known.values().map(|one| one.own_ns + one.reaped_ns).sum();
+        living + self.retired_ns
     }
 
     /// Whether a known pid was given to a process outside the tree since the last look.
-    fn is_someone_else(
-        &self,
-        pid: u32,
-        stat: &ProcessStat,
-        now: &BTreeMap<u32, ProcessStat>,
-    ) -> bool {
+    fn is_someone_else(&self, pid: u32, stat: &Member, now: &BTreeMap<u32, Member>) -> bool {
         let reused =
             self.known.get(&pid).is_some_and(|known| known.started_ticks != stat.started_ticks);
         reused && !now.contains_key(&stat.parent)
     }
 
     /// Accounts for the members that have ended since the last look.
-    fn settle(&mut self, now: &BTreeMap<u32, ProcessStat>) {
+    fn settle(&mut self, now: &BTreeMap<u32, Member>) {
         let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
-        let lives = |pid: u32, stat: &ProcessStat| {
+        let lives = |pid: u32, stat: &Member| {
             now.get(&pid).is_some_and(|living| living.started_ticks == stat.started_ticks)
         };
         for (pid, ended) in self.known.iter().filter(|(pid, stat)| !lives(**pid, stat)) {
-            let ticks = ended.own_ticks + ended.reaped_ticks;
+            let spent = ended.own_ns + ended.reaped_ns;
             match self.living_ancestor(*pid, &lives) {
-                Some(ancestor) => *expected.entry(ancestor).or_default() += ticks,
-                None => self.retired_ticks += ticks,
+                Some(ancestor) => *expected.entry(ancestor).or_default() += spent,
+                None => self.retired_ns += spent,
             }
         }
         for (pid, stat) in now {
             let before = self.known.get(pid).filter(|known| lives(*pid, known));
             let Some(before) = before else { continue };
-            let shown = stat.reaped_ticks.saturating_sub(before.reaped_ticks);
+            let shown = stat.reaped_ns.saturating_sub(before.reaped_ns);
             let awaited = expected.get(pid).copied().unwrap_or(0);
             let missing = awaited.saturating_sub(shown);
-            self.retired_ticks += missing;
-            let owed = self.owed_ticks.entry(*pid).or_default();
+            self.retired_ns += missing;
+            let owed = self.owed_ns.entry(*pid).or_default();
             let late = shown.saturating_sub(awaited).min(*owed);
             *owed = *owed - late + missing;
-            self.retired_ticks -= late;
+            self.retired_ns -= late;
         }
-        self.owed_ticks.retain(|pid, owed| *owed > 0 && now.contains_key(pid));
+        self.owed_ns.retain(|pid, owed| *owed > 0 && now.contains_key(pid));
     }
 
-    fn living_ancestor(&self, pid: u32, lives: &dyn Fn(u32, &ProcessStat) -> bool) -> Option<u32> {
+    fn living_ancestor(&self, pid: u32, lives: &dyn Fn(u32, &Member) -> bool) -> Option<u32> {
         let mut seen = BTreeSet::from([pid]);
         let mut at = self.known.get(&pid)?.parent;
         while seen.insert(at) {
@@ -132,6 +128,48 @@ impl Tree {
             at = stat.parent;
         }
         None
+    }
+}
+
+/// One process of the tree.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    parent: u32,
+    /// User and system time of its own threads, living and ended.
+    own_ns: u64,
+    /// The same of the children that it has waited for, and of theirs, in clock ticks.
+    reaped_ns: u64,
+    threads: u32,
+    started_ticks: u64,
+}
+
+impl Member {
+    /// Clock ticks are whole hundredths of a second, too coarse for a worker that had little to
+    /// do; the scheduler's own figures are exact, and know living threads alone. Neither is ever
+    /// too high.
+    fn read(sources: &Sources, pid: u32, text: &mut Text) -> Option<Member> {
+        let stat = read_stat(sources, pid, text)?;
+        let ticks_ns = sources.ticks_as_ns(stat.own_ticks);
+        Some(Member {
+            parent: stat.parent,
+            own_ns: ticks_ns.max(scheduled_ns(sources, pid, stat.threads, text)),
+            reaped_ns: sources.ticks_as_ns(stat.reaped_ticks),
+            threads: stat.threads,
+            started_ticks: stat.started_ticks,
+        })
+    }
+}
+
+/// CPU time of a process's living threads; 0 on kernels without `CONFIG_SCHED_INFO`.
+fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut Text) -> u64 {
+    let mut of = |path: &Path| text.of(path).and_then(parse::schedstat).unwrap_or(0);
+    match threads {
+        1 => of(&sources.of_process(pid, "schedstat")),
+        _ => {
+            let tasks = sources.of_process(pid, "task");
+            let all = numbers_in(&tasks);
+            all.map(|thread| of(&tasks.join(thread.to_string()).join("schedstat"))).sum()
+        }
     }
 }
 
@@ -186,9 +224,10 @@ mod tests {
     use super::*;
     use crate::monitor::fake::FakeProc;
 
+    /// Ticks of 10 ms.
     fn ticks_after(fake: &FakeProc, tree: &mut Tree) -> u64 {
         tree.refresh(&fake.sources(), &mut Text::default());
-        tree.cpu_ticks()
+        tree.cpu_ns() / 10_000_000
     }
 
     fn pids(tree: &Tree) -> Vec<u32> {
@@ -279,5 +318,19 @@ mod tests {
         let mut tree = Tree::new(&fake.sources(), &[10]);
         assert_eq!(ticks_after(&fake, &mut tree), 13);
         assert_eq!(pids(&tree), [10, 11, 12]);
+    }
+
+    #[test]
+    fn less_than_a_tick_is_counted_too() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [0, 0]);
+        fake.put("10/schedstat", "7300000 120 5\n");
+        let mut tree = Tree::new(&fake.sources(), &[10]);
+        tree.refresh(&fake.sources(), &mut Text::default());
+        assert_eq!(tree.cpu_ns(), 7_300_000);
+        // Ended threads are in the ticks alone.
+        fake.process(10, 1, [4, 0]);
+        tree.refresh(&fake.sources(), &mut Text::default());
+        assert_eq!(tree.cpu_ns(), 40_000_000);
     }
 }

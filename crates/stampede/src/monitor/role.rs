@@ -158,7 +158,7 @@ impl Role {
             }
             Cpu::Processes(tree) => {
                 tree.refresh(sources, text);
-                (sources.ticks_as_ns(tree.cpu_ticks()), 0)
+                (tree.cpu_ns(), 0)
             }
         }
     }

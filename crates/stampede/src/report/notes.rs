@@ -9,7 +9,7 @@ use crate::summary::model::{
     CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
-use crate::summary::words;
+use crate::summary::{is_about_another_run, words};
 
 /// What stands behind a name in the table; each is explained below it.
 pub fn mark(cell: &CellSummary) -> String {
@@ -153,6 +153,10 @@ fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, Strin
                 Expected::Met => {}
                 Expected::NotMet { figure } => {
                     add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
+                }
+                Expected::Unknown if is_about_another_run(text) => {
+                    let why = "it is about the change from another run";
+                    add(Weight::Doubt, format!("{name}: {text} is not judged here: {why}"));
                 }
                 Expected::Unknown => {
                     add(Weight::Doubt, format!("{name}: expected {text}, which cannot be said"));

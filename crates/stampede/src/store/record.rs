@@ -130,8 +130,15 @@ pub struct LoadRecord {
     /// Real ÷ planned length; NaN, `null` in the file, where nothing was planned.
     #[serde(deserialize_with = "number_or_nan")]
     pub stretched: f64,
-    /// p99 of lateness.
+    /// p99 of lateness; of fewer than 100 shots the longest.
     pub lateness_ns_p99: u64,
+    /// Lateness at the same rank, or at the highest that ten shots lie beyond, as they do beyond
+    /// every percentile that is printed. Of fewer than 20 shots the median.
+    #[serde(default)]
+    pub lateness_ns_sure: u64,
+    /// Shots that took longer than an hour and are counted as an hour.
+    #[serde(default)]
+    pub clipped: u64,
     /// Median service time, of ok shots.
     pub service_time_ns_p50: u64,
     /// Timeout of a shot.

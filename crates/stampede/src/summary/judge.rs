@@ -1,7 +1,7 @@
 //! Whether a cell meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
 use super::input::TrialData;
-use super::model::{CellSummary, Expected, Figure, LoadModel, Stat};
+use super::model::{CellSummary, Expected, Figure, LoadModel, Stat, TimeFigures};
 use super::{trial, words};
 use crate::plan::model::Expectation;
 use crate::store::record::Judged;
@@ -37,7 +37,24 @@ pub fn judge(cell: &CellSummary, trials: &[&TrialData], expectation: &Expectatio
         Figure::Failed if expectation.relation.starts_with('<') => {
             Expected::NotMet { figure: "failed".to_owned() }
         }
+        // No percentile is above the longest of all.
+        Figure::TooFew if expectation.relation.starts_with('<') => {
+            let longest = times(cell).get(Stat::Max);
+            let holds = |max: f64| holds(max, expectation) == Some(true);
+            match longest {
+                Figure::Exact(longest) if holds(longest.value) => Expected::Met,
+                _ => Expected::Unknown,
+            }
+        }
         Figure::Failed | Figure::TooFew | Figure::None => Expected::Unknown,
+    }
+}
+
+/// Those that are judged.
+fn times(cell: &CellSummary) -> &TimeFigures {
+    match cell.model {
+        LoadModel::Open => &cell.figures.response_time_ns,
+        LoadModel::Closed => &cell.figures.service_time_ns,
     }
 }
 
@@ -58,12 +75,8 @@ fn measured(cell: &CellSummary, trials: &[&TrialData], name: &str) -> Option<Mea
         "cpu_cost" => Measured { figure: in_ns(figures.cpu_cost_us), words: words::time },
         "memory" => Measured { figure: figures.memory_bytes_max, words: words::bytes },
         time => {
-            let times = match cell.model {
-                LoadModel::Open => &figures.response_time_ns,
-                LoadModel::Closed => &figures.service_time_ns,
-            };
             let figure = match Stat::named(time) {
-                Some(stat) => times.get(stat),
+                Some(stat) => times(cell).get(stat),
                 None => percentile(cell, trials, time.strip_prefix('p')?.parse().ok()?),
             };
             Measured { figure, words: words::time }

@@ -61,6 +61,7 @@ impl Summary {
     }
 }
 
-fn is_about_another_run(text: &str) -> bool {
+/// Whether an expectation is `worse`.
+pub fn is_about_another_run(text: &str) -> bool {
     text.parse::<crate::plan::model::Expectation>().is_ok_and(|expectation| expectation.worse)
 }

@@ -223,10 +223,16 @@ fn judge(
     })
 }
 
+/// Shots beyond a rank that make it worth saying.
+const BEYOND: u64 = 10;
+
 /// The load's totals as they are stored.
 pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecord {
-    let p99 = (fired.times.lateness.len() as f64 * 0.99).ceil() as u64;
-    let p50 = fired.times.service_time.len().div_ceil(2);
+    let times = &fired.times;
+    let started = times.lateness.len();
+    let p99 = (started as f64 * 0.99).ceil() as u64;
+    let sure = p99.min(started.saturating_sub(BEYOND).max(started.div_ceil(2)));
+    let p50 = times.service_time.len().div_ceil(2);
     let all = &fired.service_time_all;
     let expected = all.mean() * all.len() as f64;
     LoadRecord {
@@ -243,8 +249,10 @@ pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecor
         connections: fired.connections,
         busy_share_max: fired.busy_share_max,
         stretched: fired.stretched,
-        lateness_ns_p99: fired.times.lateness.at_rank(p99),
-        service_time_ns_p50: fired.times.service_time.at_rank(p50),
+        lateness_ns_p99: times.lateness.at_rank(p99),
+        lateness_ns_sure: times.lateness.at_rank(sure),
+        clipped: times.response_time.clipped().max(all.clipped()).max(times.lateness.clipped()),
+        service_time_ns_p50: times.service_time.at_rank(p50),
         timeout_ns: load.timeout.0,
         keep_alive: load.habits.connection == stampede_load::spec::ConnectionHabit::KeepAlive,
         client: choice.client.name.clone(),

@@ -48,6 +48,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     generator_busy(evidence, &mut verdict);
     starved(evidence, &mut verdict);
     bookkeeping(evidence, &mut verdict);
+    clipped(evidence, &mut verdict);
     machine(evidence, &mut verdict);
     memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
@@ -80,9 +81,13 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
     if load.lateness_ns_p99 > allowed {
-        let (late, allowed) = (ms(load.lateness_ns_p99), ms(allowed));
-        let text = format!("the generator was late: p99 lateness {late} ms, allowed {allowed} ms");
-        add(verdict, Judged::Invalid, text);
+        let (late, allowed_ms) = (ms(load.lateness_ns_p99), ms(allowed));
+        let text =
+            format!("the generator was late: p99 lateness {late} ms, allowed {allowed_ms} ms");
+        // A handful of late shots is beyond every percentile that is printed: only mean and
+        // maximum can have it from them.
+        let is_sure = load.lateness_ns_sure > allowed;
+        add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, text);
     }
     // Shots dropped while there was room for them were dropped because we came too late;
     // those dropped with every slot taken were the runtime's doing.
@@ -155,6 +160,14 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         let text = format!(
             "our own bookkeeping is off: Little's law gives {ratio:.3} instead of 1 (a bug of stampede)"
         );
+        add(verdict, Judged::Suspect, text);
+    }
+}
+
+fn clipped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let clipped = evidence.load.clipped;
+    if clipped > 0 {
+        let text = format!("{clipped} shots took longer than an hour and are counted as an hour");
         add(verdict, Judged::Suspect, text);
     }
 }
@@ -236,6 +249,8 @@ mod tests {
             busy_share_max: 0.1,
             stretched: 1.0,
             lateness_ns_p99: 100_000,
+            lateness_ns_sure: 100_000,
+            clipped: 0,
             service_time_ns_p50: 2_000_000,
             timeout_ns: 11_000_000_000,
             keep_alive: true,
@@ -292,11 +307,28 @@ mod tests {
 
     #[test]
     fn lateness_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
-        let late = LoadRecord { lateness_ns_p99: 1_000_001, ..load() };
+        let (lateness_ns_p99, lateness_ns_sure) = (1_000_001, 1_000_001);
+        let late = LoadRecord { lateness_ns_p99, lateness_ns_sure, ..load() };
         assert_eq!(judged(&late, OPEN).judged, Judged::Invalid);
         let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
         assert_eq!(judged(&slow_app, OPEN).judged, Judged::Valid, "5 % of 100 ms is 5 ms");
         assert_eq!(judged(&late, ModelKind::Closed).judged, Judged::Valid, "no due times there");
+    }
+
+    #[test]
+    fn a_handful_of_late_shots_of_a_short_trial_makes_it_suspect() {
+        let late = LoadRecord { lateness_ns_p99: 9_000_000, ..load() };
+        let verdict = judged(&late, OPEN);
+        assert_eq!(verdict.judged, Judged::Suspect);
+        let said = "the generator was late: p99 lateness 9.00 ms, allowed 1.00 ms";
+        assert_eq!(verdict.reasons, [said]);
+    }
+
+    #[test]
+    fn times_beyond_an_hour_are_said() {
+        let verdict = judged(&LoadRecord { clipped: 2, ..load() }, ModelKind::Closed);
+        assert_eq!(verdict.judged, Judged::Suspect);
+        assert!(verdict.reasons[0].starts_with("2 shots took longer than an hour"), "{verdict:?}");
     }
 
     #[test]

@@ -193,6 +193,8 @@ fn load(shots: &Shots) -> LoadRecord {
         busy_share_max: shots.busy_share_max,
         stretched: 1.0,
         lateness_ns_p99: 40_000,
+        lateness_ns_sure: 40_000,
+        clipped: 0,
         service_time_ns_p50: 2 * MS,
         timeout_ns: 11 * SECOND,
         keep_alive: true,
