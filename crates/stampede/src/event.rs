@@ -18,6 +18,8 @@ pub enum Event<'a> {
         trials: u32,
         /// Expected length of the whole run.
         expected: Nanos,
+        /// Warm-up of each trial, part of it.
+        warm_up: Nanos,
     },
     /// Something that the person should know.
     Notice(&'a str),

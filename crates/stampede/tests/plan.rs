@@ -29,6 +29,12 @@ fn plain() -> String {
     PICKY.replace("[symfony, laravel]", "[callable]").replace("picky", "plain")
 }
 
+/// The same, and it closes every connection.
+fn closing() -> String {
+    let setting = "settings: { keep_alive: { default: false, one_of: [false] } }\nfiles:";
+    plain().replace("files:", setting).replace("plain", "closing")
+}
+
 /// Plans with one mistake, each a name and its first lines.
 const MISTAKES: &[(&str, &str)] = &[
     ("setting-of-one", "app: hello\npm: dynamic\nruntimes: [nginx-fpm, plain]"),
@@ -43,6 +49,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ("cpus-of-all", "app: hello\ncpus: 4\nruntimes: [plain]"),
     ("habit-of-all", "app: hello\nmax_in_flight: 4\nruntimes: [plain]"),
     ("near", "app: hello\nwokers: 4\nruntimes: [plain]"),
+    ("near-planned", "app: hello\nruntimes: [roadruner]"),
+    (
+        "nothing-fit",
+        "app: hello\nruntimes: [closing]\nload: {kept: {users: 2, for: 1s, keep_alive: true}}",
+    ),
     ("near-program", "app: hello\nruntimes: [{nginx-fpm: {php-fmp: /opt/php-fpm}}]"),
     ("in-capitals", "app: hello\nruntimes: [{nginx-fpm: {PM: static}}]"),
     ("not-honoured-by-one", "app: hello\njit: tracing\nruntimes: [php-builtin, plain]"),
@@ -83,6 +94,7 @@ fn what_is_wrong_is_refused_at_its_place() {
     let place = Place::new();
     place.write("runtimes/picky/runtime.yaml", PICKY);
     place.write("runtimes/plain/runtime.yaml", &plain());
+    place.write("runtimes/closing/runtime.yaml", &closing());
     place.write("empty/readme.txt", "no app here");
     let refused = |name: &str, args: &[&str]| {
         let mut command = place.stampede(args);
@@ -96,7 +108,11 @@ fn what_is_wrong_is_refused_at_its_place() {
     let mut shown = String::new();
     for (name, lines) in MISTAKES {
         let file = format!("{name}.yaml");
-        place.write(&file, &format!("{lines}\nload: [{{users: 4, for: 20s}}]\n"));
+        let load = match lines.contains("\nload:") {
+            true => "",
+            false => "load: [{users: 4, for: 20s}]\n",
+        };
+        place.write(&file, &format!("{lines}\n{load}"));
         shown += &refused(name, &["compare", &file]);
     }
     insta::assert_snapshot!("mistakes", shown);

@@ -162,6 +162,7 @@ fn a_wrong_folder_points_into_its_file() {
         ("grace_without_unit", "grace: 1s", "grace: 10"),
         ("role_unknown", "processes: { role: php }", "processes: { role: web }"),
         ("php_unknown", "php: php\n", "php: phq\n"),
+        ("run_unknown", "      php {{", "      phq {{"),
         ("yaml_broken", "needs:", "needs: ["),
     ] {
         assert!(good.contains(from), "{from}");

@@ -102,6 +102,9 @@ pub struct CompareArgs {
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
+    /// Path and query of every request, in place of the app's own: '/search?q=1'
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
     /// How often every cell is measured
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,

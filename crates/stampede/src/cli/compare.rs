@@ -102,9 +102,8 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
         return format!("{value:#}\n");
     }
     let mut text = format!(
-        "{}, about {}; nothing was started\n\n",
-        words::number_of(comparison.trials(), "trial"),
-        words::length(comparison.expected())
+        "{}; nothing was started\n\n",
+        words::announced(comparison.trials(), comparison.expected(), comparison.warm_up())
     );
     for notice in &record.notices {
         text.push_str(&format!("note: {notice}\n"));

@@ -10,6 +10,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         app: args.app.clone(),
         runtimes: args.runtimes.clone(),
         only: args.only.clone(),
+        path: args.path.clone(),
         rounds: args.rounds.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),

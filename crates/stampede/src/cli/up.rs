@@ -18,7 +18,11 @@ use crate::{interrupt, keeper};
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let plan = plan::from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
     let catalogue = Catalogue::load(Places::from_env());
-    let choice = &plan.runtimes[0];
+    let [choice] = plan.runtimes.as_slice() else {
+        let asked = plan.runtimes.len();
+        return Err(Failure::rendered(format!("`up` starts one runtime alone, not {asked}"))
+            .hint("`stampede compare` starts several, one after another"));
+    };
     let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
     catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);

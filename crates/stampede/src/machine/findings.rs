@@ -143,7 +143,11 @@ pub fn reads_without_a_system_call(clock_source: &str) -> bool {
 fn governor(facts: &MachineFacts) -> Option<Finding> {
     let all: Vec<&str> = facts.governors.iter().map(String::as_str).collect();
     match all.as_slice() {
-        [] => None,
+        [] => note(
+            "governor not shown".to_owned(),
+            "as in most virtual machines: the host decides the frequency of the CPUs",
+            None,
+        ),
         ["performance"] => {
             fine("governor `performance`".to_owned(), "CPUs keep their frequency between shots")
         }

@@ -46,12 +46,8 @@ impl Listen for Live {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         match event {
-            Event::RunStarted { trials, expected, .. } => {
-                self.above(&format!(
-                    "{}, about {}",
-                    words::number_of(*trials, "trial"),
-                    words::length(*expected)
-                ));
+            Event::RunStarted { trials, expected, warm_up, .. } => {
+                self.above(&words::announced(*trials, *expected, *warm_up));
             }
             Event::Notice(text) => self.above(&format!("{} {text}", style("note:").cyan())),
             Event::TrialEnded { record, cell } => {
@@ -67,14 +63,14 @@ impl Listen for Live {
             _ => {}
         }
         if self.tally.number > 0 {
-            let lines = picture(&self.tally);
+            let lines = picture(&self.tally, usize::from(self.term.size().1));
             self.draw(&lines);
         }
     }
 }
 
-/// The picture as lines, without colour where colour is off.
-pub fn picture(tally: &Tally) -> Vec<String> {
+/// The picture as lines for a terminal of `width` columns, without colour where colour is off.
+pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     let phase = tally.phase.map_or("", phase_word);
     let head = format!(
         "{} {}",
@@ -86,7 +82,9 @@ pub fn picture(tally: &Tally) -> Vec<String> {
     let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
     let mut lines = vec![head, bar];
     if firing && tally.seconds > 0 {
-        lines.push(figures(tally));
+        let figures = figures(tally);
+        let parts = if width < WIDE { 3 } else { figures.len() };
+        lines.extend(figures.chunks(parts).map(|part| format!("         {}", part.join("  "))));
     }
     lines
 }
@@ -100,7 +98,7 @@ fn bar(tally: &Tally) -> String {
     format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
 }
 
-fn figures(tally: &Tally) -> String {
+fn figures(tally: &Tally) -> [String; 5] {
     let last = &tally.last;
     let errors = match last.not_ok {
         0 => "errors 0".to_owned(),
@@ -109,13 +107,17 @@ fn figures(tally: &Tally) -> String {
     let cpu = tally.cpu_share.map_or("—".to_owned(), |share| {
         words::percent(100.0 * share / f64::from(tally.budget_cpus.max(1)))
     });
-    format!(
-        "         offered {}/s  answered {}/s  {errors}  CPU {cpu}  p95 {}",
-        words::rate(last.rate(last.planned)),
-        words::rate(last.rate(last.ok)),
-        words::time_ns(last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64)),
-    )
+    let p95 = last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64);
+    [
+        format!("offered {}/s", words::rate(last.rate(last.planned))),
+        format!("answered {}/s", words::rate(last.rate(last.ok))),
+        errors,
+        format!("CPU {cpu}"),
+        format!("p95 {}", words::time_ns(p95)),
+    ]
 }
 
+/// Columns that all figures need on one line.
+const WIDE: usize = 80;
 /// Characters of the progress bar.
 const BAR: usize = 24;

@@ -26,12 +26,8 @@ impl<W: Write> Listen for Plain<W> {
     fn event(&mut self, event: &Event<'_>) {
         self.tally.take(event);
         let line = match event {
-            Event::RunStarted { trials, expected, .. } => {
-                format!(
-                    "{}, about {}",
-                    words::number_of(*trials, "trial"),
-                    words::length(*expected)
-                )
+            Event::RunStarted { trials, expected, warm_up, .. } => {
+                words::announced(*trials, *expected, *warm_up)
             }
             Event::Notice(text) => format!("note: {text}"),
             Event::TrialEnded { record, cell } => line(&self.tally, record, cell),

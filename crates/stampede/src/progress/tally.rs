@@ -168,8 +168,23 @@ mod tests {
         tally.take(&Event::Phase { phase: Phase::Measure, expected });
         assert_eq!(tally.left(), Nanos::from_secs(28));
         assert_eq!(tally.title, "nginx-fpm · hello · day · round 1");
-        let picture = super::super::live::picture(&tally);
+        let picture = super::super::live::picture(&tally, 80);
         assert_eq!(picture.len(), 2, "no figures before the first second: {picture:?}");
         assert!(console::strip_ansi_codes(&picture[0]).starts_with("[1/3] nginx-fpm"));
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_all_figures_on_two_lines() {
+        let mut tally = Tally { number: 1, trials: 1, seconds: 3, ..Tally::default() };
+        tally.phase = Some(Phase::Drain);
+        let lines = |width| {
+            let picture = super::super::live::picture(&tally, width);
+            picture.iter().map(|line| console::strip_ansi_codes(line).into_owned()).collect()
+        };
+        let (wide, narrow): (Vec<String>, Vec<String>) = (lines(80), lines(60));
+        assert!(wide[1].starts_with("drain"), "{wide:?}");
+        assert_eq!((wide.len(), narrow.len()), (3, 4));
+        assert_eq!(wide[2].trim(), format!("{}  {}", narrow[2].trim(), narrow[3].trim()));
+        assert!(narrow.iter().all(|line| line.chars().count() <= 60), "{narrow:?}");
     }
 }

@@ -30,6 +30,17 @@ pub fn length(length: Nanos) -> String {
     }
 }
 
+/// What is about to run: `3 trials, about 45 s (5 s of warm-up in each)`.
+pub fn announced(trials: u32, expected: Nanos, warm_up: Nanos) -> String {
+    let all = format!("{}, about {}", number_of(trials, "trial"), length(expected));
+    let each = if trials == 1 { "in it" } else { "in each" };
+    match warm_up.0 {
+        0 => all,
+        ns if ns < Nanos::SECOND.0 => format!("{all} ({} of warm-up {each})", time_ns(ns)),
+        _ => format!("{all} ({} of warm-up {each})", length(warm_up)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +53,13 @@ mod tests {
         assert_eq!(say(120), "2 min");
         assert_eq!(say(3_899), "1 h 4 min");
         assert_eq!(length(Nanos::from_millis(1_499)), "1 s");
+    }
+
+    #[test]
+    fn what_is_about_to_run_names_the_warm_up() {
+        let say = |trials, ms| announced(trials, Nanos::from_secs(45), Nanos::from_millis(ms));
+        assert_eq!(say(3, 5_000), "3 trials, about 45 s (5 s of warm-up in each)");
+        assert_eq!(say(1, 500), "one trial, about 45 s (500 ms of warm-up in it)");
+        assert_eq!(say(1, 0), "one trial, about 45 s");
     }
 }

@@ -157,7 +157,7 @@ fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// A link inside the app stays inside the copy; one that leads out leads out.
+/// A link inside the app stays inside the copy; one that leads out leads to the same place.
 fn link(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
     let target = fs::read_link(from).map_err(io_error("read", from))?;
     let target = match target.strip_prefix(root) {
@@ -167,9 +167,16 @@ fn link(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
             up.push(inside);
             up
         }
+        Err(_) if target.is_relative() => outside(root, from).unwrap_or(target),
         Err(_) => target,
     };
     symlink(&target, to).map_err(io_error("copy", from))
+}
+
+/// Where a relative link leads, if it leads out of `root`; from the copy it would lead elsewhere.
+fn outside(root: &Path, link: &Path) -> Option<PathBuf> {
+    let (root, real) = (fs::canonicalize(root).ok()?, fs::canonicalize(link).ok()?);
+    (!real.starts_with(root)).then_some(real)
 }
 
 pub(crate) fn make_dir(path: &Path) -> Result<(), RuntimeError> {
@@ -224,6 +231,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn links_lead_where_they_led() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("deep/er/copy"));
+        fs::create_dir_all(app.join("public")).unwrap();
+        for (file, text) in [("shared.txt", "out"), ("app/inside.txt", "in")] {
+            fs::write(place.path().join(file), text).unwrap();
+        }
+        symlink("../../shared.txt", app.join("public/out")).unwrap();
+        symlink("../inside.txt", app.join("public/in")).unwrap();
+        symlink(app.join("inside.txt"), app.join("public/absolute")).unwrap();
+        symlink("nowhere", app.join("public/dangling")).unwrap();
+        copy(&app, &app, &copied).unwrap();
+        fs::remove_file(app.join("inside.txt")).unwrap();
+        for (link, text) in [("out", "out"), ("in", "in"), ("absolute", "in")] {
+            assert_eq!(fs::read_to_string(copied.join("public").join(link)).unwrap(), text);
+        }
+        assert!(copied.join("public/dangling").is_symlink());
+    }
 
     #[test]
     fn a_project_gets_the_extensions_that_it_and_its_packages_require() {

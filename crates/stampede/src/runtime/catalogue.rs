@@ -75,12 +75,6 @@ impl Catalogue {
         self.runtimes.keys().map(String::as_str).filter(|name| *name != COMMON).collect()
     }
 
-    /// Title of a runtime that is not in the catalogue yet; `None`: it is, or nobody plans it.
-    pub fn planned(&self, name: &str) -> Option<String> {
-        let there = self.runtimes.contains_key(name);
-        planned().remove(name).filter(|_| !there)
-    }
-
     /// Names of all apps, sorted.
     pub fn app_names(&self) -> Vec<&str> {
         self.apps.keys().map(String::as_str).collect()
@@ -89,12 +83,15 @@ impl Catalogue {
     /// Reads a runtime's folder.
     ///
     /// # Errors
-    /// Unknown name, or a wrong `runtime.yaml`.
+    /// Unknown or planned name, or a wrong `runtime.yaml`.
     pub fn runtime(&self, name: &str) -> Result<RuntimeFolder, RuntimeError> {
         let folder = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
+            if let Some(title) = planned().remove(name) {
+                return RuntimeError::Planned { title };
+            }
             RuntimeError::UnknownRuntime {
                 name: name.into(),
-                nearest: nearest(name, self.runtime_names()),
+                nearest: nearest(name, self.runtime_names()).or_else(|| nearest_planned(name)),
                 known: self.runtime_names().into_iter().map(String::from).collect(),
             }
         })?;
@@ -221,6 +218,11 @@ impl RuntimeFolder {
 }
 
 /// Runtimes that are to come: name → title.
+/// The planned runtime whose name `name` may be a slip of.
+pub fn nearest_planned(name: &str) -> Option<String> {
+    nearest(name, planned().keys().map(String::as_str))
+}
+
 fn planned() -> BTreeMap<String, String> {
     let text = RUNTIMES.get_file("planned.yaml").and_then(|file| file.contents_utf8());
     text.and_then(|text| parse("planned.yaml", text).ok()).unwrap_or_default()

@@ -169,7 +169,7 @@ pub struct ProcessManifest {
     /// `web`, `php` …
     pub role: String,
     /// Command line, a template; its first word names a need.
-    pub run: String,
+    pub run: Spanned<String>,
     /// Whom it runs as when stampede is root.
     #[serde(default)]
     pub user: RunAs,

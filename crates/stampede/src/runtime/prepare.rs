@@ -395,7 +395,7 @@ impl Parts<'_> {
     ) -> Result<ProcessSpec, RuntimeError> {
         let role = &process.role;
         let place = format!("{}/runtime.yaml: run of `{role}`", self.runtime.name);
-        let line = render(&place, &process.run, values)?;
+        let line = render(&place, &process.run.value, values)?;
         let words = shell_words::split(&line).unwrap_or_default();
         let known = words.first().and_then(|need| self.needs.get(need));
         let located = known.ok_or_else(|| RuntimeError::Manifest {

@@ -148,6 +148,15 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
             return Err(wrong(need.referenced, problem, near));
         }
     }
+    for process in &manifest.processes {
+        let first = process.run.value.split_whitespace().next().unwrap_or_default();
+        if !first.contains("{{") && !manifest.needs.contains_key(first) {
+            let near = nearest(first, manifest.needs.keys().map(String::as_str));
+            let role = &process.role;
+            let problem = format!("`run` of role `{role}` begins with `{first}`, not with a need");
+            return Err(wrong(process.run.referenced, problem, near));
+        }
+    }
     if workers.status.is_some() == workers.processes.is_some() {
         let problem = "`effective_workers` needs either `status` or `processes`".to_string();
         return Err(wrong(Location::UNKNOWN, problem, None));

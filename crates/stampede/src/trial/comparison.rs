@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
-use super::refusal::{Refusal, apps, found, skip_missing, traits};
+use super::refusal::{Refusal, apps, found, nothing_to_measure, skip_missing, traits};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
@@ -57,6 +57,7 @@ impl Comparison {
         notices.extend(places.split.shared.words().map(str::to_owned));
         notices.extend(budget::crowded(&plan, &traits));
         let record = run_record(&plan, &cells, facts, notices);
+        nothing_to_measure(&plan, &record.cells)?;
         Ok(Comparison {
             plan,
             catalogue,
@@ -88,6 +89,11 @@ impl Comparison {
             .fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
     }
 
+    /// Discarded load of each trial.
+    pub fn warm_up(&self) -> Nanos {
+        self.plan.warm_up
+    }
+
     /// Expected length of one trial: its load, the warm-up, and what surrounds them.
     pub fn trial_expected(&self, cell: usize) -> Nanos {
         let load = &self.plan.loads[self.cells[cell].load];
@@ -104,6 +110,7 @@ impl Comparison {
             run: &self.record,
             trials: self.trials(),
             expected: self.expected(),
+            warm_up: self.warm_up(),
         });
         for notice in &self.record.notices {
             listener.event(&Event::Notice(notice));

@@ -7,7 +7,8 @@ use crate::causes::chain;
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
-use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest};
+use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest, nearest_planned};
+use crate::store::record::CellRecord;
 use crate::summary::words;
 
 /// Why a plan cannot run here.
@@ -117,6 +118,18 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
     plan.runtimes.iter().filter_map(one).collect()
 }
 
+/// Refuses a plan none of whose cells can be measured, with why of each.
+pub(super) fn nothing_to_measure(plan: &Plan, cells: &[CellRecord]) -> Result<(), Refusal> {
+    let mut reasons: Vec<&str> = cells.iter().filter_map(|cell| cell.refused.as_deref()).collect();
+    if reasons.len() < cells.len() {
+        return Ok(());
+    }
+    reasons.dedup();
+    let load = plan.loads.first().map_or("", |load| load.name.as_str());
+    let why = format!("no cell of this plan can be measured\n{}", reasons.join("\n"));
+    Err(refused(plan, Subject::Load(load), &why, "a load for which one runtime or more is fit"))
+}
+
 /// Leaves out what the plan lets be missing; what the reader should know of it.
 ///
 /// # Errors
@@ -157,12 +170,8 @@ pub(super) fn skip_missing(
 
 /// Why a runtime cannot be had here; `None`: it can, or something else is wrong with it.
 fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
-    if let RuntimeSource::Catalogue(name) = &choice.source
-        && let Some(title) = catalogue.planned(name)
-    {
-        return Some(format!("{title} is planned, and not among the runtimes yet"));
-    }
     match catalogue.check(choice, apps.first()?) {
+        Err(error @ RuntimeError::Planned { .. }) => Some(error.to_string()),
         Err(error @ RuntimeError::Missing { .. }) => {
             let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
             Some(format!("{error}{hint}"))
@@ -183,13 +192,12 @@ fn placed(
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
     let why = error.to_string();
     match &error {
-        RuntimeError::UnknownRuntime { name, known, .. } => match catalogue.planned(name) {
-            Some(title) => {
-                let why = format!("{title} is planned, and not among the runtimes yet");
-                refused(plan, runtime, &why, "`missing: skip` in the plan, to leave it out")
-            }
-            None => unknown(plan, runtime, known),
-        },
+        RuntimeError::Planned { .. } => {
+            refused(plan, runtime, &why, "`missing: skip` in the plan, to leave it out")
+        }
+        RuntimeError::UnknownRuntime { name, known, .. } => {
+            or_nearest(unknown(plan, runtime, known), || nearest_planned(name))
+        }
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             unknown(plan, setting(of), known)
         }
@@ -267,6 +275,17 @@ fn for_those_that_have_it(
         "`{setting}` in the maps of the runtimes that have it: `- {}: {{{setting}: {value}}}`",
         other.name.split(' ').next().unwrap_or_default()
     ))
+}
+
+/// With another name that may have been meant, where none of the known ones was.
+fn or_nearest(refusal: Refusal, near: impl FnOnce() -> Option<String>) -> Refusal {
+    match refusal {
+        Refusal::Plan(PlanError::Wrong(mut wrong)) => {
+            wrong.nearest = wrong.nearest.or_else(near);
+            Refusal::Plan(PlanError::Wrong(wrong))
+        }
+        other => other,
+    }
 }
 
 /// With the word of `allowed` that `value` may have been meant to be.

@@ -7,9 +7,10 @@ use stampede_load::spec::Load;
 use stampede_load::{Listener, Stop, time::Nanos};
 
 use super::Phases;
+use super::cells;
 use super::measured::Measured;
 use crate::causes::chain;
-use crate::event::{Event, Listen};
+use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;
@@ -28,7 +29,14 @@ pub fn fire(
         Monitor::watch(measured.group(), Nanos::SECOND, move |sample| drop(sender.send(sample)))
             .map_err(|error| chain(&error))?;
     let stop = interrupt::stop_for_load();
-    let mut both = Both { folder, phases, readings, measured, stop: stop.clone() };
+    let mut both = Both {
+        folder,
+        phases,
+        readings,
+        measured,
+        stop: stop.clone(),
+        length: cells::length(&load.model),
+    };
     let fired = stampede_load::fire(load, &stop, &mut both);
     let resources = monitor.finish().map_err(|error| chain(&error))?;
     both.drain();
@@ -42,6 +50,8 @@ struct Both<'a, 'b> {
     readings: Receiver<ResourceSample>,
     measured: &'a Measured,
     stop: Stop,
+    /// Of the schedule, where it is known.
+    length: Option<Nanos>,
 }
 
 impl Both<'_, '_> {
@@ -61,6 +71,13 @@ impl Listener for Both<'_, '_> {
     fn second(&mut self, second: &Second) {
         self.tell(&Event::Second(second));
         self.drain();
+        let passed = Nanos::from_secs(u64::from(second.index) + 1);
+        if self
+            .length
+            .is_some_and(|length| passed >= length && passed.since(length) < Nanos::SECOND)
+        {
+            self.phases.listener.event(&Event::Phase { phase: Phase::Drain, expected: None });
+        }
         if self.measured.gone().is_some() {
             self.stop.ask();
         }
