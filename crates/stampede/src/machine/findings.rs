@@ -279,8 +279,8 @@ fn container(facts: &MachineFacts) -> Option<Finding> {
     )
 }
 
-/// As in a trial's verdict: in a 60 s trial on one CPU that is 0.6 s given to others.
-const STEAL_MAX: f64 = 0.01;
+/// Share of the CPU time that the host may take away: what every virtual machine sees.
+pub const STEAL_MAX: f64 = 0.01;
 
 /// A quarter of a CPU busy with something else would be seen in a p99.
 const LOAD_PER_CPU_MAX: f64 = 0.25;

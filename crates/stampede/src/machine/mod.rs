@@ -5,7 +5,7 @@ pub mod findings;
 pub mod parse;
 
 pub use facts::{MachineFacts, facts, facts_below};
-pub use findings::{Finding, Level, findings, reads_without_a_system_call};
+pub use findings::{Finding, Level, STEAL_MAX, findings, reads_without_a_system_call};
 
 #[cfg(test)]
 mod tests {

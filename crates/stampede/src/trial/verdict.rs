@@ -2,6 +2,7 @@
 //!
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
+use crate::machine;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
 use crate::summary::words;
@@ -49,7 +50,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     starved(evidence, &mut verdict);
     bookkeeping(evidence, &mut verdict);
     clipped(evidence, &mut verdict);
-    machine(evidence, &mut verdict);
+    about_machine(evidence, &mut verdict);
     memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
     verdict
@@ -172,15 +173,15 @@ fn clipped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+fn about_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let clock = evidence.clock_source;
-    if !clock.is_empty() && !EXACT_CLOCKS.contains(&clock) {
+    if !clock.is_empty() && !machine::reads_without_a_system_call(clock) {
         add(verdict, Judged::Suspect, format!("clock source `{clock}` (exact: tsc, kvm-clock)"));
     }
     let steal: u64 = evidence.resources.iter().map(|sample| sample.host.steal_ns).sum();
     let time: u64 = evidence.resources.iter().map(|sample| sample.interval_ns).sum();
     let share = steal as f64 / (time.max(1) as f64 * f64::from(evidence.machine_cpus.max(1)));
-    if share > STEAL_SHARE {
+    if share > machine::STEAL_MAX {
         let percent = share * 100.0;
         add(
             verdict,
@@ -224,10 +225,6 @@ const LITTLE_STARTS: u64 = 100;
 const LITTLE_SHARE: f64 = 0.05;
 /// From here on the kernel takes back what it can, and processes wait for it.
 const FULL_SHARE: f64 = 0.95;
-/// Below it steal is what every virtual machine sees.
-const STEAL_SHARE: f64 = 0.01;
-/// Clock sources that are read without a system call, to the nanosecond.
-const EXACT_CLOCKS: &[&str] = &["tsc", "kvm-clock", "arch_sys_counter"];
 
 #[cfg(test)]
 mod tests {
