@@ -242,8 +242,10 @@ pub struct ReportArgs {
 /// Formats of `report`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A table for the terminal
+    /// A table for the terminal; also writes report.html into the run's folder
     Text,
+    /// The page: charts, tables and evidence in one file
+    Html,
     /// A table for a pull request
     Markdown,
     /// One row a cell

@@ -6,6 +6,7 @@ use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
 use super::plan_flags::overrides;
+use super::report::Read;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::model::Plan;
@@ -49,20 +50,22 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
 fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
-    let (stored, summary) = super::report::read(&path.display().to_string())?;
-    store::write_summary(path, &report::json(&summary))
+    let read = Read::run(&path.display().to_string())?;
+    let Read { stored, summary, .. } = &read;
+    store::write_summary(path, &report::json(summary))
         .map_err(|error| Failure::from_store(&error))?;
+    let page = read.write_page()?;
     if json {
-        print(report::json(&summary).as_bytes())?;
+        print(report::json(summary).as_bytes())?;
     } else {
-        print(report::text(&summary, &super::report::style()).as_bytes())?;
-        print(next(path, &stored).as_bytes())?;
+        print(report::text(summary, &super::report::style()).as_bytes())?;
+        print(next(path, &page, stored).as_bytes())?;
     }
-    Ok(outcome(&stored, &summary))
+    Ok(outcome(stored, summary))
 }
 
 /// What to try next, under the table.
-fn next(path: &Path, stored: &StoredRun) -> String {
+fn next(path: &Path, page: &Path, stored: &StoredRun) -> String {
     let shown = path.display();
     // What already runs cannot be started alone.
     let is_ours = |trial: &&StoredTrial| trial.record.runtime.given.provider == Provider::Native;
@@ -70,9 +73,10 @@ fn next(path: &Path, stored: &StoredRun) -> String {
     let cell = ours.and_then(|trial| stored.record.cells.get(trial.record.cell));
     let runtime = cell.map_or("nginx-fpm", |cell| &cell.runtime);
     format!(
-        "\nResults: {shown}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
+        "\nResults: {shown}\nReport:  {}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
          stampede up {runtime}   the runtime alone, with its rendered configuration\n  \
-         stampede compare --app hello --runtimes nginx-fpm,php-builtin --users 20 --for 10s   another load\n"
+         stampede compare --app hello --runtimes nginx-fpm,php-builtin --users 20 --for 10s   another load\n",
+        page.display()
     )
 }
 

@@ -6,6 +6,7 @@ mod csv;
 mod layout;
 mod markdown;
 mod notes;
+pub mod page;
 mod text;
 
 use crate::summary::Summary;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::mask::mask_secrets;
 use super::name::file_name;
@@ -48,6 +48,46 @@ fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Lines of the files in `folder` that tell of an error, each with its file's name: the last of
+/// each file, control characters left out, long ones cut.
+pub fn error_lines(folder: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    let lines = files.iter().flat_map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = tail(file, READ_MAX).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let telling: Vec<String> = text.lines().filter(|line| tells(line)).map(shown).collect();
+        let first = telling.len().saturating_sub(LINES_MAX);
+        telling.into_iter().skip(first).map(move |line| (name.clone(), line))
+    });
+    lines.collect()
+}
+
+fn tells(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    TELLING.iter().any(|word| line.contains(word))
+}
+
+fn shown(line: &str) -> String {
+    let plain: String = line.chars().filter(|letter| !letter.is_control()).collect();
+    let mut cut: String = plain.chars().take(LINE_MAX).collect();
+    if cut.len() < plain.len() {
+        cut.push('…');
+    }
+    mask_secrets(&cut)
+}
+
+/// Words of error lines, as nginx, Apache, PHP, uWSGI and Go servers write them.
+const TELLING: [&str; 7] = ["error", "warn", "crit", "alert", "emerg", "fatal", "panic"];
+/// Lines of one file.
+const LINES_MAX: usize = 10;
+/// Characters of a line.
+const LINE_MAX: usize = 400;
+/// From the end of each file.
+const READ_MAX: u64 = 64 << 10;
+
 /// 1 MiB a file: a runtime that logs every request would fill the disk with one run.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -67,6 +107,20 @@ mod tests {
         assert_eq!(text(1000), "password=abc\nsecond\nthird\n");
         assert_eq!(text(15), "[13 bytes before this left out]\nsecond\nthird\n");
         assert_eq!(text(3), "[26 bytes before this left out]\n");
+    }
+
+    #[test]
+    fn lines_that_tell_of_an_error_are_found_and_masked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let long = "x".repeat(500);
+        let text = format!("notice: up\n[error] token=hunter2\x1b[31m\nPHP Warning: {long}\n");
+        fs::write(folder.path().join("web.log"), text).expect("written");
+        let lines = error_lines(folder.path());
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0].0, "web.log");
+        assert!(lines[0].1.starts_with("[error] token=***"), "{lines:?}");
+        assert!(!lines[0].1.contains('\x1b') && lines[1].1.chars().count() == 401, "{lines:?}");
+        assert_eq!(error_lines(&folder.path().join("absent")), []);
     }
 
     #[test]

@@ -38,6 +38,16 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
     write::whole(&run.join("summary.json"), text.as_bytes())
 }
 
+/// Writes `report.html` beside `run.json`; answers with its path.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn write_page(run: &Path, text: &str) -> Result<PathBuf, StoreError> {
+    let path = run.join("report.html");
+    write::whole(&path, text.as_bytes())?;
+    Ok(path)
+}
+
 /// Why results cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
 
 use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
-use super::{RESULTS, StoreError, hlog};
+use super::{RESULTS, StoreError, hlog, log};
 use crate::monitor::sample::ResourceSample;
 
 /// A run that was read: its records now, the rest of each trial when asked for.
@@ -138,6 +138,12 @@ impl StoredTrial {
     /// As [`StoredTrial::seconds`].
     pub fn errors(&self) -> Result<Rows<ErrorRecord>, StoreError> {
         rows(&self.folder.join("errors.ndjson"))
+    }
+
+    /// Lines of its logs that tell of an error, secrets masked: name of the file and line, in the
+    /// order of the files. Bounded, for a log may be anything; what cannot be read is left out.
+    pub fn error_lines(&self) -> Vec<(String, String)> {
+        log::error_lines(&self.folder.join("logs"))
     }
 
     /// All times of the measured load; empty sets when it never started.

@@ -1,0 +1,200 @@
+//! What a sceptic asks for: the plan, the machine, each runtime as it was started and as it showed
+//! itself, and what every verdict was made of.
+
+use std::collections::BTreeMap;
+
+use stampede_load::outcome;
+
+use super::model::{Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
+use crate::keeper::spec::IsolationRecord;
+use crate::machine::MachineFacts;
+use crate::store::record::{LoadRecord, Observed, SecondRecord, TrialRecord};
+use crate::store::{StoredRun, StoredTrial};
+use crate::summary::{RunData, Summary, TrialData, words};
+
+/// Of a run.
+pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence {
+    let record = &stored.record;
+    let trials = stored.trials.iter().zip(&data.trials);
+    Evidence {
+        plan_text: record.plan_text.clone(),
+        flags: record.flags.clone(),
+        command: command(stored),
+        machine: machine(&record.machine),
+        runtimes: runtimes(data),
+        trials: trials.map(|(trial, read)| of_trial(trial, read, summary)).collect(),
+    }
+}
+
+/// The order of trials is the seed's, which may have been drawn.
+fn command(stored: &StoredRun) -> String {
+    let record = &stored.record;
+    let mut words = vec!["stampede compare".to_owned()];
+    if !record.plan_text.is_empty() {
+        words.push("plan.yaml".to_owned());
+    }
+    words.extend(record.flags.iter().cloned());
+    if !record.flags.iter().any(|flag| flag.starts_with("--seed")) {
+        words.push(format!("--seed {}", record.seed));
+    }
+    words.join(" ")
+}
+
+fn machine(value: &serde_json::Value) -> Vec<(String, String)> {
+    let facts: MachineFacts = serde_json::from_value(value.clone()).unwrap_or_default();
+    let list = |all: Vec<String>| all.join(", ");
+    let known = |text: &Option<String>| text.clone().unwrap_or_default();
+    let rows = [
+        ("CPU", facts.cpu_model.clone()),
+        ("CPUs", format!("{} ({} cores)", facts.cpus_logical, facts.cpus_physical)),
+        ("memory", words::bytes(facts.memory_bytes as f64)),
+        ("system", facts.os.clone()),
+        ("kernel", facts.kernel.clone()),
+        ("virtual machine", known(&facts.virtual_machine)),
+        ("container", known(&facts.container)),
+        ("governor", list(facts.governors.iter().cloned().collect())),
+        ("clock source", facts.clock_source.clone()),
+        ("cgroup v2", list(facts.cgroup_v2_controllers.clone())),
+        ("cgroup v1", list(facts.cgroup_v1_controllers.clone())),
+        ("huge pages", facts.transparent_huge_pages.clone()),
+        ("mitigations", list(facts.mitigations.keys().cloned().collect())),
+        ("load average before", format!("{:.2}", facts.load_average_1min)),
+        ("steal before", words::percent(facts.steal_share * 100.0)),
+    ];
+    let there = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    there.map(|(label, value)| (label.to_owned(), value)).collect()
+}
+
+/// The first trial of each that came to start; one that shows itself before one that does not.
+fn runtimes(data: &RunData) -> Vec<RuntimeEvidence> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &data.record.cells {
+        if !names.contains(&cell.runtime.as_str()) {
+            names.push(&cell.runtime);
+        }
+    }
+    let of = |name: &&str| {
+        let own = || {
+            data.trials.iter().map(|trial| &trial.record).filter(|record| {
+                let cell = data.record.cells.get(record.cell);
+                cell.is_some_and(|cell| cell.runtime == *name) && !record.runtime.title.is_empty()
+            })
+        };
+        let record =
+            own().find(|record| record.runtime.before.is_some()).or_else(|| own().next())?;
+        Some(of_runtime(name, record))
+    };
+    names.iter().filter_map(of).collect()
+}
+
+fn of_runtime(name: &str, record: &TrialRecord) -> RuntimeEvidence {
+    let runtime = &record.runtime;
+    RuntimeEvidence {
+        name: name.to_owned(),
+        title: runtime.title.clone(),
+        mode: runtime.mode.clone(),
+        versions: runtime.versions.clone(),
+        settings: runtime.settings.clone(),
+        commands: runtime.commands.clone(),
+        files: runtime.files.clone().into_iter().collect(),
+        observed: runtime.before.as_ref().map(observed),
+        isolation: isolation(&record.isolation),
+    }
+}
+
+fn observed(seen: &Observed) -> ObservedEvidence {
+    ObservedEvidence {
+        php_version: seen.php_version.clone(),
+        sapi: seen.sapi.clone(),
+        thread_safe: seen.thread_safe,
+        opcache: seen.opcache,
+        jit: seen.jit,
+        workers: seen.workers,
+        extensions: seen.extensions.clone(),
+        ini: seen.ini.clone(),
+        notices: seen.notices.clone(),
+    }
+}
+
+fn isolation(record: &IsolationRecord) -> Vec<(String, String)> {
+    let cpus: Vec<String> = record.cpus.iter().map(ToString::to_string).collect();
+    let memory = match record.memory_bytes {
+        0 => String::new(),
+        bytes => format!(", {}", words::bytes(bytes as f64)),
+    };
+    let cpus = if cpus.is_empty() { String::new() } else { format!(", CPU {}", cpus.join(", ")) };
+    [
+        ("CPU set", format!("{}{cpus}", record.cpu_set)),
+        ("memory limit", format!("{}{memory}", record.memory_limit)),
+        ("ended by", record.process_group.clone()),
+        ("CPU and memory read from", record.accounting.clone()),
+    ]
+    .map(|(label, value)| (label.to_owned(), value))
+    .into()
+}
+
+fn of_trial(trial: &StoredTrial, read: &TrialData, summary: &Summary) -> TrialEvidence {
+    let record = &read.record;
+    let of_cell = |cell: &crate::summary::model::CellSummary| {
+        cell.trials.iter().any(|one| one.number == record.number)
+    };
+    let ms = |ns: u64| (ns as f64 / 1e5).round() / 10.0;
+    let phases = record.phases.iter();
+    TrialEvidence {
+        number: record.number,
+        round: record.round,
+        cell: summary.cells.iter().position(of_cell).map_or(-1, |index| index as i64),
+        verdict: record.verdict.judged,
+        reasons: record.verdict.reasons.clone(),
+        phases: phases
+            .map(|phase| (phase.phase.clone(), ms(phase.begin_ns), ms(phase.end_ns)))
+            .collect(),
+        figures: record.load.as_ref().map(figures).unwrap_or_default(),
+        errors: errors(&read.seconds),
+        log_lines: trial.error_lines(),
+    }
+}
+
+/// What a verdict is made of, in words.
+fn figures(load: &LoadRecord) -> Vec<(String, String)> {
+    let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
+    let ratio =
+        |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
+    [
+        ("lateness p99", words::time(load.lateness_ns_p99 as f64)),
+        ("shots sent", words::share(sent)),
+        ("busiest load thread", words::percent(load.busy_share_max * 100.0)),
+        ("Little's law", ratio(load.littles_law_ratio)),
+        ("in flight at most", words::count(load.in_flight_max.into())),
+        ("connections opened", words::count(load.connections.opened)),
+        ("connections never answered", words::count(load.connections.never_answered)),
+        ("length ÷ planned", ratio(load.stretched)),
+        ("connections", if load.keep_alive { "kept" } else { "one a shot" }.to_owned()),
+        ("client", load.client.clone()),
+    ]
+    .map(|(label, value)| (label.to_owned(), value))
+    .into()
+}
+
+/// Kinds of failure: what they mean, how many, and when.
+fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
+    let mut kinds: BTreeMap<&str, (u64, u32, u32)> = BTreeMap::new();
+    for second in seconds {
+        for (kind, count) in second.counts.failed.iter().filter(|(_, count)| **count > 0) {
+            let entry = kinds.entry(kind).or_insert((0, second.second, second.second));
+            entry.0 += count;
+            entry.2 = second.second;
+        }
+    }
+    let said = kinds.into_iter().map(|(kind, (count, first, last))| {
+        let when = if first == last {
+            format!("in second {first}")
+        } else {
+            format!("in seconds {first} to {last}")
+        };
+        let meaning =
+            outcome::meaning(kind).map_or(String::new(), |meaning| format!("{meaning}; "));
+        (kind.to_owned(), format!("{meaning}{} {when}", words::count(count)))
+    });
+    said.collect()
+}

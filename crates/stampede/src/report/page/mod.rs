@@ -1,0 +1,74 @@
+//! `report.html`: one file, offline. The page is built in `report-ui/`; here it gets its data.
+//!
+//! ```text
+//! stored run ─▶ Page (series, curves, evidence) ─▶ JSON ─▶ the built page's data script
+//! ```
+//! The data is inert: JSON in a script element of a type that no browser runs, with every
+//! character escaped that could end it. The page itself never takes data for markup.
+
+mod curve;
+mod evidence;
+mod model;
+mod series;
+mod thin;
+
+use crate::store::{StoreError, StoredRun};
+use crate::summary::{RunData, Summary};
+
+pub use model::Page;
+
+/// The built page: see `report-ui/README.md`.
+const BUILT: &str = include_str!("../../../../../report-ui/dist/index.html");
+/// Where its data goes.
+const PLACEHOLDER: &str = "__STAMPEDE_DATA__";
+
+/// All that the page shows.
+///
+/// # Errors
+/// A trial's seconds cannot be read.
+pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Page, StoreError> {
+    let series = series::of_run(stored, data, summary)?;
+    Ok(Page {
+        format: model::FORMAT,
+        stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        summary: without_seconds(summary),
+        series,
+        curves: curve::of_run(data, summary),
+        evidence: evidence::of_run(stored, data, summary),
+        downloads: vec![model::Download {
+            name: format!("{}.csv", summary.run),
+            r#type: "text/csv".to_owned(),
+            text: super::csv(summary),
+        }],
+    })
+}
+
+/// The page as one file.
+pub fn html(page: &Page) -> String {
+    BUILT.replacen(PLACEHOLDER, &inert(page), 1)
+}
+
+/// The series have them.
+fn without_seconds(summary: &Summary) -> Summary {
+    let mut summary = summary.clone();
+    for trial in summary.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
+        trial.over_time = Default::default();
+    }
+    summary
+}
+
+/// JSON that no HTML parser takes for anything but text, and no JavaScript for an end of line.
+fn inert(page: &Page) -> String {
+    let json = serde_json::to_string(page)
+        .expect("a page has string keys and numbers, nothing that JSON cannot hold");
+    let mut text = String::with_capacity(json.len() + json.len() / 64);
+    for letter in json.chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            _ => text.push(letter),
+        }
+    }
+    text
+}

@@ -1,0 +1,250 @@
+//! What the page is given, as JSON. `report-ui/src/page.ts` has the same types.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::store::record::Judged;
+use crate::summary::Summary;
+
+/// Raised when a field changes its meaning.
+pub const FORMAT: u32 = 1;
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Version that wrote the page.
+    pub stampede: String,
+    /// As in `summary.json`, without the seconds of its trials.
+    pub summary: Summary,
+    /// One for each trial that has a load.
+    pub series: Vec<Series>,
+    /// One for each cell with a trial that counts.
+    pub curves: Vec<Curve>,
+    /// What a sceptic asks for.
+    pub evidence: Evidence,
+    /// Files that the page offers.
+    pub downloads: Vec<Download>,
+}
+
+/// A trial over time; a column each, one entry a row. Row `i` covers the seconds from `i × step`
+/// to `(i + 1) × step` of the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Index in `Summary::cells`.
+    pub cell: usize,
+    /// Number of the trial.
+    pub trial: u32,
+    /// Seconds that one row covers; 1 unless thinned.
+    pub step: f64,
+    /// Times in µs of the ok shots that ended in the row; `None`: none did. Response time in the
+    /// open model, service time in the closed one.
+    #[serde(flatten)]
+    pub times: Times,
+    /// Shots due, per second.
+    pub offered: Vec<Number>,
+    /// Correct answers, per second.
+    pub ok: Vec<Number>,
+    /// Due, never started, per second.
+    pub dropped: Vec<Number>,
+    /// Failed by kind, per second.
+    pub failed: BTreeMap<String, Vec<Number>>,
+    /// Highest number of shots under way.
+    pub in_flight: Vec<Number>,
+    /// What the stack spent.
+    pub resources: Resources,
+}
+
+/// Times over time, in µs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// Arithmetic mean.
+    pub mean: Vec<Option<Number>>,
+    /// Median.
+    pub p50: Vec<Option<Number>>,
+    /// 95 % are at most this.
+    pub p95: Vec<Option<Number>>,
+    /// 99 %.
+    pub p99: Vec<Option<Number>>,
+    /// The longest.
+    pub max: Vec<Option<Number>>,
+}
+
+/// What the stack spent over time, by role.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Resources {
+    /// Seconds since the load began.
+    pub at: Vec<Number>,
+    /// Of the whole stack's budget.
+    pub cpu_percent: BTreeMap<String, Vec<Option<Number>>>,
+    /// MiB; `None`: not read in that row.
+    pub memory_mib: BTreeMap<String, Vec<Option<Number>>>,
+}
+
+/// Percentiles of a cell, over all planned shots of the trials that count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// Index in `Summary::cells`.
+    pub cell: usize,
+    /// Percentile (0 to 100) and µs, ascending.
+    pub points: Vec<(f64, Number)>,
+    /// From this percentile on there is no correct answer.
+    pub failed_from: Option<f64>,
+}
+
+/// What a sceptic asks for.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Evidence {
+    /// The plan as it was run; empty: flags alone.
+    pub plan_text: String,
+    /// Flags that changed it.
+    pub flags: Vec<String>,
+    /// How to run it again.
+    pub command: String,
+    /// Label and value.
+    pub machine: Vec<(String, String)>,
+    /// Those that started, in the plan's order.
+    pub runtimes: Vec<RuntimeEvidence>,
+    /// Every trial on disk.
+    pub trials: Vec<TrialEvidence>,
+}
+
+/// One runtime, as it was started and as it showed itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct RuntimeEvidence {
+    /// Runtime's or variant's name.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// `per-request`, `worker` or `event-loop`.
+    pub mode: String,
+    /// Program → version.
+    pub versions: BTreeMap<String, String>,
+    /// Settings in force.
+    pub settings: BTreeMap<String, Value>,
+    /// Command lines as started.
+    pub commands: Vec<String>,
+    /// Rendered file and its text.
+    pub files: Vec<(String, String)>,
+    /// As the runtime showed itself; `None`: it never answered.
+    pub observed: Option<ObservedEvidence>,
+    /// What guarded it: label and value.
+    pub isolation: Vec<(String, String)>,
+}
+
+/// What a runtime showed of itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservedEvidence {
+    /// `PHP_VERSION`.
+    pub php_version: String,
+    /// `PHP_SAPI`.
+    pub sapi: String,
+    /// ZTS or NTS.
+    pub thread_safe: bool,
+    /// OPcache on in this SAPI.
+    pub opcache: bool,
+    /// JIT on in this SAPI.
+    pub jit: bool,
+    /// Workers seen; 0: could not be told.
+    pub workers: u32,
+    /// Loaded.
+    pub extensions: Vec<String>,
+    /// Key → value in force.
+    pub ini: BTreeMap<String, String>,
+    /// What else the reader should know.
+    pub notices: Vec<String>,
+}
+
+/// One trial's own evidence.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrialEvidence {
+    /// 1 for the first of the run.
+    pub number: u32,
+    /// 1 for the first.
+    pub round: u32,
+    /// Index in `Summary::cells`; -1: of none.
+    pub cell: i64,
+    /// Its verdict.
+    pub verdict: Judged,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// Name, begin and end in ms since the trial began.
+    pub phases: Vec<(String, f64, f64)>,
+    /// What the verdict was made of: label and value.
+    pub figures: Vec<(String, String)>,
+    /// Kind of failure, and how many when.
+    pub errors: Vec<(String, String)>,
+    /// Log file and a line of it that tells of an error.
+    pub log_lines: Vec<(String, String)>,
+}
+
+/// A file that the page offers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Download {
+    /// Suggested.
+    pub name: String,
+    /// MIME type.
+    pub r#type: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// A number that is written as short as it can be: three digits are what histograms keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Number(pub f64);
+
+impl Number {
+    /// To three significant digits.
+    pub fn short(value: f64) -> Number {
+        if value == 0.0 || !value.is_finite() {
+            return Number(0.0);
+        }
+        let digits = 2 - value.abs().log10().floor() as i32;
+        let shift = 10_f64.powi(digits);
+        // Dividing by a power of ten below one multiplies: 300 and not 299.99999999999994.
+        let scaled = (value * shift).round();
+        Number(if digits < 0 { scaled * 10_f64.powi(-digits) } else { scaled / shift })
+    }
+
+    /// A time in ns as µs.
+    pub fn us(ns: f64) -> Number {
+        Number::short(ns / 1e3)
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const WHOLE: f64 = (1_u64 << 53) as f64;
+        match self.0 {
+            whole if whole.fract() == 0.0 && whole.abs() < WHOLE => {
+                serializer.serialize_i64(whole as i64)
+            }
+            other => serializer.serialize_f64(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_short_as_their_digits() {
+        let written = |value| serde_json::to_string(&Number::short(value)).unwrap();
+        for (value, text) in [
+            (0.0, "0"),
+            (562.4, "562"),
+            (1_234_567.0, "1230000"),
+            (0.012_345, "0.0123"),
+            (299.96, "300"),
+            (9.999, "10"),
+            (f64::NAN, "0"),
+            (-1.234_5, "-1.23"),
+        ] {
+            assert_eq!(written(value), text, "{value}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Every trial over time.
+
+use std::collections::BTreeMap;
+
+use stampede_load::report::{Counts, TimeSet};
+
+use super::model::{Number, Resources, Series, Times};
+use super::thin::Thinning;
+use crate::monitor::sample::{ResourceSample, RoleSample};
+use crate::store::record::SecondRecord;
+use crate::store::{StoreError, StoredRun, StoredTrial};
+use crate::summary::model::LoadModel;
+use crate::summary::{RunData, Summary, TrialData};
+
+/// One for each trial that has a load, in the order of the trials.
+///
+/// # Errors
+/// A trial's seconds cannot be read.
+pub fn of_run(
+    stored: &StoredRun,
+    data: &RunData,
+    summary: &Summary,
+) -> Result<Vec<Series>, StoreError> {
+    let pairs = stored.trials.iter().zip(&data.trials);
+    let with_load = pairs.filter(|(_, read)| read.record.load.is_some());
+    let jobs: Vec<Job<'_>> = with_load
+        .filter_map(|(trial, read)| {
+            let number = read.record.number;
+            let of_cell = |cell: &&crate::summary::model::CellSummary| {
+                cell.trials.iter().any(|one| one.number == number)
+            };
+            let cell = summary.cells.iter().position(|cell| of_cell(&cell))?;
+            Some(Job { cell, model: summary.cells[cell].model, trial, read })
+        })
+        .collect();
+    // Reading histograms is most of the work, and each trial's are its own.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    if threads < 2 {
+        return jobs.iter().map(Job::series).collect();
+    }
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let mut done: Vec<(usize, Result<Series, StoreError>)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut own = Vec::new();
+            loop {
+                let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(job) = jobs.get(index) else { return own };
+                own.push((index, job.series()));
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, series)| series).collect()
+}
+
+/// One trial to be read.
+struct Job<'a> {
+    cell: usize,
+    model: LoadModel,
+    trial: &'a StoredTrial,
+    read: &'a TrialData,
+}
+
+impl Job<'_> {
+    fn series(&self) -> Result<Series, StoreError> {
+        let seconds = self.read.seconds.as_slice();
+        let rows = seconds.last().map_or(0, |last| last.second as usize + 1);
+        let thinning = Thinning::of(rows);
+        let counts = |of: fn(&Counts) -> u64| {
+            thinning.whole(column(rows, seconds, |second| of(&second.counts) as f64))
+        };
+        let mut failed = BTreeMap::new();
+        for kind in seconds.iter().flat_map(|second| second.counts.failed.keys()) {
+            failed.entry(kind.clone()).or_insert_with(|| {
+                let of = |second: &SecondRecord| second.counts.failed.get(kind).copied();
+                thinning.whole(column(rows, seconds, |second| of(second).unwrap_or(0) as f64))
+            });
+        }
+        Ok(Series {
+            cell: self.cell,
+            trial: self.read.record.number,
+            step: thinning.step() as f64,
+            times: self.times(rows, thinning)?,
+            offered: counts(|counts| counts.planned),
+            ok: counts(|counts| counts.ok),
+            dropped: counts(|counts| counts.dropped),
+            failed,
+            in_flight: thinning
+                .whole(column(rows, seconds, |second| f64::from(second.in_flight_max))),
+            resources: resources(&self.read.resources, self.read.record.budget_cpus),
+        })
+    }
+
+    fn times(&self, rows: usize, thinning: Thinning) -> Result<Times, StoreError> {
+        let empty = || vec![None; rows];
+        let mut times =
+            Times { mean: empty(), p50: empty(), p95: empty(), p99: empty(), max: empty() };
+        if self.trial.folder.join("seconds.hlog").is_file() {
+            // A torn last line is that of a second which the summary has said to be torn.
+            self.trial.times_by_second(|second, set| {
+                if (second as usize) < rows {
+                    put(&mut times, second as usize, self.model, set);
+                }
+            })?;
+        }
+        let Times { mean, p50, p95, p99, max } = times;
+        let [mean, p50, p95, p99, max] = [mean, p50, p95, p99, max].map(|all| thinning.gaps(all));
+        Ok(Times { mean, p50, p95, p99, max })
+    }
+}
+
+/// One second's figures, of the ok shots that ended in it.
+fn put(times: &mut Times, row: usize, model: LoadModel, set: &TimeSet) {
+    let ended = match model {
+        LoadModel::Open => &set.response_time,
+        LoadModel::Closed => &set.service_time,
+    };
+    if ended.is_empty() {
+        return;
+    }
+    let at = |percent| {
+        let rank = stampede_stats::percentile::rank(percent, ended.len());
+        Some(Number::us(ended.at_rank(rank) as f64))
+    };
+    times.mean[row] = Some(Number::us(ended.mean()));
+    times.p50[row] = at(50.0);
+    times.p95[row] = at(95.0);
+    times.p99[row] = at(99.0);
+    times.max[row] = Some(Number::us(ended.max() as f64));
+}
+
+/// A column of counts; a second that is missing has none.
+fn column(rows: usize, seconds: &[SecondRecord], of: impl Fn(&SecondRecord) -> f64) -> Vec<Number> {
+    let mut column = vec![Number(0.0); rows];
+    for second in seconds {
+        column[second.second as usize] = Number(of(second));
+    }
+    column
+}
+
+fn resources(samples: &[ResourceSample], budget_cpus: u32) -> Resources {
+    let thinning = Thinning::of(samples.len());
+    let at = samples.iter().map(|sample| Number((sample.at_ns as f64 / 1e8).round() / 10.0));
+    let names: std::collections::BTreeSet<&String> =
+        samples.iter().flat_map(|sample| sample.roles.keys()).collect();
+    let by_role = |of: &dyn Fn(&ResourceSample, &RoleSample) -> Option<Number>| {
+        let one = |name: &&String| {
+            let column = samples.iter().map(|sample| of(sample, sample.roles.get(*name)?));
+            ((*name).clone(), thinning.gaps(column.collect()))
+        };
+        names.iter().map(one).collect::<BTreeMap<_, _>>()
+    };
+    let budget = f64::from(budget_cpus.max(1));
+    Resources {
+        at: thinning.times(at.collect()),
+        cpu_percent: by_role(&|sample, role| {
+            let share = role.cpu_ns as f64 / sample.interval_ns.max(1) as f64;
+            Some(Number::short(100.0 * share / budget))
+        }),
+        memory_mib: by_role(&|_, role| {
+            let mib = role.memory_bytes as f64 / f64::from(1 << 20);
+            role.memory_read.then(|| Number::short(mib))
+        }),
+    }
+}

@@ -1,0 +1,116 @@
+//! Long series drawn with fewer points, the extremes kept.
+
+use super::model::Number;
+
+/// Rows that a chart of a wide screen can tell apart.
+pub const ROWS_MAX: usize = 1_200;
+
+/// How rows are put together: `width` of them become two, the lowest and the highest of each
+/// column in the order in which they occurred (the minimum and maximum of M4: Jugel et al.,
+/// VLDB 2014), so that no spike is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thinning {
+    width: usize,
+}
+
+impl Thinning {
+    /// For `rows` rows; leaves them as they are where they fit.
+    pub fn of(rows: usize) -> Thinning {
+        match rows <= ROWS_MAX {
+            true => Thinning { width: 1 },
+            // Even, so that each of the two rows covers whole seconds.
+            false => Thinning { width: rows.div_ceil(ROWS_MAX / 2).next_multiple_of(2) },
+        }
+    }
+
+    /// Rows of before that one of now covers.
+    pub fn step(self) -> usize {
+        if self.width == 1 { 1 } else { self.width / 2 }
+    }
+
+    /// A column with gaps.
+    pub fn gaps(self, column: Vec<Option<Number>>) -> Vec<Option<Number>> {
+        if self.width == 1 {
+            return column;
+        }
+        column.chunks(self.width).flat_map(lowest_and_highest).collect()
+    }
+
+    /// A column without gaps.
+    pub fn whole(self, column: Vec<Number>) -> Vec<Number> {
+        if self.width == 1 {
+            return column;
+        }
+        let some = |bucket: &[Number]| bucket.iter().copied().map(Some).collect::<Vec<_>>();
+        let thinned =
+            column.chunks(self.width).flat_map(|bucket| lowest_and_highest(&some(bucket)));
+        thinned.flatten().collect()
+    }
+
+    /// The rows' own times: the first of each half.
+    pub fn times(self, times: Vec<Number>) -> Vec<Number> {
+        if self.width == 1 {
+            return times;
+        }
+        let halves = times.chunks(self.width).flat_map(|bucket| {
+            let middle = (bucket.len() / 2).min(bucket.len() - 1);
+            [bucket[0], bucket[middle]]
+        });
+        halves.collect()
+    }
+}
+
+fn lowest_and_highest(bucket: &[Option<Number>]) -> [Option<Number>; 2] {
+    let there = || bucket.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
+    let lowest = there().min_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    // Of equal ones the last, so that the two are apart where they can be.
+    let highest = there().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    match (lowest, highest) {
+        (Some(low), Some(high)) if low.0 <= high.0 => [Some(low.1), Some(high.1)],
+        (Some(low), Some(high)) => [Some(high.1), Some(low.1)],
+        _ => [None, None],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let column: Vec<Number> = (0..ROWS_MAX).map(|value| Number(value as f64)).collect();
+        let thinning = Thinning::of(ROWS_MAX);
+        assert_eq!((thinning.step(), thinning.whole(column.clone())), (1, column));
+    }
+
+    #[test]
+    fn a_spike_of_one_second_in_a_day_is_kept() {
+        let mut column = vec![Some(Number(1.0)); 86_400];
+        column[40_000] = Some(Number(9.0));
+        column[40_001] = Some(Number(0.5));
+        let thinning = Thinning::of(column.len());
+        let thinned = thinning.gaps(column);
+        assert!(thinned.len() <= ROWS_MAX, "{}", thinned.len());
+        let at = thinned.iter().position(|one| *one == Some(Number(9.0))).expect("the spike");
+        assert_eq!(thinned[at + 1], Some(Number(0.5)), "in their order");
+        assert_eq!(at * thinning.step() / 144, 40_000 / 144, "in its place");
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_and_lengths_are_kept(values in prop::collection::vec(0.0..1e6_f64, 1..5_000)) {
+            let column: Vec<Number> = values.iter().copied().map(Number).collect();
+            let thinning = Thinning::of(column.len());
+            let times = thinning.times(column.clone());
+            let thinned = thinning.whole(column);
+            prop_assert!(thinned.len() <= ROWS_MAX);
+            prop_assert_eq!(thinned.len(), times.len());
+            let extreme = |of: fn(f64, f64) -> f64, all: &mut dyn Iterator<Item = f64>| all.reduce(of);
+            for of in [f64::min, f64::max] {
+                let before = extreme(of, &mut values.iter().copied());
+                prop_assert_eq!(extreme(of, &mut thinned.iter().map(|one| one.0)), before);
+            }
+        }
+    }
+}

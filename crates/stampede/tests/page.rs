@@ -1,0 +1,205 @@
+//! `report.html` as a file: whole, inert, offline, of a bearable size.
+
+#[path = "report_fixture/mod.rs"]
+mod fixture;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use fixture::{MS, Shots, add, cell, spread};
+use serde_json::Value;
+use stampede::event::{Event, Listen};
+use stampede::monitor::sample::{ResourceSample, RoleSample};
+use stampede::store::RunFolder;
+use stampede::store::hlog::no_times;
+use stampede::summary::RunData;
+use stampede_load::report::{Counts, Second, TimeSet};
+use stampede_load::time::Nanos;
+
+/// What would be markup, were it taken for it.
+const PLANTED: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{2028}&amp;";
+
+/// Writes a run as `compare` does, each of its trials with `seconds` seconds of load.
+fn write(folder: &Path, run: &RunData, seconds: u32) -> PathBuf {
+    let stored = RunFolder::create(Some(&folder.join("run")), &run.record).expect("a run's folder");
+    for trial in &run.trials {
+        let cell = &run.record.cells[trial.record.cell];
+        let mut written =
+            stored.trial(trial.record.number, &cell.runtime.replace('/', "-")).expect("a folder");
+        let mut totals = no_times();
+        for index in 0..seconds {
+            let second = second(index, trial.record.number);
+            totals.response_time.merge(&second.times.response_time);
+            totals.service_time.merge(&second.times.service_time);
+            written.event(&Event::Second(&second));
+            written.event(&Event::Resources(&reading(index)));
+        }
+        written.finish(&trial.record, Some(&totals)).expect("written");
+    }
+    stored.path().to_owned()
+}
+
+/// Fifty answers, and a slow one now and then.
+fn second(index: u32, seed: u32) -> Second {
+    let slow = if index % 97 == seed % 97 { 80 } else { 1 };
+    let answered = fixture::times(&spread(50, MS * slow));
+    let failed: BTreeMap<String, u64> = match slow {
+        1 => BTreeMap::new(),
+        _ => BTreeMap::from([("http:502".to_owned(), 2)]),
+    };
+    let counts = Counts { planned: 52, started: 52, ok: 50, failed, ..Counts::default() };
+    let times = TimeSet { response_time: answered.clone(), service_time: answered, ..no_times() };
+    Second { index, counts, times, in_flight_max: 3, busy: Nanos(99) }
+}
+
+fn reading(index: u32) -> ResourceSample {
+    let role = |memory_bytes| RoleSample {
+        cpu_ns: 123_456_789,
+        memory_bytes,
+        memory_read: true,
+        ..RoleSample::default()
+    };
+    ResourceSample {
+        at_ns: u64::from(index + 1) * 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        roles: [("php".to_owned(), role(64 << 20)), ("web".to_owned(), role(8 << 20))].into(),
+        ..ResourceSample::default()
+    }
+}
+
+/// The page that the binary writes of a run.
+fn page_of(run: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["report", &run.display().to_string()])
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let path = run.join("report.html");
+    assert!(said.contains(&format!("Report: {}", path.display())), "{said}");
+    std::fs::read_to_string(path).expect("the page")
+}
+
+/// The data script's text.
+fn data_of(page: &str) -> &str {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("it");
+    rest.split_once("</script>").expect("its end").0
+}
+
+fn parsed(page: &str) -> Value {
+    serde_json::from_str(data_of(page)).expect("JSON")
+}
+
+#[test]
+fn a_page_has_all_of_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = fixture::open();
+    let page = page_of(&write(folder.path(), &run, 10));
+    let data = parsed(&page);
+    assert_eq!(data["format"], 1);
+    let all = |key: &str| data[key].as_array().expect("a list").len();
+    assert_eq!((all("series"), all("curves"), all("downloads")), (15, 3, 1));
+    let series = &data["series"][0];
+    for column in ["mean", "p50", "p95", "p99", "max", "offered", "ok", "dropped", "in_flight"] {
+        assert_eq!(series[column].as_array().expect(column).len(), 10, "{column}");
+    }
+    assert_eq!(series["offered"][0], 52);
+    assert_eq!(series["resources"]["cpu_percent"]["php"][0], 12.3);
+    assert_eq!(series["resources"]["memory_mib"]["web"][9], 8);
+    let evidence = &data["evidence"];
+    assert_eq!(evidence["command"], "stampede compare --seed 42");
+    assert_eq!(evidence["runtimes"].as_array().expect("a list").len(), 3);
+    assert_eq!(evidence["trials"].as_array().expect("a list").len(), 15);
+    // The cell of a series is the one that has its trial.
+    for series in data["series"].as_array().expect("a list") {
+        let cell = series["cell"].as_u64().expect("an index") as usize;
+        let trials = data["summary"]["cells"][cell]["trials"].as_array().expect("trials");
+        assert!(trials.iter().any(|trial| trial["number"] == series["trial"]), "{series}");
+        assert!(trials.iter().all(|trial| trial.get("over_time").is_none()));
+    }
+}
+
+#[test]
+fn nothing_of_a_run_is_ever_markup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 1);
+    run.record.plan_text = PLANTED.to_owned();
+    run.record.notices.push(PLANTED.to_owned());
+    let shots = Shots { answered_ns: spread(500, MS), ..Shots::default() };
+    let trial = add(&mut run, 0, shots);
+    trial.record.runtime.files.insert(PLANTED.to_owned(), PLANTED.to_owned());
+    trial.record.runtime.versions.insert("php".to_owned(), PLANTED.to_owned());
+    trial.record.verdict.reasons.push(PLANTED.to_owned());
+    let path = write(folder.path(), &run, 3);
+    let logs = std::fs::read_dir(path.join("trials")).expect("trials").next().expect("one");
+    let logs = logs.expect("it").path().join("logs");
+    std::fs::create_dir_all(&logs).expect("logs");
+    std::fs::write(logs.join("web.log"), format!("[error] {PLANTED}\n")).expect("a log");
+    let page = page_of(&path);
+    let data = data_of(&page);
+    for letter in ['<', '>', '&', '\u{2028}'] {
+        assert!(!data.contains(letter), "{letter:?} stands in the data");
+    }
+    assert!(!page.contains("alert(1)</script"), "it ended the data");
+    let data = parsed(&page);
+    assert_eq!(data["evidence"]["plan_text"], PLANTED, "and all of it is there");
+    let plain = PLANTED.replace('\u{2028}', "");
+    let line = data["evidence"]["trials"][0]["log_lines"][0][1].as_str().expect("a line");
+    assert!(line.replace('\u{2028}', "").contains(&plain), "{line}");
+}
+
+#[test]
+fn runs_that_are_cut_off_or_empty_have_a_page_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(5,10s)")], 2);
+    let empty = parsed(&page_of(&write(folder.path(), &run, 0)));
+    assert_eq!(empty["summary"]["cells"][0]["verdict"], "missing");
+    assert_eq!(empty["series"], serde_json::json!([]));
+
+    let other = tempfile::tempdir().expect("a folder");
+    let path = write(other.path(), &fixture::open(), 3);
+    let trials = std::fs::read_dir(path.join("trials")).expect("trials");
+    let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
+    trials.sort();
+    // One was under way, and of another the disk was full in the middle of a line.
+    std::fs::remove_file(trials[14].join("trial.json")).expect("removed");
+    for file in ["seconds.hlog", "resources.ndjson", "seconds.ndjson"] {
+        let path = trials[0].join(file);
+        let text = std::fs::read(&path).expect("it is there");
+        std::fs::write(&path, &text[..text.len() - 20]).expect("cut");
+    }
+    let data = parsed(&page_of(&path));
+    assert_eq!(data["series"].as_array().expect("a list").len(), 14);
+    assert_eq!(data["series"][0]["p95"].as_array().expect("seconds").len(), 2);
+    let notices = data["summary"]["notices"].to_string();
+    assert!(notices.contains("was not finished"), "{notices}");
+}
+
+/// The size: ten runtimes, four loads, ten minutes. The time is printed, not judged.
+#[test]
+fn a_large_run_stays_small() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cells = (0..40).map(|index| {
+        cell(
+            &format!("runtime-{}", index % 10),
+            &format!("load-{}", index / 10),
+            "open",
+            "const(52,600s)",
+        )
+    });
+    let mut run = fixture::run(cells.collect(), 1);
+    for index in 0..40 {
+        let answered_ns = spread(2_000, MS + index);
+        add(&mut run, index as usize, Shots { answered_ns, ..Shots::default() });
+    }
+    let begun = Instant::now();
+    let path = write(folder.path(), &run, 600);
+    let written = begun.elapsed();
+    let begun = Instant::now();
+    let page = page_of(&path);
+    println!("written in {written:?}, page of {} bytes in {:?}", page.len(), begun.elapsed());
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert_eq!(parsed(&page)["series"].as_array().expect("a list").len(), 40);
+}
