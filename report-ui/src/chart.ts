@@ -4,6 +4,7 @@
 import uPlot from "uplot";
 import { freshId, h, later, scroller } from "./dom.ts";
 import * as format from "./format.ts";
+import { markerPath } from "./look.ts";
 import { logSteps } from "./scale.ts";
 import type { Store } from "./store.ts";
 import { cssColour, isOnPaper } from "./theme.ts";
@@ -62,6 +63,8 @@ export interface Together {
 const GAP_ROWS = 40;
 const Y_AXIS = 64;
 const PAPER_WIDTH = 640;
+/** Pixels from one marker of a dense line to the next. */
+const MARKER_EVERY = 110;
 
 export class Chart {
   readonly element: HTMLElement;
@@ -112,6 +115,12 @@ export class Chart {
     }
     const [min, max] = this.together.range() ?? this.together.whole();
     this.plot.setScale("x", { min, max });
+  }
+
+  /** Whether any of it is on the screen. */
+  isSeen(): boolean {
+    const { top, bottom } = this.element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
   }
 
   private draw(): void {
@@ -201,7 +210,7 @@ export class Chart {
       axes: [this.xAxis(), this.yAxis(isLog)],
       series: [{}, ...of.lines.map((line) => this.series(line))],
       hooks: {
-        draw: [(plot) => this.drawMarks(plot)],
+        draw: [(plot) => this.drawMarkers(plot), (plot) => this.drawMarks(plot)],
         setSelect: [(plot) => this.select(plot)],
       },
     };
@@ -282,10 +291,36 @@ export class Chart {
       show: this.isOn(line),
       stroke: colour,
       width: look ? 1.75 : 1.25,
-      dash: look ? look.dash : [3, 3],
+      dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
       alpha: line.isFaint ? 0.4 : 1,
       points: { show: line.hasPoints ?? false, size: 7, fill: colour, width: 0 },
     };
+  }
+
+  /** Where rows are too dense for dashes, markers along the line tell it apart. */
+  private drawMarkers(plot: uPlot): void {
+    const { ctx, bbox, scales } = plot;
+    const dpr = devicePixelRatio;
+    const every = MARKER_EVERY * dpr;
+    ctx.save();
+    for (const { line, place } of this.shown()) {
+      if (!line.runtime || !isDense(line)) continue;
+      const look = this.store.look(line.runtime);
+      const path = new Path2D(markerPath(look.marker, 3.2 * dpr));
+      ctx.fillStyle = ctx.strokeStyle = cssColour(`--${look.colour}`);
+      ctx.lineWidth = 1.5 * dpr;
+      // Each line begins elsewhere, so that markers of lines close together do not hide each other.
+      for (let x = ((place * 0.37) % 1) * every; x < bbox.width; x += every) {
+        const at = nearest(plot.data[place], plot.posToIdx(x / dpr));
+        const [value, when] = [plot.data[place]?.[at], plot.data[0][at]];
+        if (typeof value !== "number" || when === undefined) continue;
+        if (when < (scales.x?.min ?? -Infinity) || when > (scales.x?.max ?? Infinity)) continue;
+        ctx.setTransform(1, 0, 0, 1, plot.valToPos(when, "x", true), plot.valToPos(value, "y", true));
+        ctx.fill(path);
+        ctx.stroke(path);
+      }
+    }
+    ctx.restore();
   }
 
   /** Vertical marks with their labels, each a line lower than the one before. */
@@ -345,6 +380,11 @@ export class Chart {
         h("th", { scope: "row" }, this.spec.xWords(at)), ...lines.map((line) => cell(line.values[row]))))));
     return scroller(`Data of ${this.spec.title}`, table);
   }
+}
+
+/** Whether dashes would be shorter than the way from row to row: they would be noise, and slow. */
+function isDense(line: Line): boolean {
+  return line.values.length > 150;
 }
 
 /** A little room at both ends. */

@@ -60,7 +60,6 @@ function times(panel: Panel): Make {
     about: `${what} of the correct answers that ended in each second`,
     yWords: format.micros, yShort: format.shortMicros,
     yIsLog: () => isLog,
-    isTall: true,
     lines: () => perRow(panel, (series) => series[stat]),
     controls: () => [
       choice("Show", STATS, stat, (value) => {

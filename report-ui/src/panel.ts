@@ -32,6 +32,7 @@ export class Panel implements Together {
   private readonly note = h("p", { class: "note", role: "status" });
   private readonly reset: HTMLButtonElement;
   private frame = 0;
+  private rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly store: Store, readonly group: Group, place: number) {
     this.key = `group-${place}`;
@@ -168,7 +169,11 @@ export class Panel implements Together {
     if (this.frame !== 0) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      for (const chart of this.charts) chart.applyRange();
+      const seen = this.charts.map((chart) => chart.isSeen());
+      this.charts.forEach((chart, place) => seen[place] && chart.applyRange());
+      // The others follow when the hand rests: a pan must keep up.
+      clearTimeout(this.rest);
+      this.rest = setTimeout(() => this.charts.forEach((chart, place) => !seen[place] && chart.applyRange()), 150);
     });
   }
 }

@@ -33,11 +33,11 @@ const HEADS = (group: Group): [string, string][] => [
   ["rank", "#"],
   ["name", "runtime"],
   ["primary", words.primaryWords(group)],
-  ["plot", ""],
+  ["sketch", ""],
   ["against", "against the best"],
   ["throughput", "throughput"],
   ["cost", "CPU cost"],
-  ["memory", "memory, highest"],
+  ["memory", "max memory"],
   ["ok", "ok %"],
   ["trials", "trials"],
 ];
@@ -80,7 +80,7 @@ function row(
     rank: h("span", {}, rank(group, cell, place)),
     name: nameOf(store, cell),
     primary: withInterval(format.figure(figure, words.primaryNumber(group)), intervalOf(figure), words.primaryNumber(group)),
-    plot: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
+    sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
     against: against(group, cell, other),
   };
   const fields = heads.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
