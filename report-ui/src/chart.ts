@@ -129,6 +129,7 @@ export class Chart {
     this.current = this.spec.lines();
     const { lines, instead } = this.current;
     this.holder.replaceChildren();
+    this.holder.classList.toggle("bare", lines.length === 0);
     this.fillTable();
     if (lines.length === 0) {
       this.holder.append(h("p", { class: "instead" }, instead ?? "There is nothing to draw."));
@@ -330,6 +331,8 @@ export class Chart {
     const dpr = devicePixelRatio;
     ctx.save();
     ctx.font = `${11 * dpr}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
     ctx.lineWidth = 1.5 * dpr;
     [...marks].sort((a, b) => a.at - b.at).forEach((mark, row) => {
       const x = Math.round(plot.valToPos(mark.at, "x", true));

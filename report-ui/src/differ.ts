@@ -7,14 +7,15 @@ export interface Fact {
   name: string;
   /** One a runtime; `null`: it has none. */
   values: (string | null)[];
+  /** Whether the value is not what most have; never where nothing is known. */
+  isOdd: boolean[];
   differs: boolean;
 }
 
 /** Every version, setting and observed value of all runtimes. */
 export function facts(runtimes: RuntimeEvidence[]): Fact[] {
   return [
-    ...single("runtime", "title", runtimes.map((one) => one.title || null)),
-    ...single("runtime", "mode", runtimes.map((one) => one.mode || null)),
+    ...rows("runtime", runtimes.map((one) => (one.mode ? { mode: one.mode } : null))),
     ...rows("version", runtimes.map((one) => one.versions)),
     ...rows("setting", runtimes.map((one) => one.settings)),
     ...rows("PHP", runtimes.map(observed)),
@@ -40,10 +41,6 @@ function extensions({ observed }: RuntimeEvidence): Record<string, string> | nul
   return observed && Object.fromEntries(observed.extensions.map((name) => [name, "yes"]));
 }
 
-function single(topic: string, name: string, values: (string | null)[]): Fact[] {
-  return [{ topic, name, values, differs: differ(values) }];
-}
-
 /** The union of keys, sorted. `null` for a runtime of which nothing is known. */
 function rows(topic: string, all: (Record<string, string> | null)[]): Fact[] {
   const maps = all.map((one) => (one ? new Map(Object.entries(one)) : null));
@@ -52,12 +49,10 @@ function rows(topic: string, all: (Record<string, string> | null)[]): Fact[] {
     const values = maps.map((map) => map?.get(name) ?? null);
     // One of which nothing is known does not differ; it has no value here all the same.
     const known = values.filter((_, place) => maps[place]);
-    return { topic, name, values, differs: differ(known) };
+    const most = usual(known);
+    const isOdd = values.map((value, place) => !!maps[place] && value !== most);
+    return { topic, name, values, isOdd, differs: isOdd.includes(true) };
   });
-}
-
-function differ(values: (string | null)[]): boolean {
-  return new Set(values).size > 1;
 }
 
 /** What most have; of several, the first. */

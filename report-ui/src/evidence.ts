@@ -3,13 +3,12 @@
 import { button, h, later, scroller } from "./dom.ts";
 import { sections } from "./columns.ts";
 import type { Download } from "./data.ts";
-import { named } from "./look.ts";
-import { cellsOf } from "./ranking.ts";
+import { cellsOf, nameOf } from "./ranking.ts";
 import { runtimeEvidence, text } from "./runtimes.ts";
 import type { Store } from "./store.ts";
 import { Tables } from "./tables.ts";
 import { trialEvidence } from "./trials.ts";
-import { badges, groupTitle } from "./words.ts";
+import { groupTitle } from "./words.ts";
 
 export function evidence(store: Store, raw: string): HTMLElement {
   return h("section", { id: "evidence", "aria-labelledby": "evidence-title" },
@@ -29,8 +28,7 @@ function figures(store: Store): HTMLElement[] {
     const tables = new Tables(cells, {
       title: "runtime",
       key: (cell) => cell.runtime,
-      node: (cell) => h("span", { class: "who" }, named(store.look(cell.runtime), cell.runtime),
-        ...badges(cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words))),
+      node: (cell) => nameOf(store, cell, "short"),
     });
     return [h("section", { class: "block", id: `figures-${place}` },
       h("h3", {}, "All figures", h("span", { class: "about" }, groupTitle(group))),

@@ -4,7 +4,7 @@ import { intervalOf, valueOf, type Cell, type Comparison, type Group } from "./d
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
-import { named } from "./look.ts";
+import { swatch } from "./look.ts";
 import { extent } from "./scale.ts";
 import type { Store } from "./store.ts";
 import * as words from "./words.ts";
@@ -78,7 +78,7 @@ function row(
   };
   const made: Record<string, Node> = {
     rank: h("span", {}, rank(group, cell, place)),
-    name: nameOf(store, cell),
+    name: nameOf(store, cell, "full"),
     primary: withInterval(format.figure(figure, words.primaryNumber(group)), intervalOf(figure), words.primaryNumber(group)),
     sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
     against: against(group, cell, other),
@@ -93,12 +93,14 @@ function field(name: string, title: string, content: Node): HTMLElement {
   return h("td", { class: name, role: "cell", "data-title": title || null }, content);
 }
 
-function nameOf(store: Store, cell: Cell): HTMLElement {
+/** A runtime with its marks. */
+export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLElement {
   const title = cell.title && cell.title !== cell.runtime ? cell.title : "";
-  return h("span", { class: "who" },
-    named(store.look(cell.runtime), cell.runtime),
-    ...words.badges(cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
-    title ? h("small", {}, title) : null);
+  return h("span", { class: "who" }, swatch(store.look(cell.runtime)) as unknown as Node,
+    h("span", { class: "who-text" },
+      h("span", { class: "who-name" }, cell.runtime),
+      ...words.badges(cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
+      kind === "full" && title ? h("small", {}, title) : null));
 }
 
 /** Ties share the first place. */
@@ -139,7 +141,7 @@ function trialsWords(cell: Cell): string {
 function emptyRow(store: Store, cell: Cell, heads: [string, string][]): HTMLElement {
   return h("tr", { role: "row", class: "empty" },
     h("td", { class: "rank", role: "cell" }, format.NONE),
-    h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, cell)),
+    h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, cell, "full")),
     h("td", { class: "nothing", role: "cell", colspan: heads.length - 2 }, "no figures: no trial of it counts"));
 }
 

@@ -1,7 +1,7 @@
 // The evidence about each runtime: what differs, its configuration, its isolation.
 
 import type { RuntimeEvidence } from "./data.ts";
-import { facts, usual, type Fact } from "./differ.ts";
+import { facts, type Fact } from "./differ.ts";
 import { h, later, scroller, toggle } from "./dom.ts";
 import * as format from "./format.ts";
 import { named } from "./look.ts";
@@ -49,10 +49,9 @@ function table(store: Store, runtimes: RuntimeEvidence[], rows: Fact[]): HTMLEle
 }
 
 function factRow(fact: Fact): HTMLElement {
-  const most = usual(fact.values);
   return h("tr", { class: fact.differs ? "differs" : null },
     h("th", { scope: "row" }, fact.name),
-    ...fact.values.map((value) => h("td", { class: fact.differs && value !== most ? "odd" : null },
+    ...fact.values.map((value, place) => h("td", { class: fact.isOdd[place] ? "odd" : null },
       value === null ? format.NONE : value === "" ? "(empty)" : value)));
 }
 

@@ -64,14 +64,15 @@ export function median(values: number[]): number | null {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 }
 
-/** Sums columns row by row; `null` where none of them was read. */
+/** Sums columns row by row; `null` where one of them was not read: a part is no sum. */
 export function sums(columns: (number | null)[][]): (number | null)[] {
   const length = Math.max(0, ...columns.map((column) => column.length));
   return Array.from({ length }, (_, row) => {
-    let sum: number | null = null;
+    let sum = 0;
     for (const column of columns) {
       const value = column[row];
-      if (value !== null && value !== undefined) sum = (sum ?? 0) + value;
+      if (value === null || value === undefined) return null;
+      sum += value;
     }
     return sum;
   });
