@@ -1,0 +1,114 @@
+// Charts across loads: what a runtime does as the load grows.
+
+import { headline, headlineWords, valueOf, type Cell, type Figure, type Group } from "./data.ts";
+import { Chart, type Lines, type Spec } from "./chart.ts";
+import { h } from "./dom.ts";
+import * as format from "./format.ts";
+import type { Store } from "./store.ts";
+
+/** Loads of one app and one model, the lightest first. */
+interface Loads {
+  app: string;
+  groups: Group[];
+  cells: Cell[];
+  /** Where each load stands on the x axis. */
+  x: number[];
+  hasRates: boolean;
+}
+
+/** One section an app that has several loads of a kind; `null` where none has. */
+export function acrossLoads(store: Store): HTMLElement | null {
+  const all = loadsOf(store);
+  if (all.length === 0) return null;
+  return h("section", { id: "across", "aria-labelledby": "across-title" },
+    h("h2", { id: "across-title" }, "Across loads"),
+    ...all.map((loads) => h("div", { class: "panel" },
+      h("h3", {}, loads.app, h("span", { class: "about" }, loads.groups.map((group) => group.load).join(", "))),
+      h("div", { class: "charts" }, ...specs(loads).map((spec) => new Chart(store, spec, null).element)))));
+}
+
+function loadsOf(store: Store): Loads[] {
+  const byApp = new Map<string, Group[]>();
+  for (const group of store.page.summary.groups) {
+    const key = `${group.app}\n${group.model}`;
+    byApp.set(key, [...(byApp.get(key) ?? []), group]);
+  }
+  return [...byApp.values()].filter((groups) => groups.length > 1).map((groups) => ordered(store, groups));
+}
+
+function ordered(store: Store, groups: Group[]): Loads {
+  const rate = (group: Group) => {
+    const rates = store.page.summary.cells
+      .filter((cell) => cell.app === group.app && cell.load === group.load)
+      .flatMap((cell) => valueOf(cell.figures.offered_per_second) ?? []);
+    return rates.length > 0 ? Math.max(...rates) : null;
+  };
+  const rates = groups.map((group) => ({ group, rate: rate(group) }));
+  const hasRates = new Set(rates.map((one) => one.rate)).size === rates.length && rates.every((one) => one.rate !== null);
+  if (hasRates) rates.sort((a, b) => (a.rate ?? 0) - (b.rate ?? 0));
+  const sorted = rates.map((one) => one.group);
+  const app = groups[0]?.app ?? "";
+  const names = new Set(sorted.map((group) => group.load));
+  return {
+    app,
+    groups: sorted,
+    cells: store.page.summary.cells.filter((cell) => cell.app === app && names.has(cell.load)),
+    x: hasRates ? rates.map((one) => one.rate ?? 0) : sorted.map((_, place) => place + 1),
+    hasRates,
+  };
+}
+
+function specs(loads: Loads): Spec[] {
+  const { model } = loads.groups[0] ?? { model: "open" as const };
+  const what = headlineWords(model);
+  const time = (cell: Cell) => cell.figures[headline(model)].p95;
+  const slowest = slowestOf(loads, time);
+  const ofTime = { yWords: format.time, yShort: (ns: number) => format.shortMicros(ns / 1e3) };
+  const made = [
+    spec(loads, { title: `p95 of ${what}`, about: `p95 of ${what} at each load`, ...ofTime }, time, ""),
+    spec(loads, { title: "CPU, highest", about: "the highest CPU reading at each load, in percent of the budget", yWords: format.percent, yShort: (value) => `${format.short(value)}${format.THIN}%` },
+      (cell) => cell.figures.cpu_percent_max, ""),
+    spec(loads, { title: "Memory, highest", about: "the highest memory reading at each load", yWords: format.bytes, yShort: (value) => value === 0 ? "0" : format.bytes(value) },
+      (cell) => cell.figures.memory_bytes_max, ""),
+  ];
+  if (slowest) {
+    made.splice(1, 0, spec(loads, { title: `p95 without ${slowest}`, about: `p95 of ${what} at each load, without the slowest runtime`, ...ofTime }, time, slowest));
+  }
+  return made;
+}
+
+type Own = Pick<Spec, "title" | "about" | "yWords" | "yShort">;
+
+function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: string): Spec {
+  const nameAt = (x: number) => loads.groups[loads.x.indexOf(x)]?.load ?? "";
+  return {
+    ...own,
+    xWords: (x) => loads.hasRates ? `${nameAt(x)}: ${format.rate(x)}${format.THIN}/s` : nameAt(x),
+    xShort: loads.hasRates ? format.short : nameAt,
+    xLabel: loads.hasRates ? "offered rate, shots a second" : "load",
+    xTicks: () => loads.hasRates && loads.x.length > 6 ? loads.x.filter((_, place) => place % 2 === 0) : loads.x,
+    lines: () => lines(loads, of, without),
+  };
+}
+
+function lines(loads: Loads, of: (cell: Cell) => Figure, without: string): Lines {
+  const names = [...new Set(loads.cells.map((cell) => cell.runtime))].filter((name) => name !== without);
+  const made = names.map((runtime) => ({
+    runtime,
+    label: runtime,
+    hasPoints: true,
+    values: loads.groups.map((group) => {
+      const cell = loads.cells.find((one) => one.runtime === runtime && one.load === group.load);
+      return cell ? valueOf(of(cell)) : null;
+    }),
+  }));
+  return { x: loads.x, lines: made.filter((line) => line.values.some((value) => value !== null)), instead: "No runtime has this figure." };
+}
+
+/** Of at least three runtimes, the one with the highest p95 at any load. */
+function slowestOf(loads: Loads, time: (cell: Cell) => Figure): string {
+  const known = loads.cells.filter((cell) => valueOf(time(cell)) !== null);
+  if (new Set(known.map((cell) => cell.runtime)).size < 3) return "";
+  const [slowest] = known.sort((a, b) => (valueOf(time(b)) ?? 0) - (valueOf(time(a)) ?? 0));
+  return slowest?.runtime ?? "";
+}

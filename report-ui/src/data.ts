@@ -1,0 +1,244 @@
+// The page's data: its types, as the rest of the page may trust them.
+
+export type Figure =
+  | { state: "exact" | "at_least"; value: number; interval: [number, number] | null; trials: number }
+  | { state: "failed" | "too_few" | "none" };
+
+export const STATS = [
+  "mean", "p50", "p75", "p80", "p85", "p90", "p95", "p98", "p99", "p99.9", "max",
+] as const;
+export type Stat = (typeof STATS)[number];
+export type Times = Record<Stat, Figure>;
+
+export const TIMES = [
+  "response_time_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
+] as const;
+export const SINGLES = [
+  "connection_wait_ns_p99", "lateness_ns_p99", "first_answer_ns", "ok_share",
+  "offered_per_second", "throughput_per_second", "received_bytes_per_second",
+  "sent_bytes_per_second", "cpu_percent_median", "cpu_percent_max", "cpu_cost_us",
+  "memory_bytes_median", "memory_bytes_max",
+] as const;
+export const ROLE_SINGLES = [
+  "cpu_percent_median", "cpu_percent_max", "cpu_cost_us", "memory_bytes_median", "memory_bytes_max",
+] as const;
+export type RoleFigures = Record<(typeof ROLE_SINGLES)[number], Figure>;
+export type Figures = Record<(typeof TIMES)[number], Times> &
+  Record<(typeof SINGLES)[number], Figure> & { roles: Record<string, RoleFigures> };
+
+export interface Counts {
+  planned: number;
+  ok: number;
+  failed: Record<string, number>;
+  dropped: number;
+  restarts: number;
+  context_switches: number;
+}
+
+export type Model = "open" | "closed";
+export type Primary =
+  | "response_time_p95" | "response_time_p50" | "response_time_mean" | "throughput";
+export type Judged = "larger" | "smaller" | "same" | "not_told_apart" | "hint";
+
+export interface Comparison {
+  runtime: string;
+  ratio: { value: number; interval: [number, number] | null } | null;
+  judged: Judged | null;
+  why_not: string;
+}
+
+export interface Group {
+  app: string;
+  load: string;
+  load_text: string;
+  model: Model;
+  primary: Primary;
+  sentence: string;
+  baseline: string | null;
+  comparisons: Comparison[];
+}
+
+export interface Reason {
+  judged: "valid" | "suspect" | "invalid" | null;
+  trials: number[];
+  text: string;
+}
+
+export interface Expectation {
+  text: string;
+  outcome: string;
+  figure: string;
+}
+
+export interface Breaking {
+  trials: number;
+  trials_broken: number;
+  seconds: number[];
+  offered_per_second: Figure;
+  lost: string[];
+  response_time_ns: Times;
+}
+
+export interface Trial {
+  number: number;
+  round: number;
+  verdict: string;
+  reasons: string[];
+  counts: Counts;
+  figures: Figures;
+}
+
+export interface Cell {
+  /** Its place in `summary.cells`, by which series and curves name it. */
+  index: number;
+  runtime: string;
+  app: string;
+  load: string;
+  model: Model;
+  verdict: string;
+  reasons: Reason[];
+  not_comparable: string[];
+  asked: string[];
+  forced: string[];
+  provider: string;
+  title: string;
+  mode: string;
+  versions: Record<string, string>;
+  budget_cpus: number;
+  budget_memory_bytes: number;
+  budget_unequal: boolean;
+  timeout_ns: number;
+  stretched_max: number;
+  trials_counted: number;
+  trials_invalid: number;
+  trials_missing: number;
+  counts: Counts;
+  figures: Figures;
+  trials: Trial[];
+  expectations: Expectation[];
+  breaking: Breaking | null;
+}
+
+export interface Summary {
+  run: string;
+  stampede: string;
+  started_at: string;
+  seed: number;
+  rounds: number;
+  notices: string[];
+  groups: Group[];
+  cells: Cell[];
+}
+
+export type Column = (number | null)[];
+
+export interface Resources {
+  at: number[];
+  cpu_percent: Record<string, Column>;
+  memory_mib: Record<string, Column>;
+}
+
+export interface Series {
+  cell: number;
+  trial: number;
+  step: number;
+  mean: Column;
+  p50: Column;
+  p95: Column;
+  p99: Column;
+  max: Column;
+  offered: Column;
+  ok: Column;
+  dropped: Column;
+  failed: Record<string, Column>;
+  in_flight: Column;
+  resources: Resources;
+}
+
+export interface Curve {
+  cell: number;
+  points: [number, number][];
+  failed_from: number | null;
+}
+
+export interface Observed {
+  php_version: string;
+  sapi: string;
+  thread_safe: boolean;
+  opcache: boolean;
+  jit: boolean;
+  workers: number;
+  extensions: string[];
+  ini: Record<string, string>;
+  notices: string[];
+}
+
+export interface RuntimeEvidence {
+  name: string;
+  title: string;
+  mode: string;
+  versions: Record<string, string>;
+  settings: Record<string, string>;
+  commands: string[];
+  files: [string, string][];
+  observed: Observed | null;
+  isolation: [string, string][];
+}
+
+export interface TrialEvidence {
+  number: number;
+  round: number;
+  cell: number;
+  verdict: string;
+  reasons: string[];
+  phases: { name: string; begin: number; end: number }[];
+  figures: [string, string][];
+  errors: [string, string][];
+  log_lines: [string, string][];
+}
+
+export interface Evidence {
+  plan_text: string;
+  flags: string[];
+  command: string;
+  machine: [string, string][];
+  runtimes: RuntimeEvidence[];
+  trials: TrialEvidence[];
+}
+
+export interface Download {
+  name: string;
+  type: string;
+  text: string;
+}
+
+export interface Page {
+  stampede: string;
+  summary: Summary;
+  series: Series[];
+  curves: Curve[];
+  evidence: Evidence;
+  downloads: Download[];
+}
+
+/** The number, also where it is only a lower bound. */
+export function valueOf(figure: Figure | undefined): number | null {
+  return figure && "value" in figure ? figure.value : null;
+}
+
+export function intervalOf(figure: Figure | undefined): [number, number] | null {
+  return figure && figure.state === "exact" ? figure.interval : null;
+}
+
+export function failedTotal(counts: Counts): number {
+  return Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
+}
+
+/** The headline time: response time, and service time where users wait for their answer. */
+export function headline(model: Model): "response_time_ns" | "service_time_ns" {
+  return model === "open" ? "response_time_ns" : "service_time_ns";
+}
+
+export function headlineWords(model: Model): string {
+  return model === "open" ? "response time" : "service time";
+}

@@ -1,0 +1,74 @@
+// Making elements. Data becomes text nodes and attributes here, never markup.
+
+type Child = Node | string | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+/** An element. `true` sets an attribute without a value; nothing, `null` and `false` do not. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K, attributes: Attributes = {}, ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** An element of SVG. */
+export function s(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill<T extends Element>(element: T, attributes: Attributes, children: Child[]): T {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => !!child));
+  return element;
+}
+
+export function button(label: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  const made = h("button", { type: "button", ...attributes }, label);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** A choice of one of several, with its label. */
+export function choice(
+  label: string, options: [string, string][], chosen: string, act: (value: string) => void,
+): HTMLLabelElement {
+  const select = h("select", {}, ...options.map(([value, words]) =>
+    h("option", { value, selected: value === chosen }, words)));
+  select.addEventListener("change", () => act(select.value));
+  return h("label", { class: "choice" }, h("span", {}, label), select);
+}
+
+/** A switch with its label. */
+export function toggle(label: string, on: boolean, act: (on: boolean) => void): HTMLLabelElement {
+  const box = h("input", { type: "checkbox", checked: on });
+  box.addEventListener("change", () => act(box.checked));
+  return h("label", { class: "toggle" }, box, h("span", {}, label));
+}
+
+/** A wide thing that scrolls by itself, with the keyboard too. */
+export function scroller(label: string, ...children: Child[]): HTMLElement {
+  return h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
+}
+
+/** Something that is made when it is opened for the first time. */
+export function later(summary: string, make: () => Node, attributes: Attributes = {}): HTMLDetailsElement {
+  const details = h("details", attributes, h("summary", {}, summary));
+  const build = () => {
+    if (details.open) {
+      details.append(make());
+      details.removeEventListener("toggle", build);
+    }
+  };
+  details.addEventListener("toggle", build);
+  return details;
+}
+
+let last = 0;
+
+/** An id that no other element has. */
+export function freshId(prefix: string): string {
+  last += 1;
+  return `${prefix}-${last}`;
+}

@@ -1,0 +1,82 @@
+// How each runtime looks in all charts: a colour, a dash pattern and a marker, so that it is
+// told apart without colours too. The colours themselves are in base.css, for light and dark.
+
+import type { Page } from "./data.ts";
+import { h, s } from "./dom.ts";
+
+/** As many as base.css has. */
+const COLOURS = 10;
+
+const DASHES: number[][] = [[], [9, 4], [2, 3], [11, 3, 2, 3], [5, 3]];
+
+export type Marker = "circle" | "square" | "triangle" | "diamond" | "down" | "cross" | "plus";
+const MARKERS: Marker[] = ["circle", "square", "triangle", "diamond", "down", "cross", "plus"];
+
+export interface Look {
+  /** Class that sets `--c`. */
+  colour: string;
+  dash: number[];
+  marker: Marker;
+}
+
+/** The look of the runtime at a place in the plan. */
+export function lookAt(place: number): Look {
+  // Past the last colour the dashes move on by one, so that no two lines are the same.
+  const dash = DASHES[(place + Math.floor(place / COLOURS)) % DASHES.length] ?? [];
+  return {
+    colour: `c${place % COLOURS}`,
+    dash,
+    marker: MARKERS[place % MARKERS.length] ?? "circle",
+  };
+}
+
+/** All runtimes of a run: in the plan's order, then those that never started. */
+export function runtimesOf(page: Page): string[] {
+  const names = [
+    ...page.evidence.runtimes.map((runtime) => runtime.name),
+    ...page.summary.cells.map((cell) => cell.runtime),
+  ];
+  return [...new Set(names)];
+}
+
+/** Path of a marker around 0,0. */
+export function markerPath(marker: Marker, r: number): string {
+  const q = r * 1.15;
+  switch (marker) {
+    case "circle":
+      return `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+    case "square":
+      return `M${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`;
+    case "triangle":
+      return `M0 ${-q}L${q} ${r}H${-q}z`;
+    case "down":
+      return `M0 ${q}L${q} ${-r}H${-q}z`;
+    case "diamond":
+      return `M0 ${-q * 1.15}L${q * 1.15} 0L0 ${q * 1.15}L${-q * 1.15} 0z`;
+    case "cross":
+      return `M${-r} ${-r}L${r} ${r}M${r} ${-r}L${-r} ${r}`;
+    case "plus":
+      return `M0 ${-q}V${q}M${-q} 0H${q}`;
+  }
+}
+
+/** A marker as a part of a drawing. Crosses have no area, so all are drawn with a stroke too. */
+export function markerMark(look: Look, r: number, extra = ""): SVGElement {
+  return s("path", { d: markerPath(look.marker, r), class: `marker ${look.colour} ${extra}` });
+}
+
+/** The sample of a line that stands before a runtime's name. */
+export function swatch(look: Look): SVGElement {
+  const line = s("line", {
+    x1: 0, x2: 28, y1: 7, y2: 7, class: `line ${look.colour}`,
+    "stroke-dasharray": look.dash.join(" ") || null,
+  });
+  const mark = s("g", { transform: "translate(14 7)" }, markerMark(look, 3.4));
+  return s("svg", { class: "swatch", viewBox: "0 0 28 14", width: 28, height: 14, "aria-hidden": "true" },
+    line, mark);
+}
+
+/** A runtime's name with its sample. */
+export function named(look: Look, name: string): HTMLElement {
+  return h("span", { class: "named" }, swatch(look) as unknown as Node, h("span", {}, name));
+}

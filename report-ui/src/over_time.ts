@@ -1,0 +1,199 @@
+// The charts over time of a group.
+
+import { headlineWords, type Column, type Series } from "./data.ts";
+import { joined, type Lines, type Spec } from "./chart.ts";
+import { choice, toggle } from "./dom.ts";
+import * as format from "./format.ts";
+import type { Panel, Shown } from "./panel.ts";
+import { sums } from "./scale.ts";
+
+type Make = (redraw: () => void) => Spec;
+
+const TIME = { xWords: format.seconds, xLabel: "seconds since the load began", xShort: format.short };
+
+/** All charts over time, in reading order. */
+export function timeSpecs(panel: Panel): Make[] {
+  return [times(panel), throughput(panel), errors(panel), inFlight(panel), cpu(panel), memory(panel)];
+}
+
+/** Rows are seconds; where a row stands is where it begins. */
+function rowTimes(series: Series, length: number): number[] {
+  return Array.from({ length }, (_, row) => row * series.step);
+}
+
+/** A line a runtime, of a column of its rows. */
+function perRow(panel: Panel, column: (series: Series) => Column): Lines {
+  return joined(panel.shown().map((shown) => {
+    const values = column(shown.series);
+    return { x: rowTimes(shown.series, values.length), line: lineOf(shown, values) };
+  }));
+}
+
+/** A line a runtime, of a reading of its resources. */
+function perReading(panel: Panel, column: (series: Series) => Column): Lines {
+  return joined(panel.shown().map((shown) => {
+    const values = column(shown.series);
+    return { x: shown.series.resources.at.slice(0, values.length), line: lineOf(shown, values) };
+  }));
+}
+
+function lineOf(shown: Shown, values: Column) {
+  return {
+    runtime: shown.cell.runtime,
+    label: shown.isInvalid ? `${shown.cell.runtime} (invalid)` : shown.cell.runtime,
+    values,
+    isFaint: shown.isInvalid,
+  };
+}
+
+const STATS: [keyof Series & ("p50" | "p95" | "p99" | "max" | "mean"), string][] = [
+  ["p95", "p95"], ["p50", "p50, median"], ["p99", "p99"], ["max", "max"], ["mean", "mean"],
+];
+
+function times(panel: Panel): Make {
+  let stat = STATS[0]?.[0] ?? "p95";
+  let isLog = false;
+  const what = headlineWords(panel.group.model);
+  return (redraw) => ({
+    ...TIME,
+    title: `${what[0]?.toUpperCase()}${what.slice(1)} over time`,
+    about: `${what} of the correct answers that ended in each second`,
+    yWords: format.micros, yShort: format.shortMicros,
+    yIsLog: () => isLog,
+    lines: () => perRow(panel, (series) => series[stat]),
+    controls: () => [
+      choice("Show", STATS, stat, (value) => {
+        stat = STATS.find(([name]) => name === value)?.[0] ?? "p95";
+        redraw();
+      }),
+      toggle("log scale", isLog, (on) => {
+        isLog = on;
+        redraw();
+      }),
+    ],
+  });
+}
+
+function throughput(panel: Panel): Make {
+  const isOpen = panel.group.model === "open";
+  return () => ({
+    ...TIME,
+    title: isOpen ? "Throughput and offered rate" : "Throughput",
+    about: "correct answers in each second" + (isOpen ? ", with the rate of shots that were due" : ""),
+    ...(isOpen ? { note: "Grey: shots due in each second." } : {}),
+    yWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, yShort: format.short,
+    lines: () => {
+      const lines = perRow(panel, (series) => series.ok);
+      return isOpen ? withOffered(panel, lines) : lines;
+    },
+  });
+}
+
+/** The offered rate is the same for all: that of the longest trial stands for it. */
+function withOffered(panel: Panel, { x, lines }: Lines): Lines {
+  const longest = panel.shown().sort((a, b) => b.series.offered.length - a.series.offered.length)[0];
+  if (!longest) return { x, lines };
+  const values = longest.series.offered;
+  const own = lines.map((line) => ({ x, line }));
+  const offered = { runtime: "", label: "offered", values };
+  return joined([{ x: rowTimes(longest.series, values.length), line: offered }, ...own]);
+}
+
+const DROPPED = "dropped";
+
+function errors(panel: Panel): Make {
+  let kind = "";
+  const kinds = kindsOf(panel);
+  const column = (series: Series) => {
+    const of: Record<string, Column> = { ...series.failed, [DROPPED]: series.dropped };
+    if (kind) return of[kind] ?? series.ok.map(() => 0);
+    return sums(Object.values(of));
+  };
+  return (redraw) => ({
+    ...TIME,
+    title: "Shots without a correct answer",
+    about: "failed and dropped shots in each second",
+    yWords: (rate) => `${format.count(rate)}${format.THIN}/s`, yShort: format.short,
+    lines: () => {
+      const { x, lines } = perRow(panel, column);
+      const bad = lines.filter((line) => line.values.some((value) => value));
+      return { x, lines: bad, instead: "Every shot of these trials got its correct answer." };
+    },
+    controls: () => kinds.length < 2 ? [] : [
+      choice("Kind", [["", "all"], ...kinds.map((name): [string, string] => [name, name])], "", (value) => {
+        kind = value;
+        redraw();
+      }),
+    ],
+  });
+}
+
+/** Kinds of failures that occur in any trial of a group. */
+function kindsOf(panel: Panel): string[] {
+  const found = new Set<string>();
+  for (const cell of panel.cells) {
+    for (const series of panel.store.page.series.filter((one) => one.cell === cell.index)) {
+      Object.keys(series.failed).forEach((name) => found.add(name));
+      if (series.dropped.some((count) => count)) found.add(DROPPED);
+    }
+  }
+  return [...found].sort();
+}
+
+function inFlight(panel: Panel): Make {
+  return () => ({
+    ...TIME,
+    title: "In flight",
+    about: "the highest number of shots under way in each second",
+    yWords: format.count, yShort: format.short,
+    lines: () => perRow(panel, (series) => series.in_flight),
+  });
+}
+
+type Resource = "cpu_percent" | "memory_mib";
+
+/** Of the whole stack, or of one role. */
+function byRole(panel: Panel, which: Resource, spec: Omit<Spec, "lines" | "controls" | "xWords" | "xLabel">): Make {
+  let role = "";
+  const roles = rolesOf(panel, which);
+  const column = (series: Series) => {
+    const of = series.resources[which];
+    return role ? (of[role] ?? []) : sums(Object.values(of));
+  };
+  return (redraw) => ({
+    ...TIME,
+    ...spec,
+    lines: () => ({ ...perReading(panel, column), instead: "Nothing was read." }),
+    controls: () => roles.length < 2 ? [] : [
+      choice("Role", [["", "whole stack"], ...roles.map((name): [string, string] => [name, name])], "", (value) => {
+        role = value;
+        redraw();
+      }),
+    ],
+  });
+}
+
+function rolesOf(panel: Panel, which: Resource): string[] {
+  const found = new Set<string>();
+  for (const series of panel.store.page.series) {
+    if (!panel.cells.some((cell) => cell.index === series.cell)) continue;
+    Object.keys(series.resources[which]).forEach((name) => found.add(name));
+  }
+  return [...found].sort();
+}
+
+function cpu(panel: Panel): Make {
+  return byRole(panel, "cpu_percent", {
+    title: "CPU",
+    about: "CPU in percent of the whole stack's budget",
+    yWords: format.percent, yShort: (value) => `${format.short(value)}${format.THIN}%`,
+  });
+}
+
+function memory(panel: Panel): Make {
+  return byRole(panel, "memory_mib", {
+    title: "Memory",
+    about: "anonymous, shared and kernel memory, without page cache",
+    yWords: format.mebibytes, yShort: (value) => value === 0 ? "0" : `${format.short(value)}${format.THIN}MiB`,
+  });
+}

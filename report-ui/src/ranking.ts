@@ -1,0 +1,170 @@
+// The answer: a group's sentence and its ranking.
+
+import { intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { h, scroller } from "./dom.ts";
+import { dotRow, type Scale } from "./dots.ts";
+import * as format from "./format.ts";
+import { swatch } from "./look.ts";
+import { extent } from "./scale.ts";
+import type { Store } from "./store.ts";
+import * as words from "./words.ts";
+
+/** Cells of a group, the best first; those without a figure last. */
+export function cellsOf(store: Store, group: Group): Cell[] {
+  const cells = store.page.summary.cells.filter(
+    (cell) => cell.app === group.app && cell.load === group.load,
+  );
+  return [...cells.filter((cell) => cell.trials_counted > 0), ...cells.filter((cell) => cell.trials_counted <= 0)];
+}
+
+export function answer(store: Store, group: Group, place: number): HTMLElement {
+  const cells = cellsOf(store, group);
+  const id = `answer-${place}`;
+  const about = [group.load_text, words.modelWords(group), words.budgetWords(cells)];
+  return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
+      h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
+    h("p", { class: "sentence" }, group.sentence || "Nothing can be said: no runtime has figures here."),
+    cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
+    key(group, cells));
+}
+
+const HEADS = (group: Group): [string, string][] => [
+  ["rank", "#"],
+  ["name", "runtime"],
+  ["primary", words.primaryWords(group)],
+  ["sketch", ""],
+  ["against", "against the best"],
+  ["throughput", "throughput"],
+  ["cost", "CPU cost"],
+  ["memory", "max memory"],
+  ["ok", "ok %"],
+  ["trials", "trials"],
+];
+
+// The roles are said, because on a phone the style sheet lays rows out as cards.
+function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
+  const heads = HEADS(group);
+  const values = cells.flatMap((cell) => valueOf(words.primaryFigure(group, cell.figures)) ?? []);
+  const scale = extent(values, cells.map((cell) => intervalOf(words.primaryFigure(group, cell.figures))));
+  const body = cells.flatMap((cell, place) => [
+    cell.trials_counted > 0
+      ? row(store, group, cell, place, scale, heads)
+      : emptyRow(store, cell, heads),
+    ...remarkRow(group, cell, heads.length),
+  ]);
+  const made = h("table", { class: "ranking", role: "table" },
+    h("caption", { class: "hidden" }, `Ranking of ${words.groupTitle(group)} by ${words.primaryWords(group)}`),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads.map(([name, title]) => title
+      ? h("th", { class: name, scope: "col", role: "columnheader" }, title)
+      : h("td", { class: name, role: "cell" }, scale.isLog ? "log scale" : "")))),
+    h("tbody", { role: "rowgroup" }, ...body));
+  return scroller(`Ranking of ${words.groupTitle(group)}`, made);
+}
+
+function row(
+  store: Store, group: Group, cell: Cell, place: number, scale: Scale, heads: [string, string][],
+): HTMLElement {
+  const look = store.look(cell.runtime);
+  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
+  const figure = words.primaryFigure(group, cell.figures);
+  const { figures } = cell;
+  const plain: Record<string, string> = {
+    throughput: `${format.figure(figures.throughput_per_second, format.rate)}${format.THIN}/s`,
+    cost: format.figure(figures.cpu_cost_us, format.micros),
+    memory: format.figure(figures.memory_bytes_max, format.bytes),
+    ok: format.figure(figures.ok_share, format.share),
+    trials: trialsWords(cell),
+  };
+  const made: Record<string, Node> = {
+    rank: h("span", {}, rank(group, cell, place)),
+    name: nameOf(store, cell, "full"),
+    primary: withInterval(format.figure(figure, words.primaryNumber(group)), intervalOf(figure), words.primaryNumber(group)),
+    sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
+    against: against(group, cell, other),
+  };
+  const fields = heads.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
+  const classes = [group.baseline === cell.runtime ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
+  return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
+}
+
+function field(name: string, title: string, content: Node): HTMLElement {
+  if (name === "name") return h("th", { class: name, scope: "row", role: "rowheader" }, content);
+  return h("td", { class: name, role: "cell", "data-title": title || null }, content);
+}
+
+/** A runtime with its marks. */
+export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLElement {
+  const title = cell.title && cell.title !== cell.runtime ? cell.title : "";
+  return h("span", { class: "who" }, swatch(store.look(cell.runtime)) as unknown as Node,
+    h("span", { class: "who-text" },
+      h("span", { class: "who-name" }, cell.runtime),
+      ...words.badges(cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
+      kind === "full" && title ? h("small", {}, title) : null));
+}
+
+/** Ties share the first place. */
+function rank(group: Group, cell: Cell, place: number): string {
+  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
+  const isTie = other?.judged === "same" || other?.judged === "not_told_apart";
+  if (isTie) return "1=";
+  const bestIsTied = group.comparisons.some((one) => one.judged === "same" || one.judged === "not_told_apart");
+  if (cell.runtime === group.baseline) return bestIsTied ? "1=" : "1";
+  return String(place + 1);
+}
+
+function withInterval(
+  value: string, interval: [number, number] | null, number: (value: number) => string,
+): HTMLElement {
+  return h("span", { class: "estimate" },
+    h("strong", { class: value === "failed" ? "bad" : null }, value),
+    interval ? h("small", {}, format.interval(interval, number)) : null);
+}
+
+function against(group: Group, cell: Cell, other: Comparison | undefined): HTMLElement {
+  if (group.baseline === cell.runtime) return h("span", { class: "verdict good" }, "best");
+  if (!other) return h("span", { class: "verdict faint" }, "not compared");
+  const judged = words.judgement(group, other);
+  const interval = other.ratio?.interval ?? null;
+  return h("span", { class: "estimate" },
+    h("span", {},
+      other.ratio ? h("strong", {}, format.ratio(other.ratio.value)) : null,
+      interval ? h("small", { class: "beside" }, format.interval(interval, format.significant)) : null),
+    h("span", { class: `verdict ${judged.tone}` }, judged.words));
+}
+
+function trialsWords(cell: Cell): string {
+  const planned = cell.trials_counted + cell.trials_invalid + cell.trials_missing;
+  return planned > cell.trials_counted ? `${cell.trials_counted} of ${planned}` : String(cell.trials_counted);
+}
+
+function emptyRow(store: Store, cell: Cell, heads: [string, string][]): HTMLElement {
+  return h("tr", { role: "row", class: "empty" },
+    h("td", { class: "rank", role: "cell" }, format.NONE),
+    h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, cell, "full")),
+    h("td", { class: "nothing", role: "cell", colspan: heads.length - 2 }, "no figures: no trial of it counts"));
+}
+
+function remarkRow(group: Group, cell: Cell, columns: number): HTMLElement[] {
+  const remarks = words.remarks(group, cell);
+  if (remarks.length === 0) return [];
+  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, text)));
+  return [h("tr", { role: "row", class: "remarks" },
+    h("td", { role: "cell", class: "rank" }),
+    h("td", { role: "cell", colspan: columns - 1 }, list))];
+}
+
+/** What the signs mean, for those that occur. */
+function key(group: Group, cells: Cell[]): HTMLElement {
+  const texts = ["Intervals are 95 % intervals over rounds; times and ratios are geometric means."];
+  if (cells.some((cell) => cell.trials_counted > 0 && cell.trials_counted < 3)) {
+    texts.push("With fewer than three trials there is no interval.");
+  }
+  if (group.comparisons.some((one) => one.judged === "not_told_apart")) {
+    texts.push("Not told apart: more rounds may tell.");
+  }
+  if (group.comparisons.some((one) => one.judged === "hint")) {
+    texts.push("A hint only: do not decide by it.");
+  }
+  return h("p", { class: "key" }, texts.join(" "));
+}

@@ -1,0 +1,346 @@
+// Reading the page's data. What is missing or of another kind becomes empty, and is said; so
+// nothing that follows can stumble over it.
+
+import {
+  ROLE_SINGLES, SINGLES, STATS, TIMES,
+  type Breaking, type Cell, type Column, type Comparison, type Counts, type Curve, type Evidence,
+  type Figure, type Figures, type Group, type Judged, type Model, type Observed, type Page,
+  type Primary, type Reason, type RuntimeEvidence, type Series, type Summary, type Times,
+  type Trial, type TrialEvidence,
+} from "./data.ts";
+
+type Raw = Record<string, unknown>;
+
+export interface Read {
+  page: Page;
+  /** What is missing, in words. */
+  problems: string[];
+}
+
+const FORMAT = 1;
+
+/** Reads the text of the data's script element. */
+export function readPage(text: string): Read {
+  const problems: string[] = [];
+  const page = toPage(parse(text, problems));
+  if (problems.length === 0) problems.push(...missing(page));
+  return { page, problems };
+}
+
+function parse(text: string, problems: string[]): Raw {
+  const trimmed = text.trim();
+  // Not compared with the placeholder itself: it may stand in the page only once.
+  if (trimmed === "" || trimmed.startsWith("__")) {
+    problems.push("This page holds no data: it is the empty form that `stampede report` fills in.");
+    return {};
+  }
+  try {
+    const raw = record(JSON.parse(trimmed));
+    if (raw.format !== FORMAT) {
+      const format = String(raw.format ?? "unknown");
+      problems.push(`The data is of format ${format}; this page reads format ${FORMAT}.`);
+    }
+    return raw;
+  } catch (error) {
+    problems.push(`The data cannot be read: ${error instanceof Error ? error.message : error}.`);
+    return {};
+  }
+}
+
+function missing(page: Page): string[] {
+  const { summary, series } = page;
+  const problems: string[] = [];
+  if (summary.cells.length === 0) problems.push("This run is empty: nothing was measured.");
+  else if (series.length === 0) {
+    problems.push("There is no trial with a load, so there are no charts over time.");
+  }
+  const lost = summary.cells.reduce((sum, cell) => sum + cell.trials_missing, 0);
+  if (lost > 0) {
+    const trials = lost === 1 ? "One trial of the plan is" : `${lost} trials of the plan are`;
+    problems.push(`${trials} missing: the run was cut off. What is there is shown.`);
+  }
+  return problems;
+}
+
+function toPage(raw: Raw): Page {
+  const evidence = record(raw.evidence);
+  return {
+    stampede: text(raw.stampede),
+    summary: toSummary(record(raw.summary)),
+    series: records(raw.series).map(toSeries),
+    curves: records(raw.curves).map(toCurve),
+    evidence: toEvidence(evidence),
+    downloads: records(raw.downloads).map((one) => ({
+      name: text(one.name), type: text(one.type), text: text(one.text),
+    })),
+  };
+}
+
+function toSummary(raw: Raw): Summary {
+  const cells = records(raw.cells).map(toCell);
+  const groups = records(raw.groups).map(toGroup);
+  return {
+    run: text(raw.run),
+    stampede: text(raw.stampede),
+    started_at: text(raw.started_at),
+    seed: number(raw.seed),
+    rounds: number(raw.rounds),
+    notices: texts(raw.notices),
+    groups: groups.length > 0 ? groups : groupsOf(cells),
+    cells,
+  };
+}
+
+/** Groups of a run that lost its own: a cell is never without a place. */
+function groupsOf(cells: Cell[]): Group[] {
+  const found = new Map<string, Group>();
+  for (const { app, load, model } of cells) {
+    found.set(`${app}\n${load}`, toGroup({ app, load, model }));
+  }
+  return [...found.values()];
+}
+
+function toGroup(raw: Raw): Group {
+  return {
+    app: text(raw.app),
+    load: text(raw.load),
+    load_text: text(raw.load_text),
+    model: model(raw.model),
+    primary: primary(raw.primary, model(raw.model)),
+    sentence: text(raw.sentence),
+    baseline: typeof raw.baseline === "string" ? raw.baseline : null,
+    comparisons: records(raw.comparisons).map(toComparison),
+  };
+}
+
+function model(raw: unknown): Model {
+  return raw === "closed" ? "closed" : "open";
+}
+
+function primary(raw: unknown, model: Model): Primary {
+  const all: Primary[] = ["response_time_p95", "response_time_p50", "response_time_mean", "throughput"];
+  return all.find((one) => one === raw) ?? (model === "open" ? "response_time_p95" : "throughput");
+}
+
+function toComparison(raw: Raw): Comparison {
+  const all: Judged[] = ["larger", "smaller", "same", "not_told_apart", "hint"];
+  const ratio = record(raw.ratio);
+  return {
+    runtime: text(raw.runtime),
+    ratio: isNumber(ratio.value) ? { value: ratio.value, interval: interval(ratio.interval) } : null,
+    judged: all.find((one) => one === raw.judged) ?? null,
+    why_not: text(raw.why_not),
+  };
+}
+
+function toCell(raw: Raw, index: number): Cell {
+  return {
+    index,
+    runtime: text(raw.runtime), app: text(raw.app), load: text(raw.load),
+    model: model(raw.model),
+    verdict: text(raw.verdict),
+    reasons: records(raw.reasons).map(toReason),
+    not_comparable: texts(raw.not_comparable), asked: texts(raw.asked), forced: texts(raw.forced),
+    provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
+    versions: textRecord(raw.versions),
+    budget_cpus: number(raw.budget_cpus),
+    budget_memory_bytes: number(raw.budget_memory_bytes),
+    budget_unequal: raw.budget_unequal === true,
+    timeout_ns: number(raw.timeout_ns),
+    stretched_max: number(raw.stretched_max) || 1,
+    trials_counted: number(raw.trials_counted),
+    trials_invalid: number(raw.trials_invalid),
+    trials_missing: number(raw.trials_missing),
+    counts: toCounts(raw.counts),
+    figures: toFigures(raw),
+    trials: records(raw.trials).map(toTrial),
+    expectations: records(raw.expectations).map((one) => ({
+      text: text(one.text), outcome: text(one.outcome), figure: text(one.figure),
+    })),
+    breaking: raw.breaking ? toBreaking(record(raw.breaking)) : null,
+  };
+}
+
+function toReason(raw: Raw): Reason {
+  const judged = raw.judged === "suspect" || raw.judged === "invalid" ? raw.judged : null;
+  return { judged, trials: numbers(raw.trials), text: text(raw.text) };
+}
+
+function toBreaking(raw: Raw): Breaking {
+  return {
+    trials: number(raw.trials),
+    trials_broken: number(raw.trials_broken),
+    seconds: numbers(raw.seconds),
+    offered_per_second: figure(raw.offered_per_second),
+    lost: texts(raw.lost),
+    response_time_ns: times(raw.response_time_ns),
+  };
+}
+
+function toTrial(raw: Raw): Trial {
+  return {
+    number: number(raw.number), round: number(raw.round),
+    verdict: text(raw.verdict), reasons: texts(raw.reasons),
+    counts: toCounts(raw.counts), figures: toFigures(raw),
+  };
+}
+
+function toCounts(from: unknown): Counts {
+  const raw = record(from);
+  const failed = Object.entries(record(raw.failed)).map(([kind, count]) => [kind, number(count)]);
+  return {
+    planned: number(raw.planned), ok: number(raw.ok),
+    failed: Object.fromEntries(failed) as Record<string, number>,
+    dropped: number(raw.dropped), restarts: number(raw.restarts),
+    context_switches: number(raw.context_switches),
+  };
+}
+
+function toFigures(raw: Raw): Figures {
+  const sets = TIMES.map((name) => [name, times(raw[name])]);
+  const singles = SINGLES.map((name) => [name, figure(raw[name])]);
+  const roles = Object.entries(record(raw.roles)).map(([role, of]) => {
+    const figures = record(of);
+    return [role, Object.fromEntries(ROLE_SINGLES.map((name) => [name, figure(figures[name])]))];
+  });
+  return Object.fromEntries([...sets, ...singles, ["roles", Object.fromEntries(roles)]]) as Figures;
+}
+
+function times(from: unknown): Times {
+  const raw = record(from);
+  return Object.fromEntries(STATS.map((stat) => [stat, figure(raw[stat])])) as Times;
+}
+
+function figure(from: unknown): Figure {
+  const raw = record(from);
+  if (raw.state === "exact" || raw.state === "at_least") {
+    if (!isNumber(raw.value)) return { state: "none" };
+    const { state, value } = raw as { state: "exact" | "at_least"; value: number };
+    return { state, value, interval: interval(raw.interval), trials: number(raw.trials) };
+  }
+  return { state: raw.state === "failed" || raw.state === "too_few" ? raw.state : "none" };
+}
+
+function interval(raw: unknown): [number, number] | null {
+  if (!Array.isArray(raw) || !isNumber(raw[0]) || !isNumber(raw[1])) return null;
+  return [raw[0], raw[1]];
+}
+
+function toSeries(raw: Raw): Series {
+  const resources = record(raw.resources);
+  return {
+    cell: isNumber(raw.cell) ? raw.cell : -1,
+    trial: number(raw.trial),
+    step: Math.max(number(raw.step), 0) || 1,
+    mean: column(raw.mean), p50: column(raw.p50), p95: column(raw.p95), p99: column(raw.p99),
+    max: column(raw.max),
+    offered: column(raw.offered), ok: column(raw.ok), dropped: column(raw.dropped),
+    failed: columns(raw.failed),
+    in_flight: column(raw.in_flight),
+    resources: {
+      at: numbers(resources.at),
+      cpu_percent: columns(resources.cpu_percent),
+      memory_mib: columns(resources.memory_mib),
+    },
+  };
+}
+
+function toCurve(raw: Raw): Curve {
+  const points = list(raw.points).map((pair) => list(pair));
+  return {
+    cell: isNumber(raw.cell) ? raw.cell : -1,
+    points: points.filter((pair): pair is [number, number] => isNumber(pair[0]) && isNumber(pair[1])),
+    failed_from: isNumber(raw.failed_from) ? raw.failed_from : null,
+  };
+}
+
+function toEvidence(raw: Raw): Evidence {
+  return {
+    plan_text: text(raw.plan_text), flags: texts(raw.flags), command: text(raw.command),
+    machine: pairs(raw.machine),
+    runtimes: records(raw.runtimes).map(toRuntime),
+    trials: records(raw.trials).map(toTrialEvidence),
+  };
+}
+
+function toRuntime(raw: Raw): RuntimeEvidence {
+  return {
+    name: text(raw.name), title: text(raw.title), mode: text(raw.mode),
+    versions: textRecord(raw.versions), settings: textRecord(raw.settings),
+    commands: texts(raw.commands), files: pairs(raw.files),
+    observed: raw.observed ? toObserved(record(raw.observed)) : null,
+    isolation: pairs(raw.isolation),
+  };
+}
+
+function toObserved(raw: Raw): Observed {
+  return {
+    php_version: text(raw.php_version), sapi: text(raw.sapi),
+    thread_safe: raw.thread_safe === true, opcache: raw.opcache === true, jit: raw.jit === true,
+    workers: number(raw.workers),
+    extensions: texts(raw.extensions), ini: textRecord(raw.ini), notices: texts(raw.notices),
+  };
+}
+
+function toTrialEvidence(raw: Raw): TrialEvidence {
+  const phases = list(raw.phases).map((phase) => list(phase));
+  return {
+    number: number(raw.number), round: number(raw.round),
+    cell: isNumber(raw.cell) ? raw.cell : -1,
+    verdict: text(raw.verdict), reasons: texts(raw.reasons),
+    phases: phases.map(([name, begin, end]) => ({
+      name: text(name), begin: number(begin), end: number(end),
+    })),
+    figures: pairs(raw.figures), errors: pairs(raw.errors), log_lines: pairs(raw.log_lines),
+  };
+}
+
+function isNumber(raw: unknown): raw is number {
+  return typeof raw === "number" && Number.isFinite(raw);
+}
+
+function number(raw: unknown): number {
+  return isNumber(raw) ? raw : 0;
+}
+
+function text(raw: unknown): string {
+  if (typeof raw === "string") return raw;
+  if (raw === null || raw === undefined) return "";
+  return typeof raw === "object" ? JSON.stringify(raw) : String(raw);
+}
+
+function list(raw: unknown): unknown[] {
+  return Array.isArray(raw) ? raw : [];
+}
+
+function record(raw: unknown): Raw {
+  return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw) : {};
+}
+
+function records(raw: unknown): Raw[] {
+  return list(raw).map(record);
+}
+
+function texts(raw: unknown): string[] {
+  return list(raw).map(text);
+}
+
+function numbers(raw: unknown): number[] {
+  return list(raw).filter(isNumber);
+}
+
+function column(raw: unknown): Column {
+  return list(raw).map((value) => (isNumber(value) ? value : null));
+}
+
+function columns(raw: unknown): Record<string, Column> {
+  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, column(of)]));
+}
+
+function pairs(raw: unknown): [string, string][] {
+  return list(raw).map((pair) => [text(list(pair)[0]), text(list(pair)[1])]);
+}
+
+function textRecord(raw: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, text(of)]));
+}

@@ -1,0 +1,69 @@
+// A rising load: response time against the offered rate, and where each runtime broke.
+
+import { valueOf, type Series } from "./data.ts";
+import { joined, type Lines, type Spec } from "./chart.ts";
+import { toggle } from "./dom.ts";
+import * as format from "./format.ts";
+import type { Panel } from "./panel.ts";
+import { median } from "./scale.ts";
+import { breakingWords } from "./words.ts";
+
+/** Null where the load does not rise. */
+export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null {
+  if (panel.group.model !== "open" || !rises(panel)) return null;
+  let isLog = true;
+  const broken = panel.cells.filter((cell) => cell.breaking);
+  const note = broken.map((cell) => `${cell.runtime} ${breakingWords(cell)}`).join(". ");
+  return (redraw) => ({
+    title: "Response time against offered rate",
+    about: "p95 of response time at each offered rate of the rise, with the rate at which each runtime broke",
+    ...(note ? { note: `${note}.` } : {}),
+    xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, shots a second",
+    xShort: format.short,
+    yWords: format.micros, yShort: format.shortMicros,
+    yIsLog: () => isLog,
+    isTall: true,
+    lines: () => lines(panel),
+    controls: () => [toggle("log scale", isLog, (on) => {
+      isLog = on;
+      redraw();
+    })],
+  });
+}
+
+function rises(panel: Panel): boolean {
+  if (panel.cells.some((cell) => cell.breaking)) return true;
+  return panel.shown().some(({ series }) => {
+    const rates = series.offered.filter((rate): rate is number => rate !== null && rate > 0);
+    // The last second of a schedule is often cut off: it is no rise.
+    const inner = rates.slice(0, -1);
+    return inner.length > 5 && Math.max(...inner) > 1.5 * Math.min(...inner);
+  });
+}
+
+function lines(panel: Panel): Lines {
+  const made = joined(panel.shown().map(({ cell, series, isInvalid }) => {
+    const { x, values } = upTheRise(series);
+    return { x, line: { runtime: cell.runtime, label: cell.runtime, values, isFaint: isInvalid } };
+  }));
+  const marks = panel.cells.flatMap((cell) => {
+    const at = cell.breaking && cell.breaking.trials_broken > 0 ? valueOf(cell.breaking.offered_per_second) : null;
+    return at === null ? [] : [{ runtime: cell.runtime, at, label: `${cell.runtime} broke` }];
+  });
+  return { ...made, marks };
+}
+
+/** p95 by offered rate, up to the highest rate; of seconds with the same rate the median. */
+function upTheRise(series: Series): { x: number[]; values: (number | null)[] } {
+  const rates = series.offered.map((rate) => rate ?? 0);
+  const top = rates.indexOf(Math.max(...rates));
+  const byRate = new Map<number, number[]>();
+  rates.slice(0, top + 1).forEach((rate, row) => {
+    const p95 = series.p95[row];
+    const seen = byRate.get(rate) ?? [];
+    if (p95 !== null && p95 !== undefined) seen.push(p95);
+    if (rate > 0) byRate.set(rate, seen);
+  });
+  const x = [...byRate.keys()].sort((a, b) => a - b);
+  return { x, values: x.map((rate) => median(byRate.get(rate) ?? [])) };
+}

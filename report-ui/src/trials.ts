@@ -1,0 +1,96 @@
+// The evidence about each trial: its verdict and why, its phases, errors and log lines.
+
+import type { Cell, TrialEvidence } from "./data.ts";
+import { h, later } from "./dom.ts";
+import * as format from "./format.ts";
+import { named } from "./look.ts";
+import { text } from "./runtimes.ts";
+import type { Store } from "./store.ts";
+import { Tables, type Column, type Field } from "./tables.ts";
+
+export function trialEvidence(store: Store): HTMLElement[] {
+  const { trials } = store.page.evidence;
+  if (trials.length === 0) return [h("p", { class: "missing" }, "There is no trial on disk.")];
+  return [verdicts(store, trials), phases(store, trials), errors(store, trials), logs(store, trials)];
+}
+
+function cellOf(store: Store, trial: TrialEvidence): Cell | undefined {
+  return store.page.summary.cells[trial.cell];
+}
+
+function titleOf(store: Store, trial: TrialEvidence): string {
+  const cell = cellOf(store, trial);
+  const where = cell ? `${cell.runtime}, ${cell.app} · ${cell.load}` : "of no cell";
+  return `trial ${trial.number}: ${where}, round ${trial.round}`;
+}
+
+function tables(store: Store, trials: TrialEvidence[]): Tables<TrialEvidence> {
+  return new Tables(trials, {
+    title: "trial",
+    key: (trial) => trial.number,
+    node: (trial) => {
+      const cell = cellOf(store, trial);
+      const number = h("span", { class: "number" }, String(trial.number));
+      return h("span", { class: "trial" }, number, cell ? named(store.look(cell.runtime), cell.runtime) : "of no cell");
+    },
+  });
+}
+
+const plain = (value: string): Field => ({ text: value || format.NONE, key: value || null });
+
+function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
+  const labels = [...new Set(trials.flatMap((trial) => trial.figures.map(([label]) => label)))];
+  const figure = (label: string): Column<TrialEvidence> => ({
+    title: label,
+    field: (trial) => plain(trial.figures.find(([own]) => own === label)?.[1] ?? ""),
+  });
+  const columns: Column<TrialEvidence>[] = [
+    { title: "round", field: (trial) => ({ text: String(trial.round), key: trial.round }) },
+    { title: "load", field: (trial) => plain(cellOf(store, trial)?.load ?? "") },
+    { title: "verdict", field: verdict },
+    ...labels.map(figure),
+    { title: "why", field: (trial) => plain(trial.reasons.join("; ")) },
+  ];
+  return h("section", { class: "block", id: "verdicts" }, h("h3", {}, "Verdicts and their figures"),
+    tables(store, trials).section({ title: "every trial on disk", columns }, "Verdicts"));
+}
+
+function verdict({ verdict }: TrialEvidence): Field {
+  const tone = verdict === "invalid" ? "bad" : verdict === "suspect" ? "warning" : undefined;
+  return { text: verdict, key: verdict, ...(tone ? { tone } : {}) };
+}
+
+function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
+  const names = [...new Set(trials.flatMap((trial) => trial.phases.map((phase) => phase.name)))];
+  const columns = names.map((name): Column<TrialEvidence> => ({
+    title: name,
+    field: (trial) => {
+      const own = trial.phases.filter((phase) => phase.name === name);
+      if (own.length === 0) return { text: format.NONE, key: null, tone: "faint" };
+      const ms = own.reduce((sum, phase) => sum + phase.end - phase.begin, 0);
+      return { text: format.time(ms * 1e6), key: ms };
+    },
+  }));
+  return h("section", { class: "block", id: "phases" }, h("h3", {}, "Phases"),
+    names.length > 0
+      ? tables(store, trials).section({ title: "how long each phase took", columns }, "Phases")
+      : h("p", { class: "missing" }, "No phase was kept."));
+}
+
+function errors(store: Store, trials: TrialEvidence[]): HTMLElement {
+  const some = trials.filter((trial) => trial.errors.length > 0);
+  return h("section", { class: "block", id: "errors" }, h("h3", {}, "Errors"),
+    some.length === 0 ? h("p", { class: "missing" }, "No shot of this run failed with an example to show.") : null,
+    ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.errors.length, "example")}`, () =>
+      h("dl", { class: "errors" }, ...trial.errors.flatMap(([kind, example]) => [
+        h("dt", {}, kind), h("dd", {}, h("code", {}, example)),
+      ])))));
+}
+
+function logs(store: Store, trials: TrialEvidence[]): HTMLElement {
+  const some = trials.filter((trial) => trial.log_lines.length > 0);
+  return h("section", { class: "block", id: "logs" }, h("h3", {}, "Error lines of the logs"),
+    some.length === 0 ? h("p", { class: "missing" }, "No log has a line that looks like an error.") : null,
+    ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.log_lines.length, "line")}`, () =>
+      text(titleOf(store, trial), trial.log_lines.map(([file, line]) => `${file}: ${line}`).join("\n")))));
+}

@@ -1,0 +1,157 @@
+// Verdicts, comparisons and figures in words.
+
+import {
+  headline, headlineWords, type Cell, type Comparison, type Figure, type Group, type Reason,
+} from "./data.ts";
+import * as format from "./format.ts";
+
+/** The figure that the group's cells are sorted by. */
+export function primaryFigure(group: Group, of: Cell["figures"]): Figure {
+  const times = of[headline(group.model)];
+  switch (group.primary) {
+    case "response_time_p95":
+      return times.p95;
+    case "response_time_p50":
+      return times.p50;
+    case "response_time_mean":
+      return times.mean;
+    case "throughput":
+      return of.throughput_per_second;
+  }
+}
+
+export function primaryWords(group: Group): string {
+  switch (group.primary) {
+    case "response_time_p95":
+      return "p95 of response time";
+    case "response_time_p50":
+      return "median of response time";
+    case "response_time_mean":
+      return "mean of response time";
+    case "throughput":
+      return "throughput";
+  }
+}
+
+export function primaryNumber(group: Group): (value: number) => string {
+  return group.primary === "throughput" ? (value) => `${format.rate(value)}${format.THIN}/s` : format.time;
+}
+
+export interface Judgement {
+  words: string;
+  tone: "good" | "bad" | "tie" | "faint";
+}
+
+/** What a comparison says of the other. */
+export function judgement(group: Group, other: Comparison): Judgement {
+  const isMoreBetter = group.primary === "throughput";
+  switch (other.judged) {
+    case "larger":
+      return isMoreBetter ? { words: "faster", tone: "good" } : { words: "slower", tone: "bad" };
+    case "smaller":
+      return isMoreBetter ? { words: "slower", tone: "bad" } : { words: "faster", tone: "good" };
+    case "same":
+      return { words: "same: a tie", tone: "tie" };
+    case "not_told_apart":
+      return { words: "not told apart: a tie", tone: "tie" };
+    case "hint":
+      return { words: "a hint only", tone: "faint" };
+    case null:
+      return { words: "not compared", tone: "faint" };
+  }
+}
+
+/** A reason with its trials: `trial 11 invalid, not counted: …`. */
+export function reasonWords(reason: Reason): string {
+  if (!reason.judged) return reason.text;
+  const trials = reason.trials.length === 1 ? "trial" : "trials";
+  const judged = reason.judged === "invalid" ? " invalid, not counted" : reason.judged === "suspect" ? " suspect" : "";
+  return `${trials} ${format.listOf(reason.trials.map(String))}${judged}: ${reason.text}`;
+}
+
+export interface Badge {
+  words: string;
+  tone: "bad" | "warning";
+}
+
+/** Marks of a cell, in words. */
+export function badges(cell: Cell): Badge[] {
+  const found: Badge[] = [];
+  if (cell.verdict === "refused") found.push({ words: "refused", tone: "bad" });
+  else if (cell.verdict === "missing") found.push({ words: "missing", tone: "bad" });
+  else if (cell.verdict === "invalid") found.push({ words: "invalid", tone: "bad" });
+  else if (cell.trials_invalid > 0) found.push({ words: invalidTrials(cell), tone: "bad" });
+  if (cell.verdict === "suspect") found.push({ words: "suspect", tone: "warning" });
+  if (cell.not_comparable.length > 0) found.push({ words: "not comparable", tone: "warning" });
+  if (cell.budget_unequal) found.push({ words: "unequal budget", tone: "warning" });
+  if (cell.verdict !== "missing" && cell.trials_missing > 0) {
+    found.push({ words: `${format.numberOf(cell.trials_missing, "trial")} missing`, tone: "bad" });
+  }
+  return found;
+}
+
+function invalidTrials(cell: Cell): string {
+  return cell.trials_invalid === 1 ? "a trial invalid" : `${cell.trials_invalid} trials invalid`;
+}
+
+/** All that must be said of a cell right beside its figures. */
+export function remarks(group: Group, cell: Cell): string[] {
+  const found = cell.reasons.map(reasonWords);
+  found.push(...cell.not_comparable.map((why) => `not comparable: ${why}`));
+  if (cell.budget_unequal) found.push("its budget is split by role, or not known: unequal");
+  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
+  if (other?.why_not) found.push(`not compared: ${other.why_not}`);
+  found.push(...cell.expectations.map(expectationWords).filter((words) => words !== ""));
+  const failed = failures(cell);
+  if (failed) found.push(failed);
+  if (cell.breaking) found.push(breakingWords(cell));
+  return found;
+}
+
+function expectationWords(one: Cell["expectations"][number]): string {
+  if (one.outcome === "not_met") {
+    return `expected \`${one.text}\`: not met${one.figure ? ` (${one.figure})` : ""}`;
+  }
+  return one.outcome === "unknown" ? `expected \`${one.text}\`: cannot be said` : "";
+}
+
+/** Shots without a correct answer, by kind. */
+export function failures(cell: Cell): string {
+  const kinds = Object.entries(cell.counts.failed).filter(([, count]) => count > 0);
+  const words = kinds.map(([kind, count]) => `${format.count(count)} ${kind}`);
+  if (cell.counts.dropped > 0) words.push(`${format.count(cell.counts.dropped)} dropped`);
+  if (words.length === 0) return "";
+  return `without a correct answer: ${words.join(", ")} of ${format.count(cell.counts.planned)} shots`;
+}
+
+export function breakingWords(cell: Cell): string {
+  const { breaking } = cell;
+  if (!breaking) return "";
+  if (breaking.trials_broken === 0) return "held to the end of the rise";
+  const lost = breaking.lost.length > 0 ? ` (${breaking.lost.join(", ")} lost for good)` : "";
+  const rate = format.figure(breaking.offered_per_second, format.rate);
+  const time = format.figure(breaking.response_time_ns.p95, format.time);
+  return `broke at ${rate}${format.THIN}/s${lost}; up to there p95 was ${time}`;
+}
+
+/** `1 CPU, 512 MiB`; several where cells differ. */
+export function budgetWords(cells: Cell[]): string {
+  const known = cells.filter((cell) => cell.budget_cpus > 0);
+  const words = known.map((cell) => {
+    const memory = cell.budget_memory_bytes > 0 ? `, ${format.bytes(cell.budget_memory_bytes)}` : "";
+    return `${cell.budget_cpus} CPU${cell.budget_cpus === 1 ? "" : "s"}${memory}`;
+  });
+  return [...new Set(words)].join(" or ");
+}
+
+export function groupTitle(group: Group): string {
+  return `${group.app} · ${group.load}`;
+}
+
+export function modelWords(group: Group): string {
+  return group.model === "open"
+    ? "open model: shots are due by a schedule"
+    : "closed model: users fire again after each answer";
+}
+
+export { headlineWords };

@@ -1,0 +1,251 @@
+// Opens the built page with each sample from file:// in Chromium, as a reader would, and fails
+// on an error in the console, a request, or a finding of axe. Screenshots go to a folder:
+// `npm run e2e [FOLDER]`. Another browser: `CHROMIUM=/path`.
+
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { writeSamples } from "./samples.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const FOLDER = process.argv[2] ?? here("out");
+const PAGES = join(FOLDER, "pages");
+const AXE = readFileSync(here("../node_modules/axe-core/axe.min.js"), "utf8");
+const WIDTHS = [360, 900, 1600];
+
+interface Opened {
+  page: Page;
+  faults: string[];
+}
+
+async function open(browser: Browser, name: string, width: number, scheme: "light" | "dark"): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: "reduce" });
+  const faults: string[] = [];
+  const address = pathToFileURL(join(PAGES, `${name}.html`)).href;
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (request.url() !== address && !request.url().startsWith("blob:")) faults.push(`asked for ${request.url()}`);
+  });
+  await page.goto(address);
+  return { page, faults };
+}
+
+/** Scrolls through, so that every chart is drawn. */
+async function scrollThrough(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (let y = 0; y < document.documentElement.scrollHeight; y += 600) {
+      scrollTo(0, y);
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+    scrollTo(0, 0);
+  });
+}
+
+interface Axe {
+  run: (options: unknown) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
+}
+
+async function axe(page: Page): Promise<string[]> {
+  // Through the protocol, not as a script element: the page's policy would refuse that.
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { violations } = await (window as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`).join(" | ")}`);
+  });
+  return found;
+}
+
+/** The page is never wider than the screen. */
+async function overflow(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    return wide > 0 ? [`${wide} pixels wider than the screen`] : [];
+  });
+}
+
+async function looks(browser: Browser, name: string): Promise<void> {
+  for (const scheme of ["light", "dark"] as const) {
+    for (const width of WIDTHS) {
+      const { page, faults } = await open(browser, name, width, scheme);
+      const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
+      await page.screenshot({ path: shot("") });
+      await scrollThrough(page);
+      faults.push(...(await overflow(page)));
+      if (width !== 900) faults.push(...(await axe(page)));
+      await page.screenshot({ path: shot("-all"), fullPage: true });
+      assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
+      await page.close();
+    }
+  }
+}
+
+/** Lines, zoom, sorting, keys, copy, downloads. */
+async function uses(browser: Browser): Promise<void> {
+  const { page, faults } = await open(browser, "demo", 1200, "light");
+  const plots = page.locator("#charts .panel .uplot");
+  await page.locator("#charts").scrollIntoViewIfNeeded();
+  await page.locator(".chart .uplot").first().waitFor();
+
+  const first = page.locator(".line-switch").first();
+  const before = await ink(page);
+  await first.click();
+  assert.equal(await first.getAttribute("aria-pressed"), "false");
+  await page.waitForTimeout(100);
+  assert.notEqual(await ink(page), before, "a line that is off is still drawn");
+  await first.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await first.getAttribute("aria-pressed"), "true");
+  await page.waitForTimeout(100);
+  assert.equal(await ink(page), before, "a line does not come back");
+
+  const reset = page.getByRole("button", { name: "Reset" });
+  const over = page.locator(".u-over").first();
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 200);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 200, { steps: 5 });
+  await page.mouse.up();
+  assert.equal(await reset.isDisabled(), false, "dragging does not zoom");
+  await page.waitForTimeout(100);
+  await page.screenshot({ path: join(FOLDER, "demo-zoomed.png") });
+  await over.dblclick({ position: { x: 50, y: 150 } });
+  assert.equal(await reset.isDisabled(), true, "a double click does not reset");
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  assert.equal(await reset.isDisabled(), false, "the button does not zoom");
+  await page.getByRole("button", { name: "Later" }).click();
+  await reset.click();
+
+  await over.hover({ position: { x: 200, y: 60 } });
+  await page.waitForTimeout(100);
+  assert.equal(await page.locator(".tip:visible").count(), 1, "no values at the cursor");
+  assert.ok((await page.locator(".u-cursor-x:not(.u-off)").count()) > 2, "one cursor is not in all charts");
+  await page.screenshot({ path: join(FOLDER, "demo-cursor.png") });
+  await plots.first().focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("+");
+  assert.equal(await reset.isDisabled(), false, "the key does not zoom");
+  await page.keyboard.press("0");
+  assert.equal(await reset.isDisabled(), true);
+
+  await page.locator(".toolbar select").selectOption("2");
+  assert.match(await page.locator(".panel .note").first().innerText(), /invalid/);
+  await page.locator(".chart select").first().selectOption("max");
+  await page.locator(".chart .toggle input").first().check();
+  await page.locator(".behind summary").first().click();
+  assert.ok((await page.locator(".behind tbody tr").count()) > 10, "no table behind the chart");
+  await sorts(page);
+  await saves(page);
+  assert.deepEqual(faults, []);
+  await page.close();
+}
+
+/** Something that changes when another line is drawn. */
+async function ink(page: Page): Promise<string> {
+  return (await page.locator(".chart .plot").first().screenshot()).toString("base64");
+}
+
+async function sorts(page: Page): Promise<void> {
+  const column = async () => (await page.locator("#figures-0 table").first().locator("tbody tr td:nth-child(8)").allInnerTexts());
+  const head = page.locator("#figures-0 table").first().getByRole("button", { name: "p95" });
+  await head.click();
+  const up = await column();
+  await head.click();
+  assert.deepEqual(await column(), [...up].reverse(), "sorting down is not sorting up reversed");
+  const names = await page.locator("#figures-0 table").evaluateAll((tables) =>
+    tables.map((table) => [...table.querySelectorAll("tbody th")].map((name) => name.textContent).join()));
+  assert.equal(new Set(names).size, 1, "tables of the same rows are sorted differently");
+}
+
+async function saves(page: Page): Promise<void> {
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("button", { name: "summary.csv" }).click();
+  const download = await waiting;
+  assert.equal(download.suggestedFilename(), "summary.csv");
+  await page.getByText("only what differs").click();
+  assert.ok((await page.locator(".settings tbody tr").count()) > 100, "not all settings are shown");
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByText(/Copied|Select it/).waitFor();
+}
+
+/** What was planted stays text. */
+async function plants(browser: Browser): Promise<void> {
+  const { page, faults } = await open(browser, "planted", 1200, "light");
+  await scrollThrough(page);
+  await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => (window as unknown as { planted?: number }).planted), undefined);
+  assert.equal(await page.locator("#page img, #page script, #page [onclick], #page [onerror], #page [style*=expression]").count(), 0);
+  assert.ok((await page.getByText("window.planted=1").count()) > 5, "what was planted is not shown");
+  assert.deepEqual(faults, []);
+  await page.close();
+}
+
+/** A large run is there at once, and a pan keeps up. */
+async function hurries(browser: Browser): Promise<void> {
+  const { page, faults } = await open(browser, "large", 1600, "light");
+  const ready = await page.evaluate(() => {
+    const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[]; // tidy: foreign word
+    return entry?.domContentLoadedEventEnd ?? 0;
+  });
+  await page.locator("#charts").scrollIntoViewIfNeeded();
+  await page.locator(".chart .uplot").first().waitFor();
+  await page.getByRole("button", { name: "Zoom in" }).first().click();
+  const frames = await page.evaluate(async () => {
+    const over = document.querySelector(".u-over");
+    if (!over) return [];
+    const taken: number[] = [];
+    for (let step = 0; step < 60; step += 1) {
+      // What the page does in a frame runs between these two. What the browser then needs to put
+      // pixels on the screen is not the page's, and without a graphics card is most of it.
+      let begin = 0;
+      requestAnimationFrame(() => { begin = performance.now(); }); // tidy: foreign word
+      over.dispatchEvent(new WheelEvent("wheel", { deltaX: step % 20 < 10 ? 30 : -30, bubbles: true, cancelable: true }));
+      await new Promise((done) => requestAnimationFrame(done));
+      taken.push(performance.now() - begin); // tidy: foreign word
+    }
+    return taken.sort((a, b) => a - b);
+  });
+  const middle = frames[30] ?? Infinity;
+  console.log(`large: ready after ${Math.round(ready)} ms, the page's part of a frame of a pan ${middle.toFixed(1)} ms (p90 ${frames[54]?.toFixed(1)} ms)`);
+  assert.ok(ready < 1000, `ready only after ${ready} ms`);
+  assert.ok(middle < 16, `a frame of a pan takes ${middle} ms`);
+  assert.deepEqual(faults, []);
+  await page.close();
+}
+
+async function prints(browser: Browser): Promise<void> {
+  for (const name of ["demo", "rising"]) {
+    const { page, faults } = await open(browser, name, 1200, "dark");
+    await page.pdf({ path: join(FOLDER, `${name}.pdf`), format: "A4", printBackground: false });
+    assert.deepEqual(faults, []);
+    await page.close();
+  }
+}
+
+async function main(): Promise<void> {
+  mkdirSync(PAGES, { recursive: true });
+  const names = writeSamples(here("../dist/index.html"), PAGES);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  });
+  try {
+    await uses(browser);
+    await plants(browser);
+    await hurries(browser);
+    await prints(browser);
+    for (const name of names) await looks(browser, name);
+    console.log(`${names.length} samples are fine; screenshots: ${FOLDER}`);
+  } finally {
+    await browser.close();
+  }
+}
+
+await main();
