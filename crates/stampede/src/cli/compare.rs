@@ -12,8 +12,7 @@ use crate::plan::model::Plan;
 use crate::progress::words;
 use crate::report;
 use crate::runtime::{Catalogue, Places};
-use crate::store::record::Provider;
-use crate::store::{RunFolder, StoredRun, StoredTrial};
+use crate::store::{RunFolder, StoredRun};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::trial::refusal;
@@ -35,7 +34,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(folder.path(), args.json)
+    finish(folder.path(), comparison.example(), args.json)
 }
 
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
@@ -48,7 +47,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
-fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
+fn finish(path: &Path, example: Option<&str>, json: bool) -> Result<Outcome, Failure> {
     let (stored, summary) = super::report::read(&path.display().to_string())?;
     store::write_summary(path, &report::json(&summary))
         .map_err(|error| Failure::from_store(&error))?;
@@ -56,19 +55,15 @@ fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
         print(report::json(&summary).as_bytes())?;
     } else {
         print(report::text(&summary, &super::report::style()).as_bytes())?;
-        print(next(path, &stored).as_bytes())?;
+        print(next(path, example).as_bytes())?;
     }
     Ok(outcome(&stored, &summary))
 }
 
 /// What to try next, under the table.
-fn next(path: &Path, stored: &StoredRun) -> String {
+fn next(path: &Path, example: Option<&str>) -> String {
     let shown = path.display();
-    // What already runs cannot be started alone.
-    let is_ours = |trial: &&StoredTrial| trial.record.runtime.given.provider == Provider::Native;
-    let ours = stored.trials.iter().find(is_ours);
-    let cell = ours.and_then(|trial| stored.record.cells.get(trial.record.cell));
-    let runtime = cell.map_or("nginx-fpm", |cell| &cell.runtime);
+    let runtime = example.unwrap_or("nginx-fpm");
     format!(
         "\nResults: {shown}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
          stampede up {runtime}   the runtime alone, with its rendered configuration\n  \

@@ -223,7 +223,10 @@ fn belongs_below(key: &str) -> Option<&'static str> {
         "settings" => Some(
             "left out: what is of all runtimes stands in the plan itself, such as `workers: 8`; what is of one in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
         ),
-        "use" | "sweep" | "append" => {
+        "append" => {
+            Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {append: {nginx.conf: \"…\"}}}]`")
+        }
+        "use" | "sweep" => {
             Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {sweep: {workers: [8, 16]}}}]`")
         }
         "http" | "max_in_flight" | "when_full" => {

@@ -37,6 +37,7 @@ fn counts(trial: &TrialData) -> CellCounts {
         counts.ok = load.counts.ok;
         counts.failed = load.counts.failed.clone();
         counts.dropped = load.counts.dropped;
+        counts.in_flight_max = load.in_flight_max;
     }
     for role in trial.resources.iter().flat_map(|sample| sample.roles.values()) {
         counts.restarts += u64::from(role.started);
