@@ -17,7 +17,7 @@ use crate::{interrupt, keeper, machine};
 /// Starts it, says what was started, waits, stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let mut plan =
-        plan::from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
+        plan::stack_from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
     let facts = machine::facts();
     let notices = budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
     let catalogue = Catalogue::load(Places::from_env());
@@ -52,14 +52,11 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
 
 fn overrides(args: &UpArgs) -> Overrides {
     Overrides {
-        app: Some(args.app.clone()),
+        app: args.app.clone(),
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
-        // A plan needs a load; none is fired here.
-        users: Some("1".to_owned()),
-        requests: Some("1".to_owned()),
         ..Overrides::default()
     }
 }

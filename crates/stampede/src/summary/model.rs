@@ -231,6 +231,9 @@ pub struct TrialSummary {
     pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
+    /// Whether its load was stopped before its end: shots not due by then are `dropped`.
+    #[serde(default)]
+    pub stopped: bool,
     /// Its shots and events.
     pub counts: CellCounts,
     /// Its figures.

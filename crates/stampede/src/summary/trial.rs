@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::report::TimeSet;
+use stampede_load::report::{End, TimeSet};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
@@ -23,6 +23,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         round: record.round,
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
+        stopped: record.load.as_ref().is_some_and(|load| load.end == End::Stopped),
         counts: counts(trial),
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),

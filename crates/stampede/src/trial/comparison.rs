@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, LoadChoice, Plan, Rounds, RuntimeSource};
+use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -89,12 +89,26 @@ impl Comparison {
             .fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
     }
 
-    /// A runtime of the catalogue that the plan names; `None`: all of them already run.
-    pub fn example(&self) -> Option<&str> {
-        self.plan.runtimes.iter().find_map(|choice| match &choice.source {
-            RuntimeSource::Catalogue(name) => Some(name.as_str()),
-            RuntimeSource::Live { .. } => None,
-        })
+    /// Runtimes of the catalogue that the plan names, each once; what already runs is none.
+    pub fn catalogue_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for choice in &self.plan.runtimes {
+            match &choice.source {
+                RuntimeSource::Catalogue(name) if !names.contains(&name.as_str()) => {
+                    names.push(name)
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// The first app, as a flag takes it.
+    pub fn app(&self) -> String {
+        match &self.plan.apps[0] {
+            AppChoice::Named(name) => name.clone(),
+            AppChoice::Folder(folder) => folder.display().to_string(),
+        }
     }
 
     /// Discarded load of each trial.

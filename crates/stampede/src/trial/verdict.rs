@@ -150,9 +150,20 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
     if connections.never_answered > 0 {
+        let failed = &evidence.load.counts.failed;
+        let most = failed.iter().max_by_key(|(_, count)| **count);
+        let why = match most {
+            // They waited, in vain.
+            None => "workers held by other connections".to_owned(),
+            Some((kind, _)) if kind == "net:timeout" => {
+                "workers held by other connections".to_owned()
+            }
+            Some((kind, count)) => format!("{} shots failed as `{kind}`", words::count(*count)),
+        };
         let text = format!(
-            "{} of {} connections got no answer in the whole trial: workers held by other connections",
-            connections.never_answered, connections.opened
+            "{} of {} connections got no answer in the whole trial: {why}",
+            words::count(connections.never_answered),
+            words::count(connections.opened)
         );
         add(verdict, Judged::Invalid, text);
     }
@@ -365,6 +376,25 @@ mod tests {
         let verdict = judged(&starved, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Invalid);
         assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+    }
+
+    #[test]
+    fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
+        let mut load =
+            LoadRecord { connections: Connections { opened: 16, never_answered: 2 }, ..load() };
+        load.counts.failed.insert("net:reset".to_owned(), 2_000);
+        let said = "2 of 16 connections got no answer in the whole trial: 2 000 shots failed as \
+                    `net:reset`";
+        assert_eq!(judged(&load, ModelKind::Closed).reasons[0].replace('\u{202f}', " "), said);
+    }
+
+    #[test]
+    fn kept_connections_that_end_under_a_shot_are_explained() {
+        let mut load = load();
+        load.counts.failed.insert("net:cut-short".to_owned(), 3);
+        let verdict = judged(&load, ModelKind::Closed);
+        assert_eq!(verdict.judged, Judged::Valid);
+        assert!(verdict.reasons[0].starts_with("3 of its shots met a kept connection"));
     }
 
     #[test]
