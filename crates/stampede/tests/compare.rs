@@ -236,6 +236,26 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("fire-https", &["fire", "https://127.0.0.1/", "--rate", "1", "--for", "1s"]),
     ("fire-no-load", &["fire", "http://127.0.0.1:1/"]),
     ("up-unknown", &["up", "frankenphb"]),
+    ("up-two", &["up", "nginx-fpm,php-builtin"]),
+    ("up-no-workers", &["up", "php-builtin", "--workers", "0"]),
+    ("negative-rate", &["compare", "--app", "hello", "--runtimes", "php-builtin", "--rate", "-5"]),
+    (
+        "out-exists-dry",
+        &[
+            "compare",
+            "--app",
+            "hello",
+            "--runtimes",
+            "php-builtin",
+            "--users",
+            "1",
+            "--for",
+            "1s",
+            "--out",
+            "taken",
+            "--dry-run",
+        ],
+    ),
     ("report-none", &["report", "last"]),
 ];
 

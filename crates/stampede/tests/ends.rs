@@ -151,6 +151,28 @@ fn a_keeper_lost_during_the_load_ends_it_and_keeps_what_was_measured() {
     assert_nothing_left(&place, pid, "keeper killed");
 }
 
+/// What lacks memory shows in a hundred ways: a 502, a worker that is missing, a refused connection.
+#[test]
+fn want_of_memory_is_named() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let line = "compare --app hello --runtimes nginx-fpm --workers 60 --memory 24MiB --rate 50 \
+                --for 1s --warm-up 0s";
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let output = finish(place.stampede(&args), LIMIT);
+    let record = &trials(&place)[0];
+    if record["isolation"]["memory_limit"] == "none" {
+        return println!("SKIPPED: no memory limit can be set here");
+    }
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert!(err.contains("60 workers take") && err.contains("the stack has 24.0 MiB"), "{err}");
+    let reasons = record["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("for want of memory"), "{reasons}\n{out}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
 /// Who is killed.
 #[derive(Clone, Copy, Debug)]
 enum Victim {

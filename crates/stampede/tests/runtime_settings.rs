@@ -293,3 +293,33 @@ fn more_requests_at_once_than_workers_are_all_answered() {
         eprintln!("{name}: 20 at once in {:?}", begun.elapsed());
     });
 }
+
+/// Article 002's pool, the largest of all: 2 000 processes, all of them gone afterwards.
+#[test]
+fn two_thousand_workers_start_serve_and_end() {
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = kib.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    if kib.is_none_or(|kib| kib < 6 << 20) {
+        return println!("SKIPPED: less than 6 GiB of memory are free");
+    }
+    let bench = Bench::hello();
+    let Some(running) = bench.start("nginx-fcgi", &[("workers", Scalar::Int(2_000))]) else {
+        return;
+    };
+    // It answers from the first of them on.
+    let of_php = || -> Vec<u32> {
+        let all = running.processes().into_iter();
+        all.filter(|(role, _)| role == "php").map(|(_, pid)| pid).collect()
+    };
+    let begun = Instant::now();
+    while of_php().len() < 2_000 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let of_php = of_php();
+    assert!(of_php.len() >= 2_000, "{}", of_php.len());
+    assert!(Connection::open(&running).ask("").is_some(), "it serves");
+    running.stop().expect("stop");
+    let left = of_php.iter().filter(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists());
+    assert_eq!(left.count(), 0);
+}

@@ -24,12 +24,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Start runtimes one after another with the same app, fire load, compare
-    #[command(after_help = COMPARE_HELP)]
+    #[command(after_help = COMPARE_HELP, allow_negative_numbers = true)]
     Compare(Box<CompareArgs>),
     /// Fire load at a URL and sum up
-    #[command(after_help = FIRE_HELP)]
+    #[command(after_help = FIRE_HELP, allow_negative_numbers = true)]
     Fire(Box<FireArgs>),
     /// Start one runtime alone, until Ctrl-C
+    #[command(allow_negative_numbers = true)]
     Up(UpArgs),
     /// List the runtimes: mode, version found, or what is missing
     Runtimes(ListArgs),
@@ -186,9 +187,9 @@ pub struct FireArgs {
 pub struct UpArgs {
     /// Which runtime
     pub runtime: String,
-    /// App: a name of the catalogue or a folder
-    #[arg(long, value_name = "NAME|DIR", default_value = "hello")]
-    pub app: String,
+    /// App: a name of the catalogue or a folder [default: hello]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub app: Option<String>,
     /// Port on 127.0.0.1; a free one when not given
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,

@@ -13,8 +13,7 @@ use crate::plan::model::Plan;
 use crate::progress::words;
 use crate::report;
 use crate::runtime::{Catalogue, Places};
-use crate::store::record::Provider;
-use crate::store::{RunFolder, StoredRun, StoredTrial};
+use crate::store::{RunFolder, StoreError, StoredRun};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::trial::refusal;
@@ -27,6 +26,9 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let out = plan.out.clone();
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    if let Some(folder) = out.clone().filter(|folder| folder.exists()) {
+        return Err(Failure::from_store(&StoreError::Exists { folder }));
+    }
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
@@ -36,7 +38,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(folder.path(), args.json)
+    finish(folder.path(), &comparison, args.json)
 }
 
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
@@ -49,7 +51,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
-fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
+fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
     let read = Read::run(&path.display().to_string())?;
     let Read { stored, summary, .. } = &read;
     store::write_summary(path, &report::json(summary))
@@ -59,25 +61,35 @@ fn finish(path: &Path, json: bool) -> Result<Outcome, Failure> {
         print(report::json(summary).as_bytes())?;
     } else {
         print(report::text(summary, &super::report::style()).as_bytes())?;
-        print(next(path, &page, stored).as_bytes())?;
+        print(next(path, &page, comparison, summary).as_bytes())?;
     }
     Ok(outcome(stored, summary))
 }
 
 /// What to try next, under the table.
-fn next(path: &Path, page: &Path, stored: &StoredRun) -> String {
+fn next(path: &Path, page: &Path, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
-    // What already runs cannot be started alone.
-    let is_ours = |trial: &&StoredTrial| trial.record.runtime.given.provider == Provider::Native;
-    let ours = stored.trials.iter().find(is_ours);
-    let cell = ours.and_then(|trial| stored.record.cells.get(trial.record.cell));
-    let runtime = cell.map_or("nginx-fpm", |cell| &cell.runtime);
-    format!(
-        "\nResults: {shown}\nReport:  {}\n\nTry next:\n  stampede report {shown} --format markdown   the table for a pull request\n  \
-         stampede up {runtime}   the runtime alone, with its rendered configuration\n  \
-         stampede compare --app hello --runtimes nginx-fpm,php-builtin --users 20 --for 10s   another load\n",
-        page.display()
-    )
+    let app = shell_words::quote(&comparison.app()).into_owned();
+    let ours = comparison.catalogue_names();
+    let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
+    let mut lines = Vec::new();
+    if measured {
+        let table = format!("stampede report {shown} --format markdown");
+        lines.push((table, "the table for a pull request"));
+    } else {
+        lines.push((format!("ls {shown}/trials/*/logs"), "what the runtimes wrote"));
+    }
+    if let Some(first) = ours.first() {
+        let up = format!("stampede up {first} --app {app}");
+        lines.push((up, "the runtime alone, with its rendered configuration"));
+        let names = ours.iter().take(2).copied().collect::<Vec<_>>().join(",");
+        let other = format!("stampede compare --app {app} --runtimes {names} --users 20 --for 10s");
+        lines.push((other, "another load"));
+    }
+    let lines: String =
+        lines.iter().map(|(command, what)| format!("  {command}   {what}\n")).collect();
+    let page = page.display();
+    format!("\nResults: {shown}\nReport:  {page}\n\nTry next:\n{lines}")
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {

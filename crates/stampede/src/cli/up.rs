@@ -11,12 +11,15 @@ use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, Places, Running, RuntimeError};
 use crate::store::mask_secrets;
-use crate::trial::comparison;
-use crate::{interrupt, keeper};
+use crate::trial::{budget, comparison};
+use crate::{interrupt, keeper, machine};
 
 /// Starts it, says what was started, waits, stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
-    let plan = plan::from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
+    let mut plan =
+        plan::stack_from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
+    let facts = machine::facts();
+    let notices = budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
     let catalogue = Catalogue::load(Places::from_env());
     let [choice] = plan.runtimes.as_slice() else {
         let asked = plan.runtimes.len();
@@ -24,7 +27,10 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
             .hint("`stampede compare` starts several, one after another"));
     };
     let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
-    catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+    let traits = catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+    for notice in notices.into_iter().chain(budget::crowded(&plan, &facts, &[traits])) {
+        eprintln!("note: {notice}");
+    }
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
@@ -46,14 +52,11 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
 
 fn overrides(args: &UpArgs) -> Overrides {
     Overrides {
-        app: Some(args.app.clone()),
+        app: args.app.clone(),
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
-        // A plan needs a load; none is fired here.
-        users: Some("1".to_owned()),
-        requests: Some("1".to_owned()),
         ..Overrides::default()
     }
 }

@@ -28,6 +28,7 @@ use stampede_load::time::Nanos;
 
 use crate::keeper::spec::ProcessGroup;
 use reader::{Position, Reader};
+pub use role::oom_kills;
 use sample::{OwnSample, ResourceSample};
 pub use source::Sources;
 

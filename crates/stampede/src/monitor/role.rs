@@ -8,7 +8,7 @@ use super::process::{Tree, numbers_in};
 use super::sample::RoleSample;
 use super::source::{Kept, Sources, Text};
 use super::{MonitorError, parse};
-use crate::keeper::spec::{Accounting, RoleGroup};
+use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 
 /// Whether this reading includes what is dear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,13 +91,7 @@ impl Role {
                 (None, Err(io::ErrorKind::NotFound.into()), Err(io::ErrorKind::NotFound.into()))
             }
         };
-        let oom = match &group.accounting {
-            Accounting::CgroupV2(folder) => Some(folder.join("memory.events")),
-            Accounting::CgroupV1 { memory, .. } => {
-                memory.as_ref().map(|folder| folder.join("memory.oom_control"))
-            }
-            Accounting::Proc => None,
-        };
+        let oom = oom_file(&group.accounting);
         let members = match members {
             Some(folder) => Members::Listed(open_procs(&group.role, folder)?),
             None => Members::Tree,
@@ -254,6 +248,25 @@ fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
 
 /// The lists of processes of a group and of the groups within it, which is where a container
 /// with an init of its own has its processes.
+/// Where the kernel counts what it ended for want of memory.
+fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
+    match accounting {
+        Accounting::CgroupV2(folder) => Some(folder.join("memory.events")),
+        Accounting::CgroupV1 { memory, .. } => {
+            memory.as_ref().map(|folder| folder.join("memory.oom_control"))
+        }
+        Accounting::Proc => None,
+    }
+}
+
+/// Processes of a stack that the kernel ended for want of memory, since it was started; 0 where
+/// nobody counts them.
+pub fn oom_kills(group: &ProcessGroup) -> u64 {
+    let files = group.roles.iter().filter_map(|role| oom_file(&role.accounting));
+    let read = |file: PathBuf| parse::keyed(&std::fs::read_to_string(file).ok()?, "oom_kill");
+    files.filter_map(read).sum()
+}
+
 fn open_procs(role: &str, folder: &Path) -> Result<Vec<Kept>, MonitorError> {
     let path = folder.join("cgroup.procs");
     let own = Kept::open(&path).map_err(|source| MonitorError::Unreadable {

@@ -69,8 +69,9 @@ fn url(node: &Node) -> Result<String, PlanError> {
 
 /// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
 fn watch(node: &Node) -> Result<Watch, PlanError> {
+    let entries = entries(node, WATCH)?;
     Fields::of(node, "`watch`", &["container", "unit", "pid"])?;
-    match entries(node, WATCH)? {
+    match entries {
         [(key, value)] => match key.text().unwrap_or("") {
             "pid" => whole_u32(value, "pid", 1..=PID_MAX).map(Watch::Pid),
             "unit" => name(value).map(Watch::Unit),

@@ -101,6 +101,19 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     resolve(&mut root, &flags, home())
 }
 
+/// A plan for a stack that nobody fires at.
+///
+/// # Errors
+/// As [`from_flags`].
+pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
+    // What every plan has; no flag of a person, so no mistake points here.
+    let text = "app: hello\nload: [{users: 1, requests: 1}]".to_owned();
+    let (name, base) = ("command line".to_owned(), PathBuf::new());
+    let mut root = tree::parse(&Arc::new(Source { name, text, base }))?;
+    let plan = resolve(&mut root, &Flags::new(flags), home())?;
+    Ok(Plan { text: String::new(), ..plan })
+}
+
 /// Reads the load that flags describe, for a load without a plan around it, and the seed.
 ///
 /// # Errors
@@ -223,7 +236,10 @@ fn belongs_below(key: &str) -> Option<&'static str> {
         "settings" => Some(
             "left out: what is of all runtimes stands in the plan itself, such as `workers: 8`; what is of one in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
         ),
-        "use" | "sweep" | "append" => {
+        "append" => {
+            Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {append: {nginx.conf: \"…\"}}}]`")
+        }
+        "use" | "sweep" => {
             Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {sweep: {workers: [8, 16]}}}]`")
         }
         "http" | "max_in_flight" | "when_full" => {
@@ -247,7 +263,7 @@ fn required<'a>(
                 "`load: [\"const(200,60s)\"]`, or `--rate 200 --for 60s`, `--users 50 --for 60s` \
                  or `--schedule`"
             }
-            _ => "`app: NAME` or a folder, or `--app`",
+            _ => "`app: NAME` or a folder, or `--app`; `stampede compare plans/demo.yaml` is an example",
         };
         root.place.wrong(Mistake::Missing(key), expected)
     })

@@ -78,24 +78,30 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
         style(&tally.title).bold()
     );
     let left = words::length(tally.left());
-    let bar = format!("{phase:<8} {}  {left} left", bar(tally));
+    let room = width.saturating_sub(phase.len().max(8) + left.len() + 9).min(BAR);
+    let bar = format!("{phase:<8} {}  {left} left", bar(tally, room));
     let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
     let mut lines = vec![head, bar];
     if firing && tally.seconds > 0 {
         let figures = figures(tally);
-        let parts = if width < WIDE { 3 } else { figures.len() };
-        lines.extend(figures.chunks(parts).map(|part| format!("         {}", part.join("  "))));
+        let (parts, indent) = match width {
+            WIDE.. => (figures.len(), 9),
+            NARROW.. => (3, 9),
+            _ => (2, 1),
+        };
+        let indent = " ".repeat(indent);
+        lines.extend(figures.chunks(parts).map(|part| format!("{indent}{}", part.join("  "))));
     }
     lines
 }
 
-fn bar(tally: &Tally) -> String {
+fn bar(tally: &Tally, room: usize) -> String {
     let Some(expected) = tally.phase_expected.filter(|expected| expected.0 > 0) else {
-        return " ".repeat(BAR);
+        return " ".repeat(room);
     };
     let share = (f64::from(tally.seconds) / expected.as_secs_f64()).min(1.0);
-    let full = (share * BAR as f64).round() as usize;
-    format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
+    let full = (share * room as f64).round() as usize;
+    format!("{}{}", "█".repeat(full), "░".repeat(room - full))
 }
 
 fn figures(tally: &Tally) -> [String; 5] {
@@ -119,5 +125,7 @@ fn figures(tally: &Tally) -> [String; 5] {
 
 /// Columns that all figures need on one line.
 const WIDE: usize = 80;
-/// Characters of the progress bar.
+/// Columns that three of them need.
+const NARROW: usize = 56;
+/// Characters of the progress bar, where there is room for them.
 const BAR: usize = 24;

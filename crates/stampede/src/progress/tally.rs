@@ -32,6 +32,8 @@ pub struct Tally {
     pub cpu_share: Option<f64>,
     /// Expected length of the whole run.
     pub expected: Nanos,
+    /// Known lengths of this trial's phases that are over.
+    pub passed: Nanos,
 }
 
 /// Figures over one second or several.
@@ -91,8 +93,12 @@ impl Tally {
                 }
                 self.measured.clear();
                 self.cpu_share = None;
+                self.phase_expected = None;
+                self.seconds = 0;
+                self.passed = Nanos(0);
             }
             Event::Phase { phase, expected } => {
+                self.passed = self.passed.plus(self.phase_expected.unwrap_or_default());
                 self.phase = Some(*phase);
                 self.phase_expected = *expected;
                 self.seconds = 0;
@@ -115,13 +121,17 @@ impl Tally {
         }
     }
 
-    /// Time left: trials not begun yet, and what is left of this one's known phase.
+    /// Time left: trials not begun yet, and what this one has not had of its share; at least what
+    /// is left of its phase.
     pub fn left(&self) -> Nanos {
         let per_trial = self.expected.0 / u64::from(self.trials.max(1));
         let after_this = per_trial * u64::from(self.trials.saturating_sub(self.number));
         let done = Nanos::from_secs(u64::from(self.seconds));
-        let phase = self.phase_expected.map_or(Nanos(0), |expected| expected.since(done));
-        Nanos(after_this).plus(phase)
+        let known = self.phase_expected.unwrap_or_default();
+        let phase = known.since(done);
+        let spent = self.passed.plus(if known < done { known } else { done });
+        let trial = if self.number == 0 { Nanos(0) } else { Nanos(per_trial).since(spent) };
+        Nanos(after_this).plus(if trial > phase { trial } else { phase })
     }
 }
 
@@ -165,8 +175,17 @@ mod tests {
             budget_cpus: 1,
         });
         let expected = Some(Nanos::from_secs(8));
-        tally.take(&Event::Phase { phase: Phase::Measure, expected });
-        assert_eq!(tally.left(), Nanos::from_secs(28));
+        let mut left = vec![tally.left().0 / 1_000_000_000];
+        for (phase, expected) in [
+            (Phase::Start, None),
+            (Phase::WarmUp, Some(Nanos::from_secs(1))),
+            (Phase::Measure, expected),
+            (Phase::Drain, None),
+        ] {
+            tally.take(&Event::Phase { phase, expected });
+            left.push(tally.left().0 / 1_000_000_000);
+        }
+        assert_eq!(left, [30, 30, 30, 29, 21], "it never rises");
         assert_eq!(tally.title, "nginx-fpm · hello · day · round 1");
         let picture = super::super::live::picture(&tally, 80);
         assert_eq!(picture.len(), 2, "no figures before the first second: {picture:?}");

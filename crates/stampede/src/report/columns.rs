@@ -146,6 +146,9 @@ fn shots(rows: &[&CellSummary]) -> Section {
         column("ok", rows, |cell| Field::plain(words::count(cell.counts.ok))),
         column("failed", rows, |cell| wrong(cell.counts.failed_total())),
         column("dropped", rows, |cell| wrong(cell.counts.dropped)),
+        column("in flight", rows, |cell| {
+            Field::plain(words::count(cell.counts.in_flight_max.into()))
+        }),
         column("planned", rows, |cell| Field::plain(words::count(cell.counts.planned))),
         column("trials", rows, |cell| Field::plain(words::count(cell.trials_counted.into()))),
     ];

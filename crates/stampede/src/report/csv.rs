@@ -93,7 +93,7 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
     let ratio = comparison.and_then(|other| other.ratio);
     let (low, high) = ratio.and_then(|ratio| ratio.interval).unzip();
     let text = |value: Option<f64>| value.map_or(String::new(), number);
-    let fields: [(&str, String); 24] = [
+    let fields: [(&str, String); 25] = [
         ("run", guarded(&summary.run)),
         ("app", guarded(&cell.app)),
         ("load", guarded(&cell.load)),
@@ -104,6 +104,7 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("reasons", guarded(&reasons(cell))),
         ("not_comparable", guarded(&cell.not_comparable.join("; "))),
         ("budget_cpus", cell.budget_cpus.to_string()),
+        ("budget_unequal", cell.budget_unequal.to_string()),
         ("budget_memory_bytes", cell.budget_memory_bytes.to_string()),
         ("trials_counted", cell.trials_counted.to_string()),
         ("trials_suspect", suspect(cell).to_string()),

@@ -30,6 +30,9 @@ pub fn markdown(summary: &Summary) -> String {
     for notice in &summary.notices {
         out += &format!("- {}\n", escape(notice));
     }
+    if !summary.notices.is_empty() {
+        out.push('\n');
+    }
     let rounds = words::number_of(summary.rounds, "round");
     let by = format!(
         "{} · stampede {} · {rounds}, seed {}",
@@ -143,10 +146,21 @@ fn row(fields: &[String]) -> String {
 /// Text that Markdown takes as it is, on one line, without control characters.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    // Between backticks nothing needs a backslash, and one would be seen; only a pair of them
+    // begins and ends code.
+    let (mut in_code, mut ticks) = (false, text.matches('`').count());
     for letter in text.chars() {
         match letter {
             '\n' | '\r' | '\t' => out.push(' '),
             control if control.is_control() => {}
+            '`' if in_code || ticks > 1 => {
+                in_code = !in_code;
+                ticks -= 1;
+                out.push(letter);
+            }
+            // A bar ends a table's cell in code too, and what looks like code to us may not to
+            // every reader: `<` stays harmless.
+            other if in_code && !"|<".contains(other) => out.push(other),
             '<' => out.push_str("&lt;"),
             '|' | '\\' | '*' | '_' | '[' | ']' | '#' => out.extend(['\\', letter]),
             letter => out.push(letter),

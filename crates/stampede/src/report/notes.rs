@@ -133,8 +133,20 @@ fn about_verdict(cell: &CellSummary, add: &mut impl FnMut(Weight, String)) {
 
 /// What an invalid trial showed: never averaged in, never hidden.
 fn invalid_figures(trial: &TrialSummary) -> Option<String> {
-    let figures = &trial.figures;
+    let (figures, counts) = (&trial.figures, &trial.counts);
     let share = figures.ok_share.value()?;
+    if trial.stopped {
+        let [started, planned, ok] =
+            [counts.planned - counts.dropped, counts.planned, counts.ok].map(words::count);
+        return Some(format!("{started} of its {planned} shots fired, {ok} of them ok"));
+    }
+    let mut failed: Vec<(&String, &u64)> = counts.failed.iter().collect();
+    failed.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let failed: String = failed
+        .iter()
+        .take(3)
+        .map(|(kind, count)| format!(", {} {kind}", words::count(**count)))
+        .collect();
     let (name, times) = match figures.response_time_ns.max {
         Figure::None => ("service time", &figures.service_time_ns),
         _ => ("response time", &figures.response_time_ns),
@@ -142,7 +154,7 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     let throughput = figures.throughput_per_second.value().map_or("0".to_owned(), words::rate);
     let p95 = times.get(Stat::Percentile(950)).known();
     let p95 = p95.map_or(String::new(), |ns| format!("p95 of {name} {}, ", words::time(ns)));
-    Some(format!("{p95}throughput {throughput} /s, {}\u{a0}ok", words::share(share)))
+    Some(format!("{p95}throughput {throughput} /s, {}\u{a0}ok{failed}", words::share(share)))
 }
 
 fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {

@@ -44,9 +44,14 @@ impl Page {
         self.lines.push(String::new());
     }
 
+    /// Wrapped; what comes on lines of its own, such as a log's, stays on them, indented.
     fn paragraph(&mut self, text: &str, tone: Tone, indent: usize) {
-        for line in self.style.wrap(text, indent) {
-            self.lines.push(self.style.paint(&line, tone));
+        for (number, own) in text.lines().enumerate() {
+            let own = if number == 0 { own.to_owned() } else { format!("    {}", own.trim()) };
+            let indent = if number == 0 { indent } else { indent + 4 };
+            for line in self.style.wrap(&own, indent) {
+                self.lines.push(self.style.paint(&line, tone));
+            }
         }
     }
 

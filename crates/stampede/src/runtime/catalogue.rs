@@ -170,6 +170,11 @@ impl RuntimeFolder {
         setting::honours(&self.manifest, name)
     }
 
+    /// Whether it has the setting `name`, a common one or its own.
+    pub fn has(&self, name: &str) -> bool {
+        self.honours(name) || self.manifest.settings.contains_key(name)
+    }
+
     /// Names of its own settings and of what it needs.
     pub fn own_names(&self) -> impl Iterator<Item = &str> {
         self.manifest.settings.keys().chain(self.manifest.needs.keys()).map(String::as_str)

@@ -185,6 +185,17 @@ pub enum RuntimeError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// What went wrong, with what it came of.
+    #[error("{} for want of memory{has}", ended(*.kills))]
+    OutOfMemory {
+        /// Processes that the kernel ended.
+        kills: u64,
+        /// Empty, or what the stack has, in words.
+        has: String,
+        /// What went wrong.
+        #[source]
+        source: Box<RuntimeError>,
+    },
     /// The person asked for an end.
     #[error("interrupted while runtime `{runtime}` was started or asked")]
     Interrupted {
@@ -260,6 +271,7 @@ impl RuntimeError {
             E::Ended { runtime, .. } => Some(look_alone(runtime)),
             E::NotReady { runtime, .. } => Some(look_alone(runtime)),
             E::Unverified { runtime, .. } => Some(look_alone(runtime)),
+            E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Planned { .. } => Some("`stampede runtimes` lists those that are there".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } => None,
@@ -282,6 +294,14 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known: {}", known.join(", ")),
+    }
+}
+
+/// `the kernel ended 3 processes`.
+pub fn ended(kills: u64) -> String {
+    match kills {
+        1 => "the kernel ended a process".to_owned(),
+        more => format!("the kernel ended {more} processes"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 
 use super::catalogue::{Catalogue, RuntimeFolder, parse};
 use super::error::RuntimeError;
@@ -18,6 +18,9 @@ pub const FRONTS: [&str; 2] = [NONE, "nginx"];
 const NONE: &str = "none";
 /// The port of a runtime that has a front before it, among its `ports`.
 pub const BEHIND: &str = "behind_front";
+
+/// Common settings that a front has whatever stands behind it.
+const OF_FRONTS: [&str; 2] = ["buffers", "keepalive_timeout"];
 
 /// The front of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,13 @@ fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     // Clients talk to the front: it keeps their connections, and holds no worker for them.
     both.worker_held_by = HeldBy::Request;
     both.settings.remove("keep_alive");
+    for name in OF_FRONTS {
+        if !honours(&both, name) {
+            let name = name.to_owned();
+            let place = Location::UNKNOWN;
+            both.common.push(Spanned { value: name, referenced: place, defined: place });
+        }
+    }
     both
 }
 

@@ -30,7 +30,7 @@ pub(crate) use answer::{client_config, get_as, sha256};
 pub use app::App;
 pub use catalogue::{Catalogue, RuntimeFolder, nearest_planned};
 pub use check::Traits;
-pub use error::{RuntimeError, nearest};
+pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{Located, Places};
 pub use manifest::{AppKind, AppManifest, HeldBy, Mode, RuntimeManifest};

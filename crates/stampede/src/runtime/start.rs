@@ -14,8 +14,10 @@ use super::prepare::{Prepared, PreparedStack};
 use crate::interrupt;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
 use crate::keeper::{Keeper, Stack};
+use crate::monitor;
 use crate::observed::Shown;
 use crate::store::record::{Observed, RuntimeRecord};
+use crate::summary::words;
 
 /// What looks after a work folder, which goes when this is dropped. The keeper is one; tests have
 /// a simpler one.
@@ -102,7 +104,7 @@ pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
         .start(&stack.spec)
         .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
     let mut running = Running { stack, guard, first_answer: Nanos::default() };
-    running.wait_until_ready(begun)?;
+    running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
     running.first_answer = Nanos::from(begun.elapsed());
     running.check_listener()?;
     running.end_surplus();
@@ -243,6 +245,25 @@ impl Running {
             last,
             log: self.log_lines(),
         })
+    }
+
+    /// Processes that the kernel ended for want of memory, since the start.
+    pub fn oom_kills(&self) -> u64 {
+        monitor::oom_kills(&self.group())
+    }
+
+    /// A process that is missing shows in a hundred ways, none of which names memory.
+    pub(super) fn explained(&self, error: RuntimeError) -> RuntimeError {
+        match (self.oom_kills(), error) {
+            (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
+            (kills, error) => {
+                let has = match self.isolation().memory_bytes {
+                    0 => String::new(),
+                    bytes => format!(": the stack has {}", words::bytes(bytes as f64)),
+                };
+                RuntimeError::OutOfMemory { kills, has, source: Box::new(error) }
+            }
+        }
     }
 
     /// Nobody waits for what was given up.

@@ -53,6 +53,10 @@ struct Probe {
 /// # Errors
 /// The page's answer is wrong, or the probe's answer does not come.
 pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
+    ask(running, app).map_err(|error| running.explained(error))
+}
+
+fn ask(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
     let asker = Asker { running, client: client(ASK_WITHIN) };
     let answer = asker.page(app)?;
     let again = asker.page(app)?;

@@ -231,6 +231,9 @@ pub struct TrialSummary {
     pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
+    /// Whether its load was stopped before its end: shots not due by then are `dropped`.
+    #[serde(default)]
+    pub stopped: bool,
     /// Its shots and events.
     pub counts: CellCounts,
     /// Its figures.
@@ -259,6 +262,9 @@ pub struct CellCounts {
     pub restarts: u64,
     /// Voluntary and involuntary, of the whole stack (at most 64 processes a role).
     pub context_switches: u64,
+    /// Highest number of shots under way, of any trial.
+    #[serde(default)]
+    pub in_flight_max: u32,
 }
 
 impl CellCounts {
@@ -279,6 +285,7 @@ impl CellCounts {
         self.dropped += other.dropped;
         self.restarts += other.restarts;
         self.context_switches += other.context_switches;
+        self.in_flight_max = self.in_flight_max.max(other.in_flight_max);
         for (kind, count) in &other.failed {
             *self.failed.entry(kind.clone()).or_default() += count;
         }

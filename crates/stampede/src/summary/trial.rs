@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::report::TimeSet;
+use stampede_load::report::{End, TimeSet};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
@@ -23,6 +23,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         round: record.round,
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
+        stopped: record.load.as_ref().is_some_and(|load| load.end == End::Stopped),
         counts: counts(trial),
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),
@@ -37,6 +38,7 @@ fn counts(trial: &TrialData) -> CellCounts {
         counts.ok = load.counts.ok;
         counts.failed = load.counts.failed.clone();
         counts.dropped = load.counts.dropped;
+        counts.in_flight_max = load.in_flight_max;
     }
     for role in trial.resources.iter().flat_map(|sample| sample.roles.values()) {
         counts.restarts += u64::from(role.started);

@@ -7,17 +7,43 @@ use crate::plan::{self, Subject};
 use crate::runtime::Traits;
 use crate::summary::words;
 
-/// What the reader should know of a budget that this machine cannot give.
+/// Fits a plan's budget into this machine; what the reader should know of it.
 ///
 /// # Errors
-/// It cannot, and the plan does not say `or_less: true`.
-pub(super) fn notices(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
+/// It does not fit, and the plan does not say `or_less: true`.
+pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
+    let mut notices = lacking(plan, facts)?;
+    if let Budget::Shared { cpus, .. } = &mut plan.budget {
+        let machine = facts.cpus_allowed.len().max(1) as u32;
+        let asked = cpus.clone();
+        cpus.iter_mut().for_each(|count| *count = (*count).min(machine));
+        cpus.sort_unstable();
+        cpus.dedup();
+        if cpus.len() < asked.len() {
+            notices.push(format!(
+                "of {} CPUs those that this machine has not are left out",
+                words::list(&asked.iter().map(ToString::to_string).collect::<Vec<_>>())
+            ));
+        }
+    }
+    notices.extend(split(&plan.budget));
+    Ok(notices)
+}
+
+/// A budget by role gives runtimes with other roles other means.
+fn split(budget: &Budget) -> Option<String> {
+    let Budget::ByRole { cpus, .. } = budget else { return None };
+    let each: Vec<String> = cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
+    Some(format!("the budget is split by role ({} CPUs): unequal means", each.join(", ")))
+}
+
+fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
     let machine = facts.cpus_allowed.len().max(1) as u32;
     let mut lacking = Vec::new();
     for (key, wanted) in wanted(&plan.budget) {
         if wanted > machine {
             let why = format!("a budget of {wanted} CPUs does not fit: this machine has {machine}");
-            lacking.push((key, why, format!("{machine} at most, or `or_less: true` beside it")));
+            lacking.push((key, why, format!("{machine} at most, or {OR_LESS}")));
         }
     }
     let memory = memory(&plan.budget);
@@ -25,7 +51,7 @@ pub(super) fn notices(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, 
         let has = words::bytes(facts.memory_bytes as f64);
         let wanted = words::bytes(memory as f64);
         let why = format!("a budget of {wanted} does not fit: this machine has {has}");
-        lacking.push(("memory", why, format!("{has} at most, or `or_less: true` beside it")));
+        lacking.push(("memory", why, format!("{has} at most, or {OR_LESS}")));
     }
     match (lacking.first(), plan.fit) {
         (Some((key, why, expected)), Fit::Exactly) => {
@@ -36,6 +62,8 @@ pub(super) fn notices(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, 
         }
     }
 }
+
+const OR_LESS: &str = "`budget: {or_less: true}` in the plan";
 
 /// CPUs by the key that asks for them; a split budget as a whole, the load's among them.
 fn wanted(budget: &Budget) -> Vec<(&'static str, u32)> {
@@ -55,17 +83,19 @@ fn memory(budget: &Budget) -> u64 {
     }
 }
 
-/// What the reader should know of workers that do not fit into the stack's memory.
-pub(super) fn crowded(plan: &Plan, traits: &[Traits]) -> Vec<String> {
-    let memory = memory(&plan.budget);
-    if memory == 0 {
-        return Vec::new();
-    }
+/// What the reader should know of workers that do not fit into the stack's memory, or where that
+/// has no limit into the machine's.
+pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<String> {
+    let (who, memory) = match memory(&plan.budget) {
+        0 if facts.memory_bytes == 0 => return Vec::new(),
+        0 => ("this machine", facts.memory_bytes),
+        limit => ("the stack", limit),
+    };
     let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &Traits)| {
         let least = BASE_BYTES + u64::from(traits.workers) * WORKER_BYTES;
         (least > memory).then(|| {
             format!(
-                "`{}`: {} workers take {} at least, with an app of almost nothing, and the stack has {}",
+                "`{}`: {} workers take {} at least, with an app of almost nothing, and {who} has {}",
                 choice.name,
                 words::count(traits.workers.into()),
                 words::bytes(least as f64),
@@ -108,12 +138,12 @@ mod tests {
 
     #[test]
     fn what_fits_is_not_spoken_of() {
-        assert!(notices(&plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
+        assert!(fit(&mut plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
     }
 
     #[test]
     fn a_budget_larger_than_the_machine_is_refused_at_its_place() {
-        let refused = |cpus, memory| match notices(&plan(cpus, memory), &machine()) {
+        let refused = |cpus, memory| match fit(&mut plan(cpus, memory), &machine()) {
             Err(Refusal::Plan(error)) => error.render(crate::plan::Look::Plain),
             other => panic!("{other:?}"),
         };
@@ -122,13 +152,15 @@ mod tests {
 
     #[test]
     fn or_less_takes_what_there_is_and_says_so() {
-        let plan = Plan { fit: Fit::OrLess, ..plan("3", "5GiB") };
-        let said = notices(&plan, &machine()).expect("taken");
+        let mut plan = Plan { fit: Fit::OrLess, ..plan("2,3", "5GiB") };
+        let said = fit(&mut plan, &machine()).expect("taken");
+        assert_eq!(plan.budget.cpu_counts(), [2], "the same is not measured twice");
         assert_eq!(
             said,
             [
                 "a budget of 3 CPUs does not fit: this machine has 2; all of it is used",
                 "a budget of 5.00 GiB does not fit: this machine has 4.00 GiB; all of it is used",
+                "of 2 and 3 CPUs those that this machine has not are left out",
             ]
         );
     }
@@ -136,10 +168,12 @@ mod tests {
     #[test]
     fn workers_that_cannot_fit_are_told_before() {
         let traits = |workers| [Traits { held_by: HeldBy::Request, workers, closes: false }];
-        assert!(crowded(&plan("1", "1GiB"), &traits(1_000)).is_empty());
-        assert!(crowded(&plan("1", "0"), &traits(100_000)).is_empty(), "no limit, no word");
+        let crowded = |memory, workers| crowded(&plan("1", memory), &machine(), &traits(workers));
+        assert!(crowded("1GiB", 1_000).is_empty());
+        assert!(crowded("0", 4_000).is_empty());
+        assert!(crowded("0", 5_000)[0].ends_with("and this machine has 4.00 GiB"));
         assert_eq!(
-            crowded(&plan("1", "1GiB"), &traits(2_000)),
+            crowded("1GiB", 2_000),
             [
                 "`a`: 2 000 workers take 1.72 GiB at least, with an app of almost nothing, and the stack has 1.00 GiB"
             ]

@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{Budget, LoadChoice, Plan, Rounds};
+use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -43,7 +43,7 @@ impl Comparison {
         catalogue: Catalogue,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
-        let lacking = budget::notices(&plan, facts)?;
+        let lacking = budget::fit(&mut plan, facts)?;
         let apps = apps(&plan, &catalogue)?;
         let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
@@ -55,7 +55,7 @@ impl Comparison {
         notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));
-        notices.extend(budget::crowded(&plan, &traits));
+        notices.extend(budget::crowded(&plan, facts, &traits));
         let record = run_record(&plan, &cells, facts, notices);
         nothing_to_measure(&plan, &record.cells)?;
         Ok(Comparison {
@@ -87,6 +87,28 @@ impl Comparison {
             .iter()
             .flatten()
             .fold(Nanos(0), |sum, &cell| sum.plus(self.trial_expected(cell)))
+    }
+
+    /// Runtimes of the catalogue that the plan names, each once; what already runs is none.
+    pub fn catalogue_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for choice in &self.plan.runtimes {
+            match &choice.source {
+                RuntimeSource::Catalogue(name) if !names.contains(&name.as_str()) => {
+                    names.push(name)
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    /// The first app, as a flag takes it.
+    pub fn app(&self) -> String {
+        match &self.plan.apps[0] {
+            AppChoice::Named(name) => name.clone(),
+            AppChoice::Folder(folder) => folder.display().to_string(),
+        }
     }
 
     /// Discarded load of each trial.

@@ -113,6 +113,14 @@ impl Measured {
         }
     }
 
+    /// Processes of ours that the kernel ended for want of memory, since their start.
+    pub fn oom_kills(&self) -> u64 {
+        match self {
+            Measured::Started(running) => running.oom_kills(),
+            Measured::Live(_) => 0,
+        }
+    }
+
     /// Whether it closed all connections that were to be kept, which of a runtime of ours is
     /// known beforehand.
     pub fn closes(&self, load: &LoadRecord) -> Option<String> {

@@ -1,7 +1,7 @@
 //! One measured execution of one cell: on a freshly started runtime, or on what already runs.
 
 pub mod ammo;
-mod budget;
+pub mod budget;
 pub mod cells;
 pub mod comparison;
 mod measured;
@@ -141,7 +141,8 @@ fn fire(
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
-    record.verdict = judge(ctx, limit, &did, &load, &resources, &changed, &died);
+    let kills = measured.oom_kills();
+    record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(fired)
 }
@@ -200,7 +201,7 @@ fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Opti
 
 fn judge(
     ctx: &Ctx<'_>,
-    memory_limit_bytes: u64,
+    (memory_limit_bytes, oom_kills): (u64, u64),
     load: &LoadRecord,
     measured: &Load,
     resources: &[ResourceSample],
@@ -219,6 +220,7 @@ fn judge(
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
         memory_limit_bytes,
+        oom_kills,
         died,
     })
 }

@@ -199,7 +199,14 @@ fn placed(
             or_nearest(unknown(plan, runtime, known), || nearest_planned(name))
         }
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
-            unknown(plan, setting(of), known)
+            match who_has(catalogue, choice, of) {
+                others if others.is_empty() => unknown(plan, setting(of), known),
+                others => {
+                    let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                    let expected = format!("{}{others}", words::list(&known));
+                    refused(plan, setting(of), &why, &expected)
+                }
+            }
         }
         RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
             let own = for_those_that_have_it(plan, catalogue, choice, of);
@@ -223,9 +230,9 @@ fn placed(
     }
 }
 
-/// Names the runtimes that have a common setting which `choice` has not; empty where it has.
+/// Names the runtimes that have a setting which `choice` has not; empty where it has.
 fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> String {
-    let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|folder| folder.honours(setting));
+    let has_it = |name: &str| catalogue.runtime(name).is_ok_and(|folder| folder.has(setting));
     let own = matches!(&choice.source, RuntimeSource::Catalogue(name) if has_it(name));
     let others: Vec<String> = match own {
         true => Vec::new(),
@@ -262,19 +269,27 @@ fn for_those_that_have_it(
 ) -> Option<String> {
     let has_it = |choice: &&RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(name) => {
-            catalogue.runtime(name).is_ok_and(|folder| folder.honours(setting))
+            catalogue.runtime(name).is_ok_and(|folder| folder.has(setting))
         }
         RuntimeSource::Live { .. } => false,
     };
     if has_it(&choice) || !plan::said_for_all(plan, &choice.name, setting) {
         return None;
     }
-    let other = plan.runtimes.iter().find(has_it)?;
     let value = choice.settings.get(setting)?;
+    let mut names: Vec<&str> = plan.runtimes.iter().filter(has_it).map(base_name).collect();
+    names.dedup();
+    let example = format!("`- {}: {{{setting}: {value}}}`", names.first()?);
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     Some(format!(
-        "`{setting}` in the maps of the runtimes that have it: `- {}: {{{setting}: {value}}}`",
-        other.name.split(' ').next().unwrap_or_default()
+        "`{setting}` in the maps of the runtimes that have it, {}: {example}",
+        words::list(&quoted)
     ))
+}
+
+/// The name without a sweep's values; names have no blanks.
+fn base_name(choice: &RuntimeChoice) -> &str {
+    choice.name.split(' ').next().unwrap_or_default()
 }
 
 /// With another name that may have been meant, where none of the known ones was.

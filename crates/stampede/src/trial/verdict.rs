@@ -4,6 +4,7 @@
 
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
+use crate::runtime;
 use crate::store::record::{Judged, LoadRecord, Verdict};
 use crate::summary::words;
 use stampede_load::report::End;
@@ -25,6 +26,8 @@ pub struct Evidence<'a> {
     pub machine_cpus: u32,
     /// Of the whole stack; 0: no limit.
     pub memory_limit_bytes: u64,
+    /// Processes that the kernel ended for want of memory since the start, before the load too.
+    pub oom_kills: u64,
     /// Processes that ended by themselves, in words.
     pub died: &'a [String],
 }
@@ -50,6 +53,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     starved(evidence, &mut verdict);
     bookkeeping(evidence, &mut verdict);
     clipped(evidence, &mut verdict);
+    closed_meanwhile(evidence, &mut verdict);
     about_machine(evidence, &mut verdict);
     memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
@@ -126,13 +130,14 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let limit = evidence.memory_limit_bytes;
     let roles = || evidence.resources.iter().flat_map(|sample| sample.roles.values());
-    let kills: u64 = roles().map(|role| role.oom_kills).sum();
+    let kills = roles().map(|role| role.oom_kills).sum::<u64>().max(evidence.oom_kills);
     let of = |sample: &ResourceSample| sample.roles.values().map(|role| role.memory_bytes).sum();
     let most: u64 = evidence.resources.iter().map(of).max().unwrap_or(0);
     let has = words::bytes(limit as f64);
     if kills > 0 {
+        let ended = runtime::ended(kills);
         let text = format!(
-            "the kernel ended {kills} processes for want of memory: the stack has {has}, use fewer workers or more memory"
+            "{ended} for want of memory: the stack has {has}, use fewer workers or more memory"
         );
         add(verdict, Judged::Suspect, text);
     } else if limit > 0 && most as f64 >= limit as f64 * FULL_SHARE {
@@ -145,9 +150,20 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
     if connections.never_answered > 0 {
+        let failed = &evidence.load.counts.failed;
+        let most = failed.iter().max_by_key(|(_, count)| **count);
+        let why = match most {
+            // They waited, in vain.
+            None => "workers held by other connections".to_owned(),
+            Some((kind, _)) if kind == "net:timeout" => {
+                "workers held by other connections".to_owned()
+            }
+            Some((kind, count)) => format!("{} shots failed as `{kind}`", words::count(*count)),
+        };
         let text = format!(
-            "{} of {} connections got no answer in the whole trial: workers held by other connections",
-            connections.never_answered, connections.opened
+            "{} of {} connections got no answer in the whole trial: {why}",
+            words::count(connections.never_answered),
+            words::count(connections.opened)
         );
         add(verdict, Judged::Invalid, text);
     }
@@ -162,6 +178,21 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
             "our own bookkeeping is off: Little's law gives {ratio:.3} instead of 1 (a bug of stampede)"
         );
         add(verdict, Judged::Suspect, text);
+    }
+}
+
+/// Kept connections that end under a shot are the runtime's doing, and puzzle whoever sees them.
+fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let load = evidence.load;
+    let of = |kind: &str| load.counts.failed.get(kind).copied().unwrap_or(0);
+    let cut = of("net:cut-short") + of("net:reset");
+    if load.keep_alive && cut > 0 {
+        let text = format!(
+            "{} of its shots met a kept connection that the server closed: servers do that when all \
+             their threads are busy, most of all just after their start (`warm_up`, `keep_alive: false`)",
+            words::count(cut)
+        );
+        add(verdict, Judged::Valid, text);
     }
 }
 
@@ -265,6 +296,7 @@ mod tests {
             clock_source: "tsc",
             machine_cpus: 2,
             memory_limit_bytes: 0,
+            oom_kills: 0,
             died: &[],
         }
     }
@@ -344,6 +376,25 @@ mod tests {
         let verdict = judged(&starved, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Invalid);
         assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+    }
+
+    #[test]
+    fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
+        let mut load =
+            LoadRecord { connections: Connections { opened: 16, never_answered: 2 }, ..load() };
+        load.counts.failed.insert("net:reset".to_owned(), 2_000);
+        let said = "2 of 16 connections got no answer in the whole trial: 2 000 shots failed as \
+                    `net:reset`";
+        assert_eq!(judged(&load, ModelKind::Closed).reasons[0].replace('\u{202f}', " "), said);
+    }
+
+    #[test]
+    fn kept_connections_that_end_under_a_shot_are_explained() {
+        let mut load = load();
+        load.counts.failed.insert("net:cut-short".to_owned(), 3);
+        let verdict = judged(&load, ModelKind::Closed);
+        assert_eq!(verdict.judged, Judged::Valid);
+        assert!(verdict.reasons[0].starts_with("3 of its shots met a kept connection"));
     }
 
     #[test]
