@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::report_ui;
+
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
@@ -19,6 +21,7 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), Str
     announce("tidy");
     tidy()?;
     cargo(root, LINTS)?;
+    report_ui::check(root)?;
     cargo(root, TESTS)
 }
 

@@ -2,6 +2,7 @@
 
 mod ci;
 mod picture;
+mod report_ui;
 mod tidy;
 mod tree;
 
@@ -12,7 +13,8 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   tidy      check the house rules that no other tool checks (see STYLE.md)
-  ci        everything: format, lints, tidy, tests
+  ci        everything: format, lints, tidy, the report's page, tests
+  report-ui build the report's page from report-ui/ into the source
   picture   standard input, a terminal's text, as SVG on standard output";
 
 fn main() -> ExitCode {
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
     let result = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
         ["ci"] => ci::run(&root(), tidy),
+        ["report-ui"] => report_ui::build(&root()),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))
             .map_err(|why| why.to_string()),

@@ -1,0 +1,86 @@
+//! The report's page: built from `report-ui/`, and the same bytes as those in the source.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Vite's own need.
+const NODE_LEAST: u32 = 20;
+
+/// Builds the page into the source.
+///
+/// # Errors
+/// Node is missing, or a step failed.
+pub fn build(root: &Path) -> Result<(), String> {
+    let folder = root.join("report-ui");
+    if !has_node() {
+        return Err(format!("Node.js {NODE_LEAST} or newer and npm are needed"));
+    }
+    npm(&folder, &["ci"])?;
+    npm(&folder, &["run", "build"])
+}
+
+/// Builds it elsewhere, compares, and runs the page's own tests. Where there is no Node the page
+/// of the source is taken as it is, and that is said.
+///
+/// # Errors
+/// It differs, or a test fails.
+pub fn check(root: &Path) -> Result<(), String> {
+    let folder = root.join("report-ui");
+    if !has_node() {
+        println!("SKIPPED: no Node.js {NODE_LEAST} or newer here: the page is not built again");
+        return Ok(());
+    }
+    npm(&folder, &["ci"])?;
+    let built = target(root).join("report-ui");
+    let into = built.display().to_string();
+    npm(&folder, &["exec", "--", "tsc", "--noEmit"])?;
+    npm(&folder, &["exec", "--", "vite", "build", "--emptyOutDir", "--outDir", &into])?;
+    let read = |path: PathBuf| fs::read(&path).map_err(|why| format!("{}: {why}", path.display()));
+    if read(built.join("index.html"))? != read(folder.join("dist/index.html"))? {
+        return Err("report-ui/dist/index.html is not what report-ui/src makes: \
+                    `cargo xtask report-ui`, and commit it"
+            .to_owned());
+    }
+    npm(&folder, &["run", "unit"])?;
+    if chromium().is_none() {
+        println!("SKIPPED: no Chromium here: the page is not looked at");
+        return Ok(());
+    }
+    let pictures = target(root).join("report-ui-pictures").display().to_string();
+    npm(&folder, &["run", "e2e", "--", &pictures])
+}
+
+fn npm(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+    eprintln!("== npm {}", arguments.join(" "));
+    let mut command = Command::new("npm");
+    command.args(arguments).current_dir(folder);
+    if let Some(chromium) = chromium() {
+        command.env("CHROMIUM", chromium);
+    }
+    let status = command.status().map_err(|why| format!("`npm` does not start: {why}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("`npm {}` failed: {status}", arguments.join(" "))),
+    }
+}
+
+fn has_node() -> bool {
+    let said = |program: &str| {
+        let output = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let version = said("node").unwrap_or_default();
+    let major = version.trim_start_matches('v').split('.').next().unwrap_or_default().parse();
+    major.is_ok_and(|major: u32| major >= NODE_LEAST) && said("npm").is_some()
+}
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+    let usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    named.into_iter().chain(usual.map(PathBuf::from)).find(|path| path.is_file())
+}
+
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
