@@ -24,7 +24,7 @@ export function answer(store: Store, group: Group, place: number): HTMLElement {
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
     h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
       h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
-    h("p", { class: "sentence" }, group.sentence || "Nothing can be said: no runtime has figures here."),
+    h("p", { class: "sentence" }, format.tied(group.sentence) || "Nothing can be said: no runtime has figures here."),
     cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
     key(group, cells));
 }
@@ -148,7 +148,7 @@ function emptyRow(store: Store, cell: Cell, heads: [string, string][]): HTMLElem
 function remarkRow(group: Group, cell: Cell, columns: number): HTMLElement[] {
   const remarks = words.remarks(group, cell);
   if (remarks.length === 0) return [];
-  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, text)));
+  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, format.tied(text))));
   return [h("tr", { role: "row", class: "remarks" },
     h("td", { role: "cell", class: "rank" }),
     h("td", { role: "cell", colspan: columns - 1 }, list))];
