@@ -305,6 +305,7 @@ export class Chart {
     const { ctx, scales } = plot;
     const dpr = devicePixelRatio;
     ctx.save();
+    ctx.setLineDash([]);
     for (const { line, place } of this.shown()) {
       if (!line.runtime || !(line.hasPoints || isDense(line))) continue;
       const look = this.store.look(line.runtime);

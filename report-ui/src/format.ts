@@ -130,7 +130,7 @@ export function date(rfc3339: string): string {
 export function tied(sentence: string): string {
   return sentence
     .replace(/(\d) (?=(?:[nµm]?s|[KMGT]?iB|%|×|\/s)(?![A-Za-z0-9]))/g, `$1${THIN}`)
-    .replace(/(\d) (?=\d{3}(?!\d))/g, `$1${THIN}`);
+    .replace(/\b(\d{1,3}) (?=\d{3}\b)/g, `$1${THIN}`);
 }
 
 /** `a`, `a and b`, `a, b and c`. */

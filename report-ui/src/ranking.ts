@@ -1,6 +1,6 @@
 // The answer: a group's sentence and its ranking.
 
-import { intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { headline, intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
@@ -35,7 +35,8 @@ const HEADS = (group: Group): [string, string][] => [
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
   ["against", "against the best"],
-  ["throughput", "throughput"],
+  // Where throughput is what is ranked, the time stands here instead.
+  group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
   ["memory", "max memory"],
   ["ok", "ok %"],
@@ -70,7 +71,9 @@ function row(
   const figure = words.primaryFigure(group, cell.figures);
   const { figures } = cell;
   const plain: Record<string, string> = {
-    throughput: `${format.figure(figures.throughput_per_second, format.rate)}${format.THIN}/s`,
+    throughput: group.primary === "throughput"
+      ? format.figure(figures[headline(group.model)].p95, format.time)
+      : perSecond(format.figure(figures.throughput_per_second, format.rate)),
     cost: format.figure(figures.cpu_cost_us, format.micros),
     memory: format.figure(figures.memory_bytes_max, format.bytes),
     ok: format.figure(figures.ok_share, format.share),
@@ -86,6 +89,10 @@ function row(
   const fields = heads.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
   const classes = [group.baseline === cell.runtime ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
+}
+
+function perSecond(rate: string): string {
+  return rate === format.NONE ? rate : `${rate}${format.THIN}/s`;
 }
 
 function field(name: string, title: string, content: Node): HTMLElement {

@@ -223,6 +223,14 @@ async function hurries(browser: Browser): Promise<void> {
 async function prints(browser: Browser): Promise<void> {
   for (const name of ["demo", "rising"]) {
     const { page, faults } = await open(browser, name, 1200, "dark");
+    await page.setViewportSize({ width: 718, height: 1000 });
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.screenshot({ path: join(FOLDER, `${name}-paper.png`), fullPage: true });
+    assert.ok((await page.locator(".chart canvas").count()) > 6, "charts that were never near are not on paper");
+    assert.deepEqual(await overflow(page), [], "paper cuts something off");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await page.emulateMedia({ media: null });
     await page.pdf({ path: join(FOLDER, `${name}.pdf`), format: "A4", printBackground: false });
     assert.deepEqual(faults, []);
     await page.close();
