@@ -293,7 +293,7 @@ export class Chart {
       label: line.label,
       show: this.isOn(line),
       stroke: colour,
-      width: look ? 1.75 : 1.25,
+      width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
       alpha: line.isFaint ? 0.4 : 1,
       points: { show: false },

@@ -108,14 +108,14 @@ async function uses(browser: Browser): Promise<void> {
   await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();
   assert.ok(box);
-  await page.mouse.move(box.x + box.width * 0.3, box.y + 200);
+  await page.mouse.move(box.x + box.width * 0.3, box.y + box.height / 2);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.6, box.y + 200, { steps: 5 });
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2, { steps: 5 });
   await page.mouse.up();
   assert.equal(await reset.isDisabled(), false, "dragging does not zoom");
   await page.waitForTimeout(100);
   await page.screenshot({ path: join(FOLDER, "demo-zoomed.png") });
-  await over.dblclick({ position: { x: 50, y: 150 } });
+  await over.dblclick({ position: { x: 50, y: 80 } });
   assert.equal(await reset.isDisabled(), true, "a double click does not reset");
   await page.getByRole("button", { name: "Zoom in" }).click();
   assert.equal(await reset.isDisabled(), false, "the button does not zoom");
