@@ -292,10 +292,10 @@ export class Chart {
     return {
       label: line.label,
       show: this.isOn(line),
-      stroke: colour,
+      // In the colour itself, because uPlot sets the alpha of a series as the cursor goes.
+      stroke: line.isFaint ? `${colour}66` : colour,
       width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
-      alpha: line.isFaint ? 0.4 : 1,
       points: { show: false },
     };
   }
@@ -364,7 +364,10 @@ export class Chart {
   }
 
   private fillTable(): void {
-    this.data.replaceChildren(later("Data as a table", () => this.table()));
+    const wasOpen = this.data.querySelector("details")?.open ?? false;
+    const made = later("Data as a table", () => this.table());
+    made.open = wasOpen;
+    this.data.replaceChildren(made);
   }
 
   /** At most so many rows that it can be read; the rest is in the downloads. */

@@ -143,6 +143,7 @@ async function uses(browser: Browser): Promise<void> {
   await page.locator(".chart select").first().selectOption("max");
   await page.locator(".chart .toggle input").first().check();
   await page.locator(".behind summary").first().click();
+  await page.locator(".behind tbody tr").first().waitFor();
   assert.ok((await page.locator(".behind tbody tr").count()) > 10, "no table behind the chart");
   await sorts(page);
   await saves(page);
