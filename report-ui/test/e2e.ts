@@ -88,13 +88,22 @@ async function looks(browser: Browser, name: string): Promise<void> {
   }
 }
 
-/** Lines, zoom, sorting, keys, copy, downloads. */
+/** Lines, zoom, cursor, trials, sorting, copy, downloads. */
 async function uses(browser: Browser): Promise<void> {
   const { page, faults } = await open(browser, "demo", 1200, "light");
-  const plots = page.locator("#charts .panel .uplot");
   await page.locator("#charts").scrollIntoViewIfNeeded();
   await page.locator(".chart .uplot").first().waitFor();
+  await switches(page);
+  await zooms(page);
+  await points(page);
+  await chooses(page);
+  await sorts(page);
+  await saves(page);
+  assert.deepEqual(faults, []);
+  await page.close();
+}
 
+async function switches(page: Page): Promise<void> {
   const first = page.locator(".line-switch").first();
   const before = await ink(page);
   await first.click();
@@ -106,7 +115,9 @@ async function uses(browser: Browser): Promise<void> {
   assert.equal(await first.getAttribute("aria-pressed"), "true");
   await page.waitForTimeout(100);
   assert.equal(await ink(page), before, "a line does not come back");
+}
 
+async function zooms(page: Page): Promise<void> {
   const reset = page.getByRole("button", { name: "Reset" });
   const over = page.locator(".u-over").first();
   await over.scrollIntoViewIfNeeded();
@@ -125,19 +136,25 @@ async function uses(browser: Browser): Promise<void> {
   assert.equal(await reset.isDisabled(), false, "the button does not zoom");
   await page.getByRole("button", { name: "Later" }).click();
   await reset.click();
+}
 
-  await over.hover({ position: { x: 200, y: 60 } });
+/** By pointer and by key. */
+async function points(page: Page): Promise<void> {
+  const reset = page.getByRole("button", { name: "Reset" });
+  await page.locator(".u-over").first().hover({ position: { x: 200, y: 60 } });
   await page.waitForTimeout(100);
   assert.equal(await page.locator(".tip:visible").count(), 1, "no values at the cursor");
   assert.ok((await page.locator(".u-cursor-x:not(.u-off)").count()) > 2, "one cursor is not in all charts");
   await page.screenshot({ path: join(FOLDER, "demo-cursor.png") });
-  await plots.first().focus();
+  await page.locator("#charts .panel .uplot").first().focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("+");
   assert.equal(await reset.isDisabled(), false, "the key does not zoom");
   await page.keyboard.press("0");
   assert.equal(await reset.isDisabled(), true);
+}
 
+async function chooses(page: Page): Promise<void> {
   await page.locator(".toolbar select").selectOption("2");
   assert.match(await page.locator(".panel .note").first().innerText(), /invalid/);
   await page.locator(".chart select").first().selectOption("max");
@@ -145,10 +162,6 @@ async function uses(browser: Browser): Promise<void> {
   await page.locator(".behind summary").first().click();
   await page.locator(".behind tbody tr").first().waitFor();
   assert.ok((await page.locator(".behind tbody tr").count()) > 10, "no table behind the chart");
-  await sorts(page);
-  await saves(page);
-  assert.deepEqual(faults, []);
-  await page.close();
 }
 
 /** Something that changes when another line is drawn. */
