@@ -110,14 +110,15 @@ export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLEl
       kind === "full" && title ? h("small", {}, title) : null));
 }
 
-/** Ties share the first place. */
+/** Ties share the first place. A hint earns no place among those that were judged. */
 function rank(group: Group, cell: Cell, place: number): string {
+  const isTie = (one: Comparison) => one.judged === "same" || one.judged === "not_told_apart";
+  const isJudged = (one: Comparison) => one.judged !== null && one.judged !== "hint";
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
-  const isTie = other?.judged === "same" || other?.judged === "not_told_apart";
-  if (isTie) return "1=";
-  const bestIsTied = group.comparisons.some((one) => one.judged === "same" || one.judged === "not_told_apart");
-  if (cell.runtime === group.baseline) return bestIsTied ? "1=" : "1";
-  return String(place + 1);
+  if (cell.runtime === group.baseline) return group.comparisons.some(isTie) ? "1=" : "1";
+  if (other && isTie(other)) return "1=";
+  const hasPlace = other && (isJudged(other) || (other.judged && !group.comparisons.some(isJudged)));
+  return hasPlace ? String(place + 1) : format.NONE;
 }
 
 function withInterval(
