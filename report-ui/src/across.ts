@@ -24,7 +24,7 @@ export function acrossLoads(store: Store): HTMLElement | null {
     h("h2", { id: "across-title" }, "Across loads"),
     ...all.map((loads) => h("div", { class: "panel" },
       h("h3", {}, loads.app, h("span", { class: "about" }, loads.groups.map((group) => group.load).join(", "))),
-      h("div", { class: "charts" }, ...specs(loads).map((spec) => new Chart(store, spec, null).element)))));
+      h("div", { class: "charts two" }, ...specs(loads).map((spec) => new Chart(store, spec, null).element)))));
 }
 
 function loadsOf(store: Store): Loads[] {
@@ -68,8 +68,8 @@ function specs(loads: Loads): Spec[] {
     spec(loads, { title: `p95 of ${what}`, about: `p95 of ${what} at each load`, ...ofTime }, time, ""),
     spec(loads, { title: "CPU, highest", about: "the highest CPU reading at each load, in percent of the budget", yWords: format.percent, yShort: (value) => `${format.short(value)}${format.THIN}%` },
       (cell) => cell.figures.cpu_percent_max, ""),
-    spec(loads, { title: "Memory, highest", about: "the highest memory reading at each load", yWords: format.bytes, yShort: (value) => value === 0 ? "0" : format.bytes(value) },
-      (cell) => cell.figures.memory_bytes_max, ""),
+    spec(loads, { title: "Memory, highest", about: "the highest memory reading at each load", yWords: format.mebibytes, yShort: (value) => value === 0 ? "0" : `${format.short(value)}${format.THIN}MiB` },
+      (cell) => cell.figures.memory_bytes_max, "", 1048576),
   ];
   if (slowest) {
     made.splice(1, 0, spec(loads, { title: `p95 without ${slowest}`, about: `p95 of ${what} at each load, without the slowest runtime`, ...ofTime }, time, slowest));
@@ -79,7 +79,7 @@ function specs(loads: Loads): Spec[] {
 
 type Own = Pick<Spec, "title" | "about" | "yWords" | "yShort">;
 
-function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: string): Spec {
+function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: string, unit = 1): Spec {
   const nameAt = (x: number) => loads.groups[loads.x.indexOf(x)]?.load ?? "";
   return {
     ...own,
@@ -87,11 +87,16 @@ function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: strin
     xShort: loads.hasRates ? format.short : nameAt,
     xLabel: loads.hasRates ? "offered rate, shots a second" : "load",
     xTicks: () => loads.hasRates && loads.x.length > 6 ? loads.x.filter((_, place) => place % 2 === 0) : loads.x,
-    lines: () => lines(loads, of, without),
+    lines: () => lines(loads, (cell) => inUnit(valueOf(of(cell)), unit), without),
   };
 }
 
-function lines(loads: Loads, of: (cell: Cell) => Figure, without: string): Lines {
+/** So that the steps of an axis are round in the unit that stands there. */
+function inUnit(value: number | null, unit: number): number | null {
+  return value === null ? null : value / unit;
+}
+
+function lines(loads: Loads, of: (cell: Cell) => number | null, without: string): Lines {
   const names = [...new Set(loads.cells.map((cell) => cell.runtime))].filter((name) => name !== without);
   const made = names.map((runtime) => ({
     runtime,
@@ -99,7 +104,7 @@ function lines(loads: Loads, of: (cell: Cell) => Figure, without: string): Lines
     hasPoints: true,
     values: loads.groups.map((group) => {
       const cell = loads.cells.find((one) => one.runtime === runtime && one.load === group.load);
-      return cell ? valueOf(of(cell)) : null;
+      return cell ? of(cell) : null;
     }),
   }));
   return { x: loads.x, lines: made.filter((line) => line.values.some((value) => value !== null)), instead: "No runtime has this figure." };

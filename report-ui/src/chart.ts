@@ -48,6 +48,8 @@ export interface Spec {
   /** Highest y that is shown, where there is one. */
   yMax?: number;
   isTall?: boolean;
+  /** It has a row of its own. */
+  isWide?: boolean;
   lines: () => Lines;
   controls?: () => Node[];
 }
@@ -81,7 +83,7 @@ export class Chart {
     this.holder = h("div", { class: spec.isTall ? "plot tall" : "plot", id });
     this.data = h("div", { class: "behind" });
     const controls = spec.controls?.() ?? [];
-    this.element = h("figure", { class: "chart" },
+    this.element = h("figure", { class: spec.isWide ? "chart wide" : "chart" },
       h("figcaption", {},
         h("h4", {}, spec.title),
         controls.length > 0 ? h("div", { class: "controls" }, ...controls) : null),
@@ -290,29 +292,27 @@ export class Chart {
     return {
       label: line.label,
       show: this.isOn(line),
-      stroke: colour,
-      width: look ? 1.75 : 1.25,
+      // In the colour itself, because uPlot sets the alpha of a series as the cursor goes.
+      stroke: line.isFaint ? `${colour}66` : colour,
+      width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
-      alpha: line.isFaint ? 0.4 : 1,
-      points: { show: line.hasPoints ?? false, size: 7, fill: colour, width: 0 },
+      points: { show: false },
     };
   }
 
   /** Where rows are too dense for dashes, markers along the line tell it apart. */
   private drawMarkers(plot: uPlot): void {
-    const { ctx, bbox, scales } = plot;
+    const { ctx, scales } = plot;
     const dpr = devicePixelRatio;
-    const every = MARKER_EVERY * dpr;
     ctx.save();
+    ctx.setLineDash([]);
     for (const { line, place } of this.shown()) {
-      if (!line.runtime || !isDense(line)) continue;
+      if (!line.runtime || !(line.hasPoints || isDense(line))) continue;
       const look = this.store.look(line.runtime);
       const path = new Path2D(markerPath(look.marker, 3.2 * dpr));
       ctx.fillStyle = ctx.strokeStyle = cssColour(`--${look.colour}`);
       ctx.lineWidth = 1.5 * dpr;
-      // Each line begins elsewhere, so that markers of lines close together do not hide each other.
-      for (let x = ((place * 0.37) % 1) * every; x < bbox.width; x += every) {
-        const at = nearest(plot.data[place], plot.posToIdx(x / dpr));
+      for (const at of line.hasPoints ? line.values.keys() : sparse(plot, place)) {
         const [value, when] = [plot.data[place]?.[at], plot.data[0][at]];
         if (typeof value !== "number" || when === undefined) continue;
         if (when < (scales.x?.min ?? -Infinity) || when > (scales.x?.max ?? Infinity)) continue;
@@ -364,7 +364,10 @@ export class Chart {
   }
 
   private fillTable(): void {
-    this.data.replaceChildren(later("Data as a table", () => this.table()));
+    const wasOpen = this.data.querySelector("details")?.open ?? false;
+    const made = later("Data as a table", () => this.table());
+    made.open = wasOpen;
+    this.data.replaceChildren(made);
   }
 
   /** At most so many rows that it can be read; the rest is in the downloads. */
@@ -383,6 +386,17 @@ export class Chart {
         h("th", { scope: "row" }, this.spec.xWords(at)), ...lines.map((line) => cell(line.values[row]))))));
     return scroller(`Data of ${this.spec.title}`, table);
   }
+}
+
+/** Rows at a distance from each other. Each line begins elsewhere, so that lines that are close
+ * together do not hide each other's markers. */
+function sparse(plot: uPlot, place: number): number[] {
+  const rows: number[] = [];
+  const { clientWidth } = plot.over;
+  for (let x = ((place * 0.37) % 1) * MARKER_EVERY; x < clientWidth; x += MARKER_EVERY) {
+    rows.push(nearest(plot.data[place], plot.posToIdx(x)));
+  }
+  return rows;
 }
 
 /** Whether dashes would be shorter than the way from row to row: they would be noise, and slow. */

@@ -30,7 +30,8 @@ export function curveChart(panel: Panel): (redraw: () => void) => Spec {
 function ticks(low: number, high: number): number[] {
   const all = [1, 2, 4, 10, 20, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
   const inside = all.filter((at) => at >= low && at <= high);
-  return inside.length > 7 ? inside.filter((at) => at !== 4 && at !== 20) : inside;
+  // Where there are many, those that would touch on a phone are left out.
+  return high > 1000 ? inside.filter((at) => ![1, 4, 20].includes(at)) : inside;
 }
 
 function lines(panel: Panel): Lines {

@@ -1,6 +1,7 @@
 // The evidence: everything that the answer rests on.
 
 import { button, h, later, scroller } from "./dom.ts";
+import * as format from "./format.ts";
 import { sections } from "./columns.ts";
 import type { Download } from "./data.ts";
 import { cellsOf, nameOf } from "./ranking.ts";
@@ -50,8 +51,13 @@ function plan(store: Store): HTMLElement {
   const { seed, rounds } = store.page.summary;
   return h("section", { class: "block", id: "plan" }, h("h3", {}, "Plan, and how to run it again"),
     command ? h("div", { class: "copy" }, text("Command", command), copyButton(command)) : h("p", { class: "missing" }, "The command is not known."),
-    h("p", { class: "note" }, `Seed ${seed}, rounds ${rounds}.`, flags.length > 0 ? ` Flags: ${flags.join(" ")}` : ""),
-    planText ? later("The plan as it was run", () => text("Plan", planText)) : h("p", { class: "note" }, "There was no plan file: the flags are the plan."));
+    h("p", { class: "note" }, rounds > 0 ? `Seed ${seed}, ${format.numberOf(rounds, "round")}.` : "", flags.length > 0 ? ` Flags: ${flags.join(" ")}` : ""),
+    planWords(planText, flags));
+}
+
+function planWords(planText: string, flags: string[]): HTMLElement {
+  if (planText) return later("The plan as it was run", () => text("Plan", planText));
+  return h("p", { class: "note" }, flags.length > 0 ? "There was no plan file: the flags are the plan." : "The plan is not known.");
 }
 
 function copyButton(content: string): HTMLElement {

@@ -126,6 +126,13 @@ export function date(rfc3339: string): string {
   return `${day} ${clock} ${zone === "Z" || zone === "+00:00" ? "UTC" : zone}`;
 }
 
+/** A sentence whose numbers keep their unit and their thousands on the same line. */
+export function tied(sentence: string): string {
+  return sentence
+    .replace(/(\d) (?=(?:[nµm]?s|[KMGT]?iB|%|×|\/s)(?![A-Za-z0-9]))/g, `$1${THIN}`)
+    .replace(/\b(\d{1,3}) (?=\d{3}\b)/g, `$1${THIN}`);
+}
+
 /** `a`, `a and b`, `a, b and c`. */
 export function listOf(names: string[]): string {
   if (names.length < 2) return names.join("");

@@ -43,7 +43,8 @@ function header(store: Store, hasCells: boolean): HTMLElement {
     at ? format.date(at) : "",
     rounds > 0 ? format.numberOf(rounds, "round") : "",
   ].filter(Boolean);
-  const links: [string, string][] = [["#answers", "Answer"]];
+  const links: [string, string][] = [];
+  if (store.page.summary.groups.length > 0) links.push(["#answers", "Answer"]);
   if (hasCells) links.push(["#charts", "Charts"]);
   if (hasCells && acrossIsThere(store)) links.push(["#across", "Across loads"]);
   links.push(["#evidence", "Evidence"]);

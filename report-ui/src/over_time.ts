@@ -47,7 +47,7 @@ function lineOf(shown: Shown, values: Column) {
 }
 
 const STATS: [keyof Series & ("p50" | "p95" | "p99" | "max" | "mean"), string][] = [
-  ["p95", "p95"], ["p50", "p50, median"], ["p99", "p99"], ["max", "max"], ["mean", "mean"],
+  ["p95", "p95"], ["p50", "p50"], ["p99", "p99"], ["max", "max"], ["mean", "mean"],
 ];
 
 function times(panel: Panel): Make {

@@ -55,7 +55,7 @@ export class Panel implements Together {
     } else {
       made.append(h("p", { class: "missing" }, "No trial with a load is there, so nothing can be drawn over time."));
     }
-    made.append(h("div", { class: "charts" }, ...this.otherCharts()));
+    made.append(h("div", { class: "charts two" }, ...this.otherCharts()));
     this.say();
     return made;
   }

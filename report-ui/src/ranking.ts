@@ -1,6 +1,6 @@
 // The answer: a group's sentence and its ranking.
 
-import { intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { headline, intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
@@ -24,7 +24,7 @@ export function answer(store: Store, group: Group, place: number): HTMLElement {
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
     h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
       h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
-    h("p", { class: "sentence" }, group.sentence || "Nothing can be said: no runtime has figures here."),
+    h("p", { class: "sentence" }, format.tied(group.sentence) || "Nothing can be said: no runtime has figures here."),
     cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
     key(group, cells));
 }
@@ -35,7 +35,8 @@ const HEADS = (group: Group): [string, string][] => [
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
   ["against", "against the best"],
-  ["throughput", "throughput"],
+  // Where throughput is what is ranked, the time stands here instead.
+  group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
   ["memory", "max memory"],
   ["ok", "ok %"],
@@ -70,7 +71,9 @@ function row(
   const figure = words.primaryFigure(group, cell.figures);
   const { figures } = cell;
   const plain: Record<string, string> = {
-    throughput: `${format.figure(figures.throughput_per_second, format.rate)}${format.THIN}/s`,
+    throughput: group.primary === "throughput"
+      ? format.figure(figures[headline(group.model)].p95, format.time)
+      : perSecond(format.figure(figures.throughput_per_second, format.rate)),
     cost: format.figure(figures.cpu_cost_us, format.micros),
     memory: format.figure(figures.memory_bytes_max, format.bytes),
     ok: format.figure(figures.ok_share, format.share),
@@ -88,6 +91,10 @@ function row(
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
 }
 
+function perSecond(rate: string): string {
+  return rate === format.NONE ? rate : `${rate}${format.THIN}/s`;
+}
+
 function field(name: string, title: string, content: Node): HTMLElement {
   if (name === "name") return h("th", { class: name, scope: "row", role: "rowheader" }, content);
   return h("td", { class: name, role: "cell", "data-title": title || null }, content);
@@ -103,14 +110,15 @@ export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLEl
       kind === "full" && title ? h("small", {}, title) : null));
 }
 
-/** Ties share the first place. */
+/** Ties share the first place. A hint earns no place among those that were judged. */
 function rank(group: Group, cell: Cell, place: number): string {
+  const isTie = (one: Comparison) => one.judged === "same" || one.judged === "not_told_apart";
+  const isJudged = (one: Comparison) => one.judged !== null && one.judged !== "hint";
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
-  const isTie = other?.judged === "same" || other?.judged === "not_told_apart";
-  if (isTie) return "1=";
-  const bestIsTied = group.comparisons.some((one) => one.judged === "same" || one.judged === "not_told_apart");
-  if (cell.runtime === group.baseline) return bestIsTied ? "1=" : "1";
-  return String(place + 1);
+  if (cell.runtime === group.baseline) return group.comparisons.some(isTie) ? "1=" : "1";
+  if (other && isTie(other)) return "1=";
+  const hasPlace = other && (isJudged(other) || (other.judged && !group.comparisons.some(isJudged)));
+  return hasPlace ? String(place + 1) : format.NONE;
 }
 
 function withInterval(
@@ -148,7 +156,7 @@ function emptyRow(store: Store, cell: Cell, heads: [string, string][]): HTMLElem
 function remarkRow(group: Group, cell: Cell, columns: number): HTMLElement[] {
   const remarks = words.remarks(group, cell);
   if (remarks.length === 0) return [];
-  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, text)));
+  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, format.tied(text))));
   return [h("tr", { role: "row", class: "remarks" },
     h("td", { role: "cell", class: "rank" }),
     h("td", { role: "cell", colspan: columns - 1 }, list))];

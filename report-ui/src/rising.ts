@@ -6,23 +6,23 @@ import { toggle } from "./dom.ts";
 import * as format from "./format.ts";
 import type { Panel } from "./panel.ts";
 import { median } from "./scale.ts";
-import { breakingWords } from "./words.ts";
 
 /** Null where the load does not rise. */
 export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null {
   if (panel.group.model !== "open" || !rises(panel)) return null;
   let isLog = true;
-  const broken = panel.cells.filter((cell) => cell.breaking);
-  const note = broken.map((cell) => `${cell.runtime} ${breakingWords(cell)}`).join(". ");
+  const held = panel.cells.filter((cell) => cell.breaking?.trials_broken === 0).map((cell) => cell.runtime);
+  const note = "Vertical marks: the rate from which on an expectation was lost for good." +
+    (held.length > 0 ? ` Held to the end of the rise: ${format.listOf(held)}.` : "");
   return (redraw) => ({
     title: "Response time against offered rate",
     about: "p95 of response time at each offered rate of the rise, with the rate at which each runtime broke",
-    ...(note ? { note: `${note}.` } : {}),
+    note,
     xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, shots a second",
     xShort: format.short,
     yWords: format.micros, yShort: format.shortMicros,
     yIsLog: () => isLog,
-    isTall: true,
+    isTall: true, isWide: true,
     lines: () => lines(panel),
     controls: () => [toggle("log scale", isLog, (on) => {
       isLog = on;

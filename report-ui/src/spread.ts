@@ -79,6 +79,8 @@ function row(panel: Panel, metric: Metric, cell: Cell, scale: ReturnType<typeof 
     const isInvalid = trial.verdict === "invalid";
     return [{ value, isInvalid, words: `trial ${trial.number}, round ${trial.round}: ${metric.number(value)}${isInvalid ? ", invalid" : ""}` }];
   });
+  // Hollow ones last: they would be hidden by those that count.
+  dots.sort((a, b) => Number(a.isInvalid) - Number(b.isInvalid));
   const look = panel.store.look(cell.runtime);
   return h("div", { class: "spread-row", "data-runtime": cell.runtime },
     h("span", { class: "spread-name" }, named(look, cell.runtime), h("small", {}, format.figure(figure, metric.number))),

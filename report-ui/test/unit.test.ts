@@ -47,6 +47,11 @@ test("figures that are no number are said", () => {
   assert.equal(format.figure(undefined, format.time), "—");
 });
 
+test("numbers in sentences keep their unit on the same line", () => {
+  const tied = format.tied("p95 562 µs; 1.36 × (0.91 to 2.03), 5 more; 95 % over 3 rounds, 5 212 /s, 3 seconds");
+  assert.equal(tied.replaceAll("\u202f", "_"), "p95 562_µs; 1.36_× (0.91 to 2.03), 5 more; 95_% over 3 rounds, 5_212_/s, 3 seconds");
+});
+
 test("dates keep their zone", () => {
   assert.equal(format.date("2026-11-21T11:03:07+00:00"), "2026-11-21 11:03 UTC");
   assert.equal(format.date("2026-11-21T11:03:07.123+02:00"), "2026-11-21 11:03 +02:00");
