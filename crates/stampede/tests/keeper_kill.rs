@@ -82,11 +82,14 @@ fn hold(place: &Place, case: &Case, program: &Path) -> Child {
         place.give_to(NOBODY);
         command.uid(NOBODY.0).gid(NOBODY.1);
     }
-    // `nohup make test` ignores SIGHUP in all its children, and stampede would heed that.
+    // `nohup make test` ignores SIGHUP in all its children, `make test &` in a script SIGINT, and
+    // a stampede that only holds would heed that.
     // SAFETY: between fork and exec nothing but signal(2), which is async-signal-safe.
     unsafe {
         command.pre_exec(|| {
-            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
             Ok(())
         });
     }
