@@ -76,9 +76,9 @@ fn page_of(run: &Path) -> String {
         .output()
         .expect("the binary starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let path = run.join("report.html");
-    assert!(said.contains(&format!("Report: {}", path.display())), "{said}");
+    assert_eq!(said, format!("report: {}\n", path.display()));
     std::fs::read_to_string(path).expect("the page")
 }
 

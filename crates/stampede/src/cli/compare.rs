@@ -56,18 +56,18 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
     let Read { stored, summary, .. } = &read;
     store::write_summary(path, &report::json(summary))
         .map_err(|error| Failure::from_store(&error))?;
-    let page = read.write_page()?;
+    let page = read.write_page();
     if json {
         print(report::json(summary).as_bytes())?;
     } else {
         print(report::text(summary, &super::report::style()).as_bytes())?;
-        print(next(path, &page, comparison, summary).as_bytes())?;
+        print(next(path, page.as_deref(), comparison, summary).as_bytes())?;
     }
     Ok(outcome(stored, summary))
 }
 
 /// What to try next, under the table.
-fn next(path: &Path, page: &Path, comparison: &Comparison, summary: &Summary) -> String {
+fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
     let app = shell_words::quote(&comparison.app()).into_owned();
     let ours = comparison.catalogue_names();
@@ -88,8 +88,8 @@ fn next(path: &Path, page: &Path, comparison: &Comparison, summary: &Summary) ->
     }
     let lines: String =
         lines.iter().map(|(command, what)| format!("  {command}   {what}\n")).collect();
-    let page = page.display();
-    format!("\nResults: {shown}\nReport:  {page}\n\nTry next:\n{lines}")
+    let page = page.map_or(String::new(), |page| format!("Report:  {}\n", page.display()));
+    format!("\nResults: {shown}\n{page}\nTry next:\n{lines}")
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use super::args::{Format, ReportArgs};
 use super::shell::print;
 use super::{Failure, Outcome};
+use crate::causes::chain;
 use crate::report::{self, Colour, Letters, Style};
-use crate::store::{self, StoredRun};
+use crate::store::{self, StoreError, StoredRun};
 use crate::summary::{self, RunData, Summary};
 
 /// Prints the run in the format asked for.
@@ -16,11 +17,13 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let summary = &read.summary;
     let text = match args.format {
         Format::Text => {
-            // The page first: a pipe that is closed early must not cost it.
-            let page = read.write_page()?;
-            format!("{}\nReport: {}\n", report::text(summary, &style()), page.display())
+            // Beside the table, which a pipe takes as it is.
+            if let Some(page) = read.write_page() {
+                eprintln!("report: {}", page.display());
+            }
+            report::text(summary, &style())
         }
-        Format::Html => read.html()?,
+        Format::Html => read.html().map_err(|error| Failure::from_store(&error))?,
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
@@ -48,15 +51,15 @@ impl Read {
         Ok(Read { stored, data, summary })
     }
 
-    /// Writes `report.html` into the run's folder.
-    pub fn write_page(&self) -> Result<PathBuf, Failure> {
-        store::write_page(&self.stored.folder, &self.html()?)
-            .map_err(|error| Failure::from_store(&error))
+    /// Writes `report.html` into the run's folder. Where that cannot be it is said, and no more:
+    /// a run of a read-only disk has its table all the same.
+    pub fn write_page(&self) -> Option<PathBuf> {
+        let written = self.html().and_then(|html| store::write_page(&self.stored.folder, &html));
+        written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()
     }
 
-    fn html(&self) -> Result<String, Failure> {
-        let page = report::page::page(&self.stored, &self.data, &self.summary)
-            .map_err(|error| Failure::from_store(&error))?;
+    fn html(&self) -> Result<String, StoreError> {
+        let page = report::page::page(&self.stored, &self.data, &self.summary)?;
         Ok(report::page::html(&page))
     }
 }

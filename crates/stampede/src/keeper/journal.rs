@@ -136,7 +136,7 @@ impl Journal {
     pub(super) fn write(&self, entry: &Entry) -> Result<(), KeeperError> {
         let name = file_name(&entry.id);
         // One writer: the keeper.
-        let draft = format!(".{name}.{}", std::process::id());
+        let draft = draft_name(&entry.id, std::process::id());
         let write = |folder: &OwnedFd| -> io::Result<()> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
             let mode = Mode::RUSR | Mode::WUSR;
@@ -197,6 +197,13 @@ impl Journal {
         self.retire();
     }
 
+    /// Removes what a writer that is gone left of one entry, and the folder if that was all.
+    pub(super) fn remove_draft(&self, id: &str, writer: u32) {
+        let own = draft_name(id, writer);
+        self.remove_drafts(|draft| draft == own);
+        self.retire();
+    }
+
     /// Removes every draft whose writer is gone.
     pub(super) fn remove_orphaned_drafts(&self) {
         self.remove_drafts(|draft| {
@@ -219,6 +226,10 @@ impl Journal {
     fn error(&self, name: &str, source: io::Error) -> KeeperError {
         KeeperError::Journal { path: self.path.join(name), source }
     }
+}
+
+fn draft_name(id: &str, writer: u32) -> String {
+    format!(".{}.{writer}", file_name(id))
 }
 
 fn file_name(id: &str) -> String {
@@ -289,6 +300,22 @@ mod tests {
         assert_eq!(journal.entries().unwrap(), [entry]);
         journal.remove("one");
         assert_eq!(journal.entries().unwrap(), []);
+    }
+
+    /// Killed before its first entry had its name.
+    #[test]
+    fn what_a_writer_left_of_an_entry_goes_and_that_of_others_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stampede/journal");
+        let journal = Journal::open(&path).unwrap();
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(&path).unwrap();
+        for draft in [".one.json.7", ".one.json.8"] {
+            fs::write(path.join(draft), "{").unwrap();
+        }
+        journal.remove_draft("one", 7);
+        assert!(!path.join(".one.json.7").exists() && path.join(".one.json.8").exists());
+        journal.remove_draft("one", 8);
+        assert!(!path.exists(), "it was the last");
     }
 
     #[test]

@@ -43,6 +43,8 @@ struct OwnEntry {
 impl OwnEntry {
     /// Ends and removes what the keeper did not; returns what stayed.
     fn clean(&self) -> Vec<String> {
+        // A keeper that was killed at its first word leaves no entry, only what it wrote of it.
+        self.journal.remove_draft(&self.id, self.keeper);
         // An id that was taken is another keeper's.
         let is_ours = |entry: &Entry| entry.keeper.is_some_and(|one| one.pid == self.keeper);
         let entry = self.journal.read(&self.id).filter(is_ours);
