@@ -2,6 +2,7 @@
 // Content-Security-Policy.
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 
 /** Base64 of SHA-256, as a Content-Security-Policy wants it. */
@@ -44,10 +45,11 @@ function assemble(page: string, script: string, style: string): string {
   const bare = page
     .replace(/\s*<script type="module"[^>]*><\/script>/, "")
     .replace(/\s*<link rel="stylesheet"[^>]*>/, "");
+  const license = readFileSync(new URL("./node_modules/uplot/LICENSE", import.meta.url), "utf8");
   // Functions, because a replacement text with a dollar sign means something else.
   const whole = bare
     .replace("__POLICY__", () => policy)
-    .replace("</head>", () => `<style>${style}</style>\n</head>`)
+    .replace("</head>", () => `<!-- Contains uPlot, under this license:\n${license.trim()}\n-->\n<style>${style}</style>\n</head>`)
     .replace("</body>", () => `<script>${script}</script>\n</body>`);
   const left = whole.split("__STAMPEDE_DATA__").length - 1;
   if (left !== 1) throw new Error(`the placeholder is there ${left} times, not once`);
