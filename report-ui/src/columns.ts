@@ -68,6 +68,7 @@ function shots(): Section<Cell> {
       number("ok", (cell) => cell.counts.ok),
       number("failed", (cell) => failedTotal(cell.counts), true),
       number("dropped", (cell) => cell.counts.dropped, true),
+      number("in flight", (cell) => cell.counts.in_flight_max),
       number("planned", (cell) => cell.counts.planned),
       number("trials", (cell) => cell.trials_counted),
     ],

@@ -33,6 +33,7 @@ export interface Counts {
   dropped: number;
   restarts: number;
   context_switches: number;
+  in_flight_max: number;
 }
 
 export type Model = "open" | "closed";

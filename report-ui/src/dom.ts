@@ -24,6 +24,15 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element;
 }
 
+/** Text in which pairs of backticks mark code: the words between them in elements of their own. */
+export function withCode(text: string): (string | HTMLElement)[] {
+  const parts = text.split("`");
+  // An odd one at the end marks nothing.
+  const lone = parts.length % 2 === 0 ? `\`${parts.pop() ?? ""}` : "";
+  const marked = parts.map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
+  return lone ? [...marked, lone] : marked;
+}
+
 export function button(label: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
   const made = h("button", { type: "button", ...attributes }, label);
   made.addEventListener("click", act);

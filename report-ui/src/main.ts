@@ -8,7 +8,7 @@ import "./evidence.css";
 import "./print.css";
 
 import { acrossLoads } from "./across.ts";
-import { h } from "./dom.ts";
+import { h, withCode } from "./dom.ts";
 import { evidence } from "./evidence.ts";
 import * as format from "./format.ts";
 import { legend } from "./legend.ts";
@@ -63,7 +63,7 @@ function acrossIsThere(store: Store): boolean {
 function notices(all: string[]): HTMLElement | null {
   if (all.length === 0) return null;
   return h("aside", { class: "notices", "aria-label": "Decided for all runtimes" },
-    h("ul", {}, ...all.map((notice) => h("li", {}, notice))));
+    h("ul", {}, ...all.map((notice) => h("li", {}, ...withCode(notice)))));
 }
 
 function charts(store: Store): HTMLElement {

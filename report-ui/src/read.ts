@@ -192,7 +192,7 @@ function toCounts(from: unknown): Counts {
     planned: number(raw.planned), ok: number(raw.ok),
     failed: Object.fromEntries(failed) as Record<string, number>,
     dropped: number(raw.dropped), restarts: number(raw.restarts),
-    context_switches: number(raw.context_switches),
+    context_switches: number(raw.context_switches), in_flight_max: number(raw.in_flight_max),
   };
 }
 

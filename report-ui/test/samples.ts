@@ -178,7 +178,7 @@ function addCell(
   const counts = (times: number) => ({
     planned: planned * times, ok: (planned - lost) * times,
     failed: lost ? { "net: timeout": Math.round(lost * 0.7) * times, "http: 503": Math.round(lost * 0.2) * times } : {},
-    dropped: Math.round(lost * 0.1) * times, restarts: place === 3 ? 1 : 0, context_switches: 14434 * times,
+    dropped: Math.round(lost * 0.1) * times, restarts: place === 3 ? 1 : 0, context_switches: 14434 * times, in_flight_max: 3,
   });
   const trials = Array.from({ length: options.rounds }, (_, round) => {
     const number = before + round + 1;
