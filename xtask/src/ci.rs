@@ -10,7 +10,8 @@ const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
 // Last: its output is what a person wants to see at the end. There are no documentation tests:
 // their empty result would be the last line.
-const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
+const TESTS: &[&str] =
+    &["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"];
 
 /// Runs all checks; the first that fails ends it.
 ///

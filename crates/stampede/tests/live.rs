@@ -82,7 +82,7 @@ fn without_watch_nothing_is_said_of_cpu_and_memory() {
     plan(&place, &format!("{{url: \"{}:/shop/\"}}", shop.url()));
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     let text = stdout(&output);
-    assert!(text.contains("live ≠"), "{text}");
+    assert!(text.contains("≠ live: not comparable, because it was already running"), "{text}");
     assert!(text.contains("live: it was not watched, so what it spent is not known"), "{text}");
     assert!(text.contains("unequal budget (live)"), "{text}");
     for path in shop.paths() {

@@ -27,7 +27,7 @@ fn write(folder: &Path, run: &RunData, seconds: u32) -> PathBuf {
     for trial in &run.trials {
         let cell = &run.record.cells[trial.record.cell];
         let mut written =
-            stored.trial(trial.record.number, &cell.runtime.replace('/', "-")).expect("a folder");
+            stored.trial(&trial.record, &cell.runtime.replace('/', "-")).expect("a folder");
         let mut totals = no_times();
         for index in 0..seconds {
             let second = second(index, trial.record.number);
@@ -109,7 +109,12 @@ fn a_page_has_all_of_a_run() {
     assert_eq!(series["resources"]["cpu_percent"]["php"][0], 12.3);
     assert_eq!(series["resources"]["memory_mib"]["web"][9], 8);
     let evidence = &data["evidence"];
-    assert_eq!(evidence["command"], "stampede compare --seed 42");
+    assert_eq!(data["runs"][0]["command"], "stampede compare --seed 42");
+    assert_eq!(
+        (&data["runs"][0]["state"], &data["names"]),
+        (&"ended".into(), &serde_json::json!({}))
+    );
+    assert!(data.get("progress").is_none() && data.get("served").is_none());
     assert_eq!(evidence["runtimes"].as_array().expect("a list").len(), 3);
     assert_eq!(evidence["trials"].as_array().expect("a list").len(), 15);
     // The cell of a series is the one that has its trial.
@@ -144,7 +149,7 @@ fn nothing_of_a_run_is_ever_markup() {
     }
     assert!(!page.contains("alert(1)</script"), "it ended the data");
     let data = parsed(&page);
-    assert_eq!(data["evidence"]["plan_text"], PLANTED, "and all of it is there");
+    assert_eq!(data["runs"][0]["plan_text"], PLANTED, "and all of it is there");
     let plain = PLANTED.replace('\u{2028}', "");
     let line = data["evidence"]["trials"][0]["log_lines"][0][1].as_str().expect("a line");
     assert!(line.replace('\u{2028}', "").contains(&plain), "{line}");
@@ -164,17 +169,54 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
     let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
     trials.sort();
     // One was under way, and of another the disk was full in the middle of a line.
-    std::fs::remove_file(trials[14].join("trial.json")).expect("removed");
+    let begun = trials[14].join("begun.json");
+    std::fs::rename(trials[14].join("trial.json"), begun).expect("as if it had not ended");
     for file in ["seconds.hlog", "resources.ndjson", "seconds.ndjson"] {
         let path = trials[0].join(file);
         let text = std::fs::read(&path).expect("it is there");
         std::fs::write(&path, &text[..text.len() - 20]).expect("cut");
     }
     let data = parsed(&page_of(&path));
-    assert_eq!(data["series"].as_array().expect("a list").len(), 14);
+    let series = data["series"].as_array().expect("a list");
+    let unfinished: Vec<bool> = series.iter().map(|one| one["unfinished"] == true).collect();
+    assert_eq!(unfinished, [[false; 14].as_slice(), &[true]].concat());
+    assert_eq!(series[14]["ok"].as_array().expect("a column").len(), 3, "it is drawn");
+    assert_eq!(data["runs"][0]["state"], "cut_off");
     assert_eq!(data["series"][0]["p95"].as_array().expect("seconds").len(), 2);
     let notices = data["summary"]["notices"].to_string();
-    assert!(notices.contains("was not finished"), "{notices}");
+    assert!(notices.contains("ended early: of 15 trials 14 were finished"), "{notices}");
+    assert!(notices.contains("was not finished: it does not count"), "{notices}");
+}
+
+#[test]
+fn a_run_under_way_says_how_far_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = fixture::open();
+    let path = folder.path().join("run");
+    let written = RunFolder::create(Some(&path), &run.record).expect("a run's folder");
+    for trial in &run.trials[..2] {
+        let ended = written.trial(&trial.record, "x").expect("a folder");
+        ended.finish(&trial.record, None).expect("written");
+    }
+    let mut third = written.trial(&run.trials[2].record, "x").expect("a folder");
+    let begun = parsed(&page_of(&path))["progress"].clone();
+    let cell = begun["under_way"]["cell"].as_u64().expect("an index");
+    let under_way = |seconds: u32| {
+        let under_way = serde_json::json!({ "trial": 3, "cell": cell, "seconds": seconds });
+        serde_json::json!({ "ended": 2, "planned": 15, "under_way": under_way })
+    };
+    assert_eq!(begun, under_way(0));
+    third.event(&Event::Second(&second(0, 1)));
+    third.event(&Event::Second(&second(1, 1)));
+    let data = parsed(&page_of(&path));
+    assert_eq!(data["progress"], under_way(2));
+    let of_cell = &run.record.cells[run.trials[2].record.cell].runtime;
+    assert_eq!(data["summary"]["cells"][cell as usize]["runtime"], of_cell.as_str());
+    let notices = data["summary"]["notices"].to_string();
+    assert!(notices.contains("under way: of 15 trials 2 have ended"), "{notices}");
+    drop(third);
+    drop(written);
+    assert_eq!(parsed(&page_of(&path))["runs"][0]["state"], "cut_off", "its writer is gone");
 }
 
 /// The size: ten runtimes, four loads, ten minutes. The time is printed, not judged.

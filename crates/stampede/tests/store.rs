@@ -103,7 +103,8 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
 
 /// A finished trial of two seconds below `run`.
 fn two_seconds(run: &RunFolder, number: u32) -> std::path::PathBuf {
-    let mut trial = run.trial(number, "nginx-fpm hello day").expect("a folder");
+    let mut trial =
+        run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a folder");
     let mut totals = no_times();
     for (index, service) in [[1_000_000, 2_000_000], [3_000_000, 40_000_000]].iter().enumerate() {
         let second = second(index as u32, service, &[("http:502", 3)]);
@@ -166,7 +167,7 @@ fn a_trial_is_read_back_as_it_was_told() {
 fn a_trial_folder_may_move_to_another_thread() {
     let results = tempfile::tempdir().expect("a folder");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(1, "x").expect("a folder");
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
     let moved = std::thread::spawn(move || {
         trial.event(&Event::Resources(&ResourceSample::default()));
         trial.finish(&trial_record(1, None), None)
@@ -179,7 +180,7 @@ fn a_trial_folder_may_move_to_another_thread() {
 fn the_warm_up_is_discarded() {
     let results = tempfile::tempdir().expect("a folder");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(1, "x").expect("a folder");
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
     for (phase, index) in [(Phase::WarmUp, 0), (Phase::WarmUp, 1), (Phase::Measure, 0)] {
         trial.event(&Event::Phase { phase, expected: None });
         trial.event(&Event::Second(&second(index, &[5_000_000], &[])));
@@ -196,7 +197,7 @@ fn a_trial_cut_off_is_unfinished_and_its_torn_line_is_a_notice() {
     let results = tempfile::tempdir().expect("a folder");
     let run = new_run(results.path(), "a", MORNING);
     let finished = two_seconds(&run, 1);
-    let cut_off = run.trial(2, "x").expect("a folder");
+    let cut_off = run.trial(&trial_record(2, None), "x").expect("a folder");
     let cut_off_path = cut_off.path().to_owned();
     drop(cut_off);
     let stored = read_below(results.path(), "a").expect("it reads");
@@ -286,7 +287,7 @@ fn last_is_by_start_time_and_not_by_name() {
 fn a_failure_to_write_fails_the_trial() {
     let results = tempfile::tempdir().expect("a folder");
     let run = new_run(results.path(), "a", MORNING);
-    let mut trial = run.trial(1, "x").expect("a folder");
+    let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
     let folder = trial.path().to_owned();
     // A folder where the log should go: reading it as a file fails, for root too.
     trial.keep_log(results.path());
@@ -302,7 +303,7 @@ fn a_failure_to_write_fails_the_trial() {
 fn a_ratio_without_a_value_is_read_back() {
     let results = tempfile::tempdir().expect("a folder");
     let run = new_run(results.path(), "a", MORNING);
-    let trial = run.trial(1, "x").expect("a folder");
+    let trial = run.trial(&trial_record(1, None), "x").expect("a folder");
     let load = load_record(Counts::default(), f64::NAN);
     trial.finish(&trial_record(1, Some(load)), None).expect("written");
     let load = only_trial(results.path()).record.load.expect("there was one");
@@ -341,7 +342,7 @@ proptest! {
         let mut told = trial_record(1, Some(load_record(counts, share)));
         told.runtime.settings = settings;
         told.verdict = Verdict { judged: Judged::Suspect, reasons };
-        run.trial(1, "x").expect("a folder").finish(&told, None).expect("written");
+        run.trial(&trial_record(1, None), "x").expect("a folder").finish(&told, None).expect("written");
 
         let stored = read_below(results.path(), "last").expect("it reads");
         prop_assert_eq!(to_value(&stored.record).unwrap(), to_value(&run_told).unwrap());
@@ -354,7 +355,7 @@ proptest! {
     ) {
         let results = tempfile::tempdir().expect("a folder");
         let run = new_run(results.path(), "a", MORNING);
-        let mut trial = run.trial(1, "x").expect("a folder");
+        let mut trial = run.trial(&trial_record(1, None), "x").expect("a folder");
         let mut totals = no_times();
         for (index, ns) in seconds.iter().enumerate() {
             let mut told = second(index as u32, ns, &[]);

@@ -351,12 +351,13 @@ fn what_was_written_is_summarized_as_what_was_measured() {
     let run = open();
     let written = RunFolder::create(Some(&results.path().join("a")), &run.record).expect("new");
     for trial in &run.trials {
-        let mut folder = written.trial(trial.record.number, "x").expect("new");
+        let mut folder = written.trial(&trial.record, "x").expect("new");
         for sample in &trial.resources {
             folder.event(&Event::Resources(sample));
         }
         folder.finish(&trial.record, trial.times.as_ref()).expect("written");
     }
+    written.close();
     let read = || RunData::read(&read_below(results.path(), "a").expect("read")).expect("read");
     let json = |run: &RunData| stampede::report::json(&summarize(run));
     assert_eq!(json(&read()), json(&run));
@@ -365,7 +366,9 @@ fn what_was_written_is_summarized_as_what_was_measured() {
     std::fs::remove_file(last.folder.join("trial.json")).expect("removed");
     let summary = summarize(&read());
     assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
-    assert!(summary.notices[0].contains("was not finished"), "{:?}", summary.notices);
+    let [early, unfinished] = summary.notices.as_slice() else { panic!("{:?}", summary.notices) };
+    assert_eq!(early, "this run was ended early: of 15 trials 14 were finished");
+    assert!(unfinished.contains("was not finished"), "{unfinished}");
 }
 
 #[test]

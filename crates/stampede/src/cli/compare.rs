@@ -38,7 +38,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(folder.path(), &comparison, args.json)
+    finish(&folder.close(), &comparison, args.json)
 }
 
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {

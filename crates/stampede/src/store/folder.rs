@@ -1,6 +1,6 @@
 //! The folder of a run, and of a trial while it is measured.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,11 @@ use crate::event::{Event, Listen, Phase};
 use crate::monitor::sample::ResourceSample;
 
 /// The folder of one run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
+    /// Held while the run is written: see [`super::RunState`].
+    _lock: Option<File>,
 }
 
 impl RunFolder {
@@ -45,7 +47,7 @@ impl RunFolder {
         }
         write::record(&path.join("run.json"), record)?;
         fs::create_dir(path.join("trials")).map_err(failed)?;
-        Ok(RunFolder { path })
+        Ok(RunFolder { _lock: lock(&path.join("run.json")), path })
     }
 
     /// Where it is.
@@ -53,18 +55,26 @@ impl RunFolder {
         &self.path
     }
 
-    /// Makes `trials/<nnn>-<name>` with its files, still empty.
+    /// Nothing more will be written; answers with where it is.
+    pub fn close(self) -> PathBuf {
+        self.path
+    }
+
+    /// Makes `trials/<nnn>-<name>` with its files, still empty, and `begun.json`: the record as
+    /// far as it is known.
     ///
     /// # Errors
     /// [`StoreError::Write`], also when a trial of this number and name is there.
-    pub fn trial(&self, number: u32, name: &str) -> Result<TrialFolder, StoreError> {
-        let path = self.path.join("trials").join(format!("{number:03}-{}", file_name(name)));
+    pub fn trial(&self, begun: &TrialRecord, name: &str) -> Result<TrialFolder, StoreError> {
+        let name = format!("{:03}-{}", begun.number, file_name(name));
+        let path = self.path.join("trials").join(name);
         fs::create_dir(&path)
             .and_then(|()| fs::create_dir(path.join("logs")))
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
         let grow = |name: &str| Growing::create(path.join(name));
         let mut histograms = grow("seconds.hlog")?;
         histograms.append(Writer::head)?;
+        write::record(&path.join("begun.json"), begun)?;
         Ok(TrialFolder {
             seconds: grow("seconds.ndjson")?,
             resources: grow("resources.ndjson")?,
@@ -134,6 +144,8 @@ impl TrialFolder {
             write::whole(&path, &bytes)?;
         }
         write::record(&self.path.join("trial.json"), record)?;
+        // Where it cannot go it does no harm: a trial with `trial.json` has ended.
+        let _ = fs::remove_file(self.path.join("begun.json"));
         Ok(self.path)
     }
 
@@ -177,6 +189,13 @@ impl Listen for TrialFolder {
         };
         self.remember(written);
     }
+}
+
+/// A file system without locks has runs all the same: they look cut off until they end.
+fn lock(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
 }
 
 fn errors_of(second: &Second) -> impl Iterator<Item = ErrorRecord> {

@@ -4,9 +4,11 @@
 //! stampede-results/<run>/run.json                       first, before anything is measured
 //!                        trials/<nnn>-<cell>/seconds.ndjson seconds.hlog
 //!                                            resources.ndjson errors.ndjson   each second
+//!                                            begun.json                       before it
 //!                                            logs/ total.hlog trial.json      last
 //! ```
-//! A crash loses at most the trial under way: without `trial.json` it is unfinished. Here
+//! A crash loses at most the trial under way: with `begun.json` it is unfinished. While a run is
+//! written its `run.json` is locked; the kernel opens the lock when the writer is gone. Here
 //! the record is the product, so a failure to write fails the run.
 
 pub mod folder;
@@ -24,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use folder::{RunFolder, TrialFolder};
 pub use mask::mask_secrets;
 pub use name::run_id;
-pub use read::{Rows, StoredRun, StoredTrial, read, read_below, runs};
+pub use read::{Rows, RunState, StoredRun, StoredTrial, read, read_below, runs};
 use record::FORMAT;
 
 /// Where runs go when nothing else is said, in the current folder.

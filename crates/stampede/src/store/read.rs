@@ -1,9 +1,10 @@
 //! Runs as they are on disk. Opens no socket, starts nothing.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
 
@@ -23,6 +24,43 @@ pub struct StoredRun {
     /// Folders of trials without `trial.json`: stampede was ended during them, or could
     /// not write.
     pub unfinished: Vec<PathBuf>,
+    /// Whether it came to its end.
+    pub state: RunState,
+}
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It has every trial of its plan.
+    Ended,
+    /// Something writes it now: it holds the lock on `run.json`.
+    UnderWay,
+    /// Neither: it was ended early, by Ctrl-C, a signal or a full disk.
+    CutOff,
+}
+
+impl RunState {
+    fn of(folder: &Path, is_whole: bool) -> RunState {
+        let lock = File::open(folder.join("run.json")).map(|file| file.try_lock_shared());
+        match lock {
+            _ if is_whole => RunState::Ended,
+            Ok(Err(TryLockError::WouldBlock)) => RunState::UnderWay,
+            _ => RunState::CutOff,
+        }
+    }
+}
+
+impl StoredRun {
+    /// Trials without `trial.json`, as far as they were known when they began, in the order of
+    /// their numbers. One of which not even that can be read is left out.
+    pub fn begun(&self) -> Vec<StoredTrial> {
+        let begun = self.unfinished.iter().filter_map(|folder| {
+            let record = record(&folder.join("begun.json")).ok()?;
+            Some(StoredTrial { record, folder: folder.clone() })
+        });
+        begun.collect()
+    }
 }
 
 /// A trial that was read.
@@ -101,7 +139,7 @@ fn runs_back(name: &str) -> Option<usize> {
 }
 
 fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
-    let record = record(&folder.join("run.json"))?;
+    let record: RunRecord = record(&folder.join("run.json"))?;
     let (mut trials, mut unfinished) = (Vec::new(), Vec::new());
     for trial in entries(&folder.join("trials")) {
         let path = trial.join("trial.json");
@@ -112,7 +150,8 @@ fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
         }
     }
     trials.sort_by_key(|trial: &StoredTrial| trial.record.number);
-    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished })
+    let state = RunState::of(folder, trials.len() >= record.trials());
+    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, state })
 }
 
 impl StoredTrial {

@@ -45,6 +45,13 @@ pub struct RunRecord {
     pub notices: Vec<String>,
 }
 
+impl RunRecord {
+    /// Trials of the plan.
+    pub fn trials(&self) -> usize {
+        self.order.iter().map(Vec::len).sum()
+    }
+}
+
 /// One cell of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CellRecord {

@@ -5,7 +5,7 @@ use stampede_load::report::TimeSet;
 use super::breaking::rising_schedule;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
-use crate::store::{StoreError, StoredRun, StoredTrial};
+use crate::store::{RunState, StoreError, StoredRun, StoredTrial};
 
 /// A run as read.
 #[derive(Clone, Debug)]
@@ -59,11 +59,24 @@ impl RunData {
             }
             trials.push(read);
         }
-        for folder in &run.unfinished {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            record.notices.push(format!("trial `{name}` was not finished, and is left out"));
+        record.notices.extend(how_far(run));
+        if run.state != RunState::UnderWay {
+            record.notices.extend(run.unfinished.iter().map(|folder| {
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                format!("trial `{name}` was not finished: it does not count")
+            }));
         }
         Ok(RunData { record, trials })
+    }
+}
+
+/// What a run without all its trials is; `None`: it has them.
+fn how_far(run: &StoredRun) -> Option<String> {
+    let trials = format!("of {} trials {}", run.record.trials(), run.trials.len());
+    match run.state {
+        RunState::Ended => None,
+        RunState::UnderWay => Some(format!("this run is under way: {trials} have ended")),
+        RunState::CutOff => Some(format!("this run was ended early: {trials} were finished")),
     }
 }
 

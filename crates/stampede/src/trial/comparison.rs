@@ -77,7 +77,7 @@ impl Comparison {
 
     /// Trials in all.
     pub fn trials(&self) -> u32 {
-        self.record.order.iter().map(|round| round.len() as u32).sum()
+        u32::try_from(self.record.trials()).unwrap_or(u32::MAX)
     }
 
     /// Expected length of the whole run.
@@ -173,13 +173,13 @@ impl Comparison {
             budget_cpus: placement.cpus.len() as u32,
         });
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
-        let mut trial_folder = folder.trial(number, &name)?;
+        let mut record = self.empty_record(number, round, index);
+        let mut trial_folder = folder.trial(&record, &name)?;
         let subject = Subject {
             runtime: &self.plan.runtimes[cell.runtime],
             app: &self.apps[cell.app],
             load: &self.plan.loads[cell.load],
         };
-        let mut record = self.empty_record(number, round, index);
         let fired = trial(&self.ctx(placement), &subject, &mut record, &mut trial_folder, listener);
         trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
         listener.event(&Event::TrialEnded { record: &record, cell: named });

@@ -1,68 +1,26 @@
-//! What a sceptic asks for: the plan, the machine, each runtime as it was started and as it showed
-//! itself, and what every verdict was made of.
+//! What a sceptic asks for: each runtime as it was started and as it showed itself, and what every
+//! verdict was made of.
 
 use std::collections::BTreeMap;
 
 use stampede_load::outcome;
 
+use super::cell_of;
 use super::model::{Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
 use crate::keeper::spec::IsolationRecord;
-use crate::machine::MachineFacts;
-use crate::store::record::{LoadRecord, Observed, SecondRecord, TrialRecord};
+use crate::store::record::{LoadRecord, Observed, RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoredRun, StoredTrial};
 use crate::summary::{RunData, Summary, TrialData, words};
 
 /// Of a run.
 pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence {
-    let record = &stored.record;
     let trials = stored.trials.iter().zip(&data.trials);
     Evidence {
-        plan_text: record.plan_text.clone(),
-        flags: record.flags.clone(),
-        command: command(stored),
-        machine: machine(&record.machine),
         runtimes: runtimes(data),
-        trials: trials.map(|(trial, read)| of_trial(trial, read, summary)).collect(),
+        trials: trials
+            .map(|(trial, read)| of_trial(trial, read, &stored.record, summary))
+            .collect(),
     }
-}
-
-/// The order of trials is the seed's, which may have been drawn.
-fn command(stored: &StoredRun) -> String {
-    let record = &stored.record;
-    let mut words = vec!["stampede compare".to_owned()];
-    if !record.plan_text.is_empty() {
-        words.push("plan.yaml".to_owned());
-    }
-    words.extend(record.flags.iter().cloned());
-    if !record.flags.iter().any(|flag| flag.starts_with("--seed")) {
-        words.push(format!("--seed {}", record.seed));
-    }
-    words.join(" ")
-}
-
-fn machine(value: &serde_json::Value) -> Vec<(String, String)> {
-    let facts: MachineFacts = serde_json::from_value(value.clone()).unwrap_or_default();
-    let list = |all: Vec<String>| all.join(", ");
-    let known = |text: &Option<String>| text.clone().unwrap_or_default();
-    let rows = [
-        ("CPU", facts.cpu_model.clone()),
-        ("CPUs", format!("{} ({} cores)", facts.cpus_logical, facts.cpus_physical)),
-        ("memory", words::bytes(facts.memory_bytes as f64)),
-        ("system", facts.os.clone()),
-        ("kernel", facts.kernel.clone()),
-        ("virtual machine", known(&facts.virtual_machine)),
-        ("container", known(&facts.container)),
-        ("governor", list(facts.governors.iter().cloned().collect())),
-        ("clock source", facts.clock_source.clone()),
-        ("cgroup v2", list(facts.cgroup_v2_controllers.clone())),
-        ("cgroup v1", list(facts.cgroup_v1_controllers.clone())),
-        ("huge pages", facts.transparent_huge_pages.clone()),
-        ("mitigations", list(facts.mitigations.keys().cloned().collect())),
-        ("load average before", format!("{:.2}", facts.load_average_1min)),
-        ("steal before", words::percent(facts.steal_share * 100.0)),
-    ];
-    let there = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    there.map(|(label, value)| (label.to_owned(), value)).collect()
 }
 
 /// The first trial of each that came to start; one that shows itself before one that does not.
@@ -90,6 +48,7 @@ fn runtimes(data: &RunData) -> Vec<RuntimeEvidence> {
 fn of_runtime(name: &str, record: &TrialRecord) -> RuntimeEvidence {
     let runtime = &record.runtime;
     RuntimeEvidence {
+        run: 0,
         name: name.to_owned(),
         title: runtime.title.clone(),
         mode: runtime.mode.clone(),
@@ -133,17 +92,20 @@ fn isolation(record: &IsolationRecord) -> Vec<(String, String)> {
     .into()
 }
 
-fn of_trial(trial: &StoredTrial, read: &TrialData, summary: &Summary) -> TrialEvidence {
+fn of_trial(
+    trial: &StoredTrial,
+    read: &TrialData,
+    run: &RunRecord,
+    summary: &Summary,
+) -> TrialEvidence {
     let record = &read.record;
-    let of_cell = |cell: &crate::summary::model::CellSummary| {
-        cell.trials.iter().any(|one| one.number == record.number)
-    };
     let ms = |ns: u64| (ns as f64 / 1e5).round() / 10.0;
     let phases = record.phases.iter();
     TrialEvidence {
+        run: 0,
         number: record.number,
         round: record.round,
-        cell: summary.cells.iter().position(of_cell).map_or(-1, |index| index as i64),
+        cell: cell_of(summary, run, record).map_or(-1, |index| index as i64),
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
         phases: phases

@@ -8,11 +8,16 @@
 
 mod curve;
 mod evidence;
-mod model;
+pub mod model;
+mod run;
 mod series;
 mod thin;
 
+use std::collections::BTreeMap;
+
+use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
+use crate::summary::model::CellSummary;
 use crate::summary::{RunData, Summary};
 
 pub use model::Page;
@@ -31,16 +36,29 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
     Ok(Page {
         format: model::FORMAT,
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        runs: vec![run::of(stored)],
+        names: BTreeMap::new(),
         summary: without_seconds(summary),
         series,
         curves: curve::of_run(data, summary),
         evidence: evidence::of_run(stored, data, summary),
+        progress: run::progress(stored, summary),
+        served: None,
         downloads: vec![model::Download {
             name: format!("{}.csv", summary.run),
             r#type: "text/csv".to_owned(),
             text: super::csv(summary),
         }],
     })
+}
+
+/// Where the summary has a trial's cell, whether or not the trial is in it.
+fn cell_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<usize> {
+    let cell = run.cells.get(trial.cell)?;
+    let is_it = |one: &CellSummary| {
+        one.runtime == cell.runtime && one.app == cell.app && one.load == cell.load
+    };
+    summary.cells.iter().position(is_it)
 }
 
 /// The page as one file.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::store::RunState;
 use crate::store::record::Judged;
 use crate::summary::Summary;
 
@@ -18,9 +19,14 @@ pub struct Page {
     pub format: u32,
     /// Version that wrote the page.
     pub stampede: String,
+    /// The runs that it shows; more than one are laid over each other.
+    pub runs: Vec<Run>,
+    /// Of several runs: a name as it stands in the summary → the runtime and its run. Empty
+    /// for a single run, whose names are the runtimes' own.
+    pub names: BTreeMap<String, Named>,
     /// As in `summary.json`, without the seconds of its trials.
     pub summary: Summary,
-    /// One for each trial that has a load.
+    /// One for each trial that has a load, and one for a trial that has not ended.
     pub series: Vec<Series>,
     /// One for each cell with a trial that counts.
     pub curves: Vec<Curve>,
@@ -28,6 +34,79 @@ pub struct Page {
     pub evidence: Evidence,
     /// Files that the page offers.
     pub downloads: Vec<Download>,
+    /// How far a run is that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// Where it comes from; `None`: it is a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
+}
+
+/// A run, and how to run it again.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// `A`, `B` … where there are several; empty for a single one.
+    pub label: String,
+    /// Its id.
+    pub run: String,
+    /// RFC 3339.
+    pub started_at: String,
+    /// Version that measured it.
+    pub stampede: String,
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Rounds planned.
+    pub rounds: u32,
+    /// Whether it came to its end.
+    pub state: RunState,
+    /// The plan as it was run; empty: flags alone.
+    pub plan_text: String,
+    /// Flags that changed it.
+    pub flags: Vec<String>,
+    /// How to run it again.
+    pub command: String,
+    /// Label and value.
+    pub machine: Vec<(String, String)>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// Runtime's or variant's own name.
+    pub runtime: String,
+    /// Index in [`Page::runs`].
+    pub run: usize,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Progress {
+    /// Trials that ended.
+    pub ended: usize,
+    /// Trials of the plan.
+    pub planned: usize,
+    /// The one that runs now.
+    pub under_way: Option<UnderWay>,
+}
+
+/// The trial that runs now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnderWay {
+    /// 1 for the first of the run.
+    pub trial: u32,
+    /// Index in `Summary::cells`.
+    pub cell: usize,
+    /// Seconds of the load so far; 0: it starts, verifies or warms up.
+    pub seconds: u32,
+}
+
+/// Addresses of `stampede serve`, on the server that the page came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Served {
+    /// The list of runs.
+    pub home: String,
+    /// Server-sent events; `None`: nothing will change.
+    pub events: Option<String>,
 }
 
 /// A trial over time; a column each, one entry a row. Row `i` covers the seconds from `i × step`
@@ -38,6 +117,10 @@ pub struct Series {
     pub cell: usize,
     /// Number of the trial.
     pub trial: u32,
+    /// 1 for the first.
+    pub round: u32,
+    /// It has not ended: its run is under way, or was cut off in it. It counts for nothing.
+    pub unfinished: bool,
     /// Seconds that one row covers; 1 unless thinned.
     pub step: f64,
     /// Times in µs of the ok shots that ended in the row; `None`: none did. Response time in the
@@ -98,14 +181,6 @@ pub struct Curve {
 /// What a sceptic asks for.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Evidence {
-    /// The plan as it was run; empty: flags alone.
-    pub plan_text: String,
-    /// Flags that changed it.
-    pub flags: Vec<String>,
-    /// How to run it again.
-    pub command: String,
-    /// Label and value.
-    pub machine: Vec<(String, String)>,
     /// Those that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
     /// Every trial on disk.
@@ -115,6 +190,8 @@ pub struct Evidence {
 /// One runtime, as it was started and as it showed itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuntimeEvidence {
+    /// Index in [`Page::runs`].
+    pub run: usize,
     /// Runtime's or variant's name.
     pub name: String,
     /// For people.
@@ -161,6 +238,8 @@ pub struct ObservedEvidence {
 /// One trial's own evidence.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialEvidence {
+    /// Index in [`Page::runs`].
+    pub run: usize,
     /// 1 for the first of the run.
     pub number: u32,
     /// 1 for the first.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stampede_load::report::{Counts, TimeSet};
 
+use super::cell_of;
 use super::model::{Number, Resources, Series, Times};
 use super::thin::Thinning;
 use crate::monitor::sample::{ResourceSample, RoleSample};
@@ -12,7 +13,8 @@ use crate::store::{StoreError, StoredRun, StoredTrial};
 use crate::summary::model::LoadModel;
 use crate::summary::{RunData, Summary, TrialData};
 
-/// One for each trial that has a load, in the order of the trials.
+/// One for each trial that has a load, in the order of the trials; then those that have not
+/// ended.
 ///
 /// # Errors
 /// A trial's seconds cannot be read.
@@ -21,15 +23,14 @@ pub fn of_run(
     data: &RunData,
     summary: &Summary,
 ) -> Result<Vec<Series>, StoreError> {
-    let pairs = stored.trials.iter().zip(&data.trials);
-    let with_load = pairs.filter(|(_, read)| read.record.load.is_some());
-    let jobs: Vec<Job<'_>> = with_load
+    let begun: Vec<(StoredTrial, TrialData)> =
+        stored.begun().into_iter().map(unfinished).collect::<Result<_, _>>()?;
+    let ended = stored.trials.iter().zip(&data.trials);
+    let ended = ended.filter(|(_, read)| read.record.load.is_some());
+    let jobs = ended.chain(begun.iter().map(|(trial, read)| (trial, read)));
+    let jobs: Vec<Job<'_>> = jobs
         .filter_map(|(trial, read)| {
-            let number = read.record.number;
-            let of_cell = |cell: &&crate::summary::model::CellSummary| {
-                cell.trials.iter().any(|one| one.number == number)
-            };
-            let cell = summary.cells.iter().position(|cell| of_cell(&cell))?;
+            let cell = cell_of(summary, &stored.record, &read.record)?;
             Some(Job { cell, model: summary.cells[cell].model, trial, read })
         })
         .collect();
@@ -53,6 +54,18 @@ pub fn of_run(
     });
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, series)| series).collect()
+}
+
+/// A trial that has not ended, as far as it is on disk.
+fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError> {
+    let read = TrialData {
+        record: trial.record.clone(),
+        times: None,
+        seconds: trial.seconds()?.rows,
+        answered: Vec::new(),
+        resources: trial.resources()?.rows,
+    };
+    Ok((trial, read))
 }
 
 /// One trial to be read.
@@ -81,6 +94,8 @@ impl Job<'_> {
         Ok(Series {
             cell: self.cell,
             trial: self.read.record.number,
+            round: self.read.record.round,
+            unfinished: !self.trial.folder.join("trial.json").is_file(),
             step: thinning.step() as f64,
             times: self.times(rows, thinning)?,
             offered: counts(|counts| counts.planned),

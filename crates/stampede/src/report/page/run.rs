@@ -1,0 +1,82 @@
+//! The run itself: its plan, its machine, how to run it again, and how far it is.
+
+use super::model::{Progress, Run, UnderWay};
+use crate::machine::MachineFacts;
+use crate::store::record::RunRecord;
+use crate::store::{RunState, StoredRun};
+use crate::summary::{Summary, words};
+
+/// Of a single run.
+pub fn of(stored: &StoredRun) -> Run {
+    let record = &stored.record;
+    Run {
+        label: String::new(),
+        run: record.id.clone(),
+        started_at: record.started_at.clone(),
+        stampede: record.stampede.clone(),
+        seed: record.seed,
+        rounds: record.rounds,
+        state: stored.state,
+        plan_text: record.plan_text.clone(),
+        flags: record.flags.clone(),
+        command: command(record),
+        machine: machine(&record.machine),
+    }
+}
+
+/// How far a run is that is under way; `None`: it is not.
+pub fn progress(stored: &StoredRun, summary: &Summary) -> Option<Progress> {
+    (stored.state == RunState::UnderWay).then(|| Progress {
+        ended: stored.trials.len(),
+        planned: stored.record.trials(),
+        under_way: under_way(stored, summary),
+    })
+}
+
+fn under_way(stored: &StoredRun, summary: &Summary) -> Option<UnderWay> {
+    let begun = stored.begun().pop()?;
+    let seconds = begun.seconds().map(|rows| rows.rows).unwrap_or_default();
+    Some(UnderWay {
+        trial: begun.record.number,
+        cell: super::cell_of(summary, &stored.record, &begun.record)?,
+        seconds: seconds.last().map_or(0, |last| last.second + 1),
+    })
+}
+
+/// The order of trials is the seed's, which may have been drawn.
+fn command(record: &RunRecord) -> String {
+    let mut words = vec!["stampede compare".to_owned()];
+    if !record.plan_text.is_empty() {
+        words.push("plan.yaml".to_owned());
+    }
+    words.extend(record.flags.iter().cloned());
+    if !record.flags.iter().any(|flag| flag.starts_with("--seed")) {
+        words.push(format!("--seed {}", record.seed));
+    }
+    words.join(" ")
+}
+
+fn machine(value: &serde_json::Value) -> Vec<(String, String)> {
+    let facts: MachineFacts = serde_json::from_value(value.clone()).unwrap_or_default();
+    let list = |all: Vec<String>| all.join(", ");
+    let known = |text: &Option<String>| text.clone().unwrap_or_default();
+    let rows = [
+        ("CPU", facts.cpu_model.clone()),
+        ("CPUs", format!("{} ({} cores)", facts.cpus_logical, facts.cpus_physical)),
+        ("memory", words::bytes(facts.memory_bytes as f64)),
+        ("system", facts.os.clone()),
+        ("kernel", facts.kernel.clone()),
+        ("virtual machine", known(&facts.virtual_machine)),
+        ("container", known(&facts.container)),
+        ("governor", list(facts.governors.iter().cloned().collect())),
+        ("clock source", facts.clock_source.clone()),
+        ("cgroup v2", list(facts.cgroup_v2_controllers.clone())),
+        ("cgroup v1", list(facts.cgroup_v1_controllers.clone())),
+        ("huge pages", facts.transparent_huge_pages.clone()),
+        ("mitigations", list(facts.mitigations.keys().cloned().collect())),
+        ("load average before", format!("{:.2}", facts.load_average_1min)),
+        ("steal before", words::percent(facts.steal_share * 100.0)),
+    ];
+    let there = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    there.map(|(label, value)| (label.to_owned(), value)).collect()
+}
