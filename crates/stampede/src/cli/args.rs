@@ -232,9 +232,9 @@ pub struct InstallArgs {
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A run's folder or name; `last`, `last~1`
-    #[arg(default_value = "last")]
-    pub run: String,
+    /// A run's folder or name; `last`, `last~1`. Several are laid over each other
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub runs: Vec<String>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

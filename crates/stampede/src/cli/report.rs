@@ -1,29 +1,32 @@
 //! `stampede report`: an earlier run's page and table again.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{Format, ReportArgs};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::causes::chain;
-use crate::report::{self, Colour, Letters, Style};
-use crate::store::{self, StoreError, StoredRun};
-use crate::summary::{self, RunData, Summary};
+use crate::report::{self, Colour, Letters, Shown, Style};
+use crate::store;
 
 /// Prints the run in the format asked for.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
-    let read = Read::run(&args.run)?;
-    let summary = &read.summary;
+    let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
+        .map_err(|error| Failure::from_store(&error))?;
+    let summary = shown.summary();
     let text = match args.format {
         Format::Text => {
             // Beside the table, which a pipe takes as it is.
-            if let Some(page) = read.write_page() {
+            if let Some(page) = write_page(&shown) {
                 eprintln!("report: {}", page.display());
             }
             report::text(summary, &style())
         }
-        Format::Html => read.html().map_err(|error| Failure::from_store(&error))?,
+        Format::Html => {
+            let page = shown.page().map_err(|error| Failure::from_store(&error))?;
+            report::page::html(&page)
+        }
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
@@ -31,37 +34,14 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
-/// A run that was read and summed up.
-pub struct Read {
-    /// As it is on disk.
-    pub stored: StoredRun,
-    /// What the summary was made of.
-    pub data: RunData,
-    /// Expectations judged.
-    pub summary: Summary,
-}
-
-impl Read {
-    /// A run's folder or name.
-    pub fn run(path_or_name: &str) -> Result<Read, Failure> {
-        let from_store = |error| Failure::from_store(&error);
-        let stored = store::read(path_or_name).map_err(from_store)?;
-        let data = RunData::read(&stored).map_err(from_store)?;
-        let summary = summary::summarize(&data);
-        Ok(Read { stored, data, summary })
-    }
-
-    /// Writes `report.html` into the run's folder. Where that cannot be it is said, and no more:
-    /// a run of a read-only disk has its table all the same.
-    pub fn write_page(&self) -> Option<PathBuf> {
-        let written = self.html().and_then(|html| store::write_page(&self.stored.folder, &html));
-        written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()
-    }
-
-    fn html(&self) -> Result<String, StoreError> {
-        let page = report::page::page(&self.stored, &self.data, &self.summary)?;
-        Ok(report::page::html(&page))
-    }
+/// Writes the page where it belongs. Where that cannot be it is said, and no more: a run of a
+/// read-only disk has its table all the same.
+pub fn write_page(shown: &Shown) -> Option<PathBuf> {
+    let path = shown.page_path();
+    let written =
+        shown.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
+    written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()?;
+    Some(path)
 }
 
 /// How standard output can be written: its width, and whether colour and more than ASCII

@@ -40,14 +40,12 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
     write::whole(&run.join("summary.json"), text.as_bytes())
 }
 
-/// Writes `report.html` beside `run.json`; answers with its path.
+/// Writes a page.
 ///
 /// # Errors
 /// [`StoreError::Write`].
-pub fn write_page(run: &Path, text: &str) -> Result<PathBuf, StoreError> {
-    let path = run.join("report.html");
-    write::whole(&path, text.as_bytes())?;
-    Ok(path)
+pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
+    write::whole(path, text.as_bytes())
 }
 
 /// Why results cannot be written or read.
@@ -103,6 +101,20 @@ pub enum StoreError {
         /// Its format.
         format: u64,
     },
+    /// A run is not laid over itself.
+    #[error("the run `{folder}` is named twice")]
+    Twice {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// Runs have a letter each.
+    #[error("{named} runs are named, and at most {most} can be laid over each other")]
+    TooMany {
+        /// So many.
+        named: usize,
+        /// Letters.
+        most: usize,
+    },
     /// Nothing by that name.
     #[error("there is no run `{name}`")]
     NoRun {
@@ -139,6 +151,10 @@ impl StoreError {
                      newest"
                 ))
             }
+            StoreError::Twice { .. } => {
+                Some("name each run once; `stampede history` lists them".to_owned())
+            }
+            StoreError::TooMany { .. } => Some("name fewer".to_owned()),
             StoreError::Read { .. }
             | StoreError::Damaged { .. }
             | StoreError::DamagedHistogram { .. } => None,
@@ -176,6 +192,8 @@ mod tests {
             StoreError::Damaged { path: path(), line: 3, source: json() },
             StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
             StoreError::Newer { path: path(), format: 2 },
+            StoreError::Twice { folder: PathBuf::from("stampede-results/x") },
+            StoreError::TooMany { named: 27, most: 26 },
             no_run(&[]),
             no_run(&["20261121-035151-3f9a", "last-week"]),
         ];

@@ -9,7 +9,7 @@
 mod curve;
 mod evidence;
 pub mod model;
-mod run;
+pub mod run;
 mod series;
 mod thin;
 
@@ -18,7 +18,10 @@ use std::collections::BTreeMap;
 use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
 use crate::summary::model::CellSummary;
-use crate::summary::{RunData, Summary};
+use crate::summary::overlay::Overlay;
+use crate::summary::{RunData, Summary, overlay};
+
+use model::{Curve, Download, Evidence, Named, Run, RuntimeEvidence, Series, TrialEvidence};
 
 pub use model::Page;
 
@@ -44,12 +47,60 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         evidence: evidence::of_run(stored, data, summary),
         progress: run::progress(stored, summary),
         served: None,
-        downloads: vec![model::Download {
-            name: format!("{}.csv", summary.run),
-            r#type: "text/csv".to_owned(),
-            text: super::csv(summary),
-        }],
+        downloads: vec![csv_of(summary)],
     })
+}
+
+/// Runs laid over each other, as one page.
+pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
+    let mut whole = Page {
+        format: model::FORMAT,
+        stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        runs: Vec::new(),
+        names: laid
+            .names
+            .into_iter()
+            .map(|(name, (runtime, run))| (name, Named { runtime, run }))
+            .collect(),
+        summary: laid.summary,
+        series: Vec::new(),
+        curves: Vec::new(),
+        evidence: Evidence::default(),
+        downloads: vec![],
+        progress: None,
+        served: None,
+    };
+    for (run, (page, cells)) in pages.into_iter().zip(&laid.cells).enumerate() {
+        take(&mut whole, page, run, cells);
+    }
+    whole.downloads.push(csv_of(&whole.summary));
+    whole
+}
+
+/// Moves what a run's page has into that of several; `cells`: where its cells are there.
+fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
+    let label = overlay::label(run);
+    whole.runs.extend(page.runs.into_iter().map(|one| Run { label: label.clone(), ..one }));
+    whole.series.extend(page.series.into_iter().map(|one| Series { cell: cells[one.cell], ..one }));
+    whole.curves.extend(page.curves.into_iter().map(|one| Curve { cell: cells[one.cell], ..one }));
+    let Evidence { runtimes, trials } = page.evidence;
+    whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
+        run,
+        name: format!("{} ({label})", one.name),
+        ..one
+    }));
+    whole.evidence.trials.extend(trials.into_iter().map(|one| {
+        let there = usize::try_from(one.cell).ok().and_then(|cell| cells.get(cell));
+        TrialEvidence { run, cell: there.map_or(-1, |cell| *cell as i64), ..one }
+    }));
+}
+
+fn csv_of(summary: &Summary) -> Download {
+    Download {
+        name: format!("{}.csv", summary.run),
+        r#type: "text/csv".to_owned(),
+        text: super::csv(summary),
+    }
 }
 
 /// Where the summary has a trial's cell, whether or not the trial is in it.
