@@ -111,7 +111,7 @@ fn every_format_shows_several_runs() {
         let shown = stampede(folder.path(), &["report", "first", "second", "--format", format]);
         assert!(shown.status.success(), "{}", stderr(&shown));
         for name in ["nginx-fpm (A)", "nginx-fpm (B)", "php-builtin (A)", "php-builtin (B)"] {
-            let plain = stdout(&shown).replace('\\', "");
+            let plain = stdout(&shown).replace('\u{a0}', " ");
             assert!(plain.contains(name), "{format}: {plain}");
         }
     }

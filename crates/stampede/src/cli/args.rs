@@ -38,8 +38,13 @@ pub enum Command {
     Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(ListArgs),
-    /// Print the table of an earlier run again
+    /// Print the table of an earlier run again, or of several laid over each other
     Report(ReportArgs),
+    /// List the runs that are there, the newest first
+    History(HistoryArgs),
+    /// Show the runs in a browser, the one under way live
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeArgs),
     /// Print the JSON Schema of plans
     Schema,
     /// Print shell completions
@@ -240,6 +245,34 @@ pub struct ReportArgs {
     pub format: Format,
 }
 
+/// Arguments of `history`.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// Folder of the runs [default: stampede-results]
+    #[arg(long = "in", value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Folder of the runs [default: stampede-results]
+    #[arg(long = "in", value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Port on 127.0.0.1; a free one when not given
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Print the address and open no browser
+    #[arg(long)]
+    pub no_open: bool,
+}
+
 /// Formats of `report`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -264,6 +297,11 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare plans/demo.yaml --dry-run
 
 Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+
+const SERVE_HELP: &str = "The address holds a token, new each time: who does not have it sees nothing. Nothing can be
+written or started through it. On a server: ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090
+
+A browser on the machine that measures takes CPU from what is measured; look from another.";
 
 const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s

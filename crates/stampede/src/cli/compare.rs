@@ -94,17 +94,13 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    if !summary.is_whole() || stored.trials.len() < planned(stored) {
+    if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet
     } else {
         Outcome::Fine
     }
-}
-
-fn planned(stored: &StoredRun) -> usize {
-    stored.record.order.iter().map(Vec::len).sum()
 }
 
 /// What would run, in order, and how long it takes.

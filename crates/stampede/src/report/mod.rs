@@ -3,6 +3,7 @@
 
 mod columns;
 mod csv;
+mod history;
 mod layout;
 mod markdown;
 mod notes;
@@ -14,6 +15,7 @@ use crate::summary::model::Figure;
 use crate::summary::{Summary, words};
 
 pub use csv::csv;
+pub use history::history;
 pub use markdown::markdown;
 pub use shown::Shown;
 pub use text::text;

@@ -26,7 +26,10 @@ use std::path::{Path, PathBuf};
 pub use folder::{RunFolder, TrialFolder};
 pub use mask::mask_secrets;
 pub use name::run_id;
-pub use read::{Rows, RunState, StoredRun, StoredTrial, read, read_below, runs};
+pub use read::{
+    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, read, read_below, read_record,
+    runs,
+};
 use record::FORMAT;
 
 /// Where runs go when nothing else is said, in the current folder.
@@ -101,6 +104,12 @@ pub enum StoreError {
         /// Its format.
         format: u64,
     },
+    /// Every record that a stampede wrote has its format.
+    #[error("`{path}` names no format: no stampede wrote it")]
+    Foreign {
+        /// What.
+        path: PathBuf,
+    },
     /// A run is not laid over itself.
     #[error("the run `{folder}` is named twice")]
     Twice {
@@ -155,6 +164,9 @@ impl StoreError {
                 Some("name each run once; `stampede history` lists them".to_owned())
             }
             StoreError::TooMany { .. } => Some("name fewer".to_owned()),
+            StoreError::Foreign { .. } => {
+                Some("name a folder that `stampede compare` made".to_owned())
+            }
             StoreError::Read { .. }
             | StoreError::Damaged { .. }
             | StoreError::DamagedHistogram { .. } => None,
@@ -192,6 +204,7 @@ mod tests {
             StoreError::Damaged { path: path(), line: 3, source: json() },
             StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
             StoreError::Newer { path: path(), format: 2 },
+            StoreError::Foreign { path: path() },
             StoreError::Twice { folder: PathBuf::from("stampede-results/x") },
             StoreError::TooMany { named: 27, most: 26 },
             no_run(&[]),

@@ -15,13 +15,15 @@ mod thin;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
 use crate::summary::model::CellSummary;
 use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, overlay};
 
-use model::{Curve, Download, Evidence, Named, Run, RuntimeEvidence, Series, TrialEvidence};
+use model::{Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series, TrialEvidence};
 
 pub use model::Page;
 
@@ -112,9 +114,25 @@ fn cell_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<us
     summary.cells.iter().position(is_it)
 }
 
-/// The page as one file.
-pub fn html(page: &Page) -> String {
-    BUILT.replacen(PLACEHOLDER, &inert(page), 1)
+/// What changes each second while a run is under way.
+///
+/// # Errors
+/// The seconds of the trial under way cannot be read.
+pub fn now(stored: &StoredRun, summary: &Summary) -> Result<Now, StoreError> {
+    let series = series::of_begun(stored, summary)?.pop();
+    Ok(Now { progress: run::progress(stored, summary), series })
+}
+
+/// The page, with all that it shows, as one file.
+pub fn html(data: &impl Serialize) -> String {
+    BUILT.replacen(PLACEHOLDER, &inert(data), 1)
+}
+
+/// The page as `stampede serve` gives it: it may ask the server that it came from.
+pub fn served_html(data: &impl Serialize) -> String {
+    let policy = "default-src 'none';";
+    let built = BUILT.replacen(policy, &format!("{policy} connect-src 'self';"), 1);
+    built.replacen(PLACEHOLDER, &inert(data), 1)
 }
 
 /// The series have them.
@@ -127,9 +145,9 @@ fn without_seconds(summary: &Summary) -> Summary {
 }
 
 /// JSON that no HTML parser takes for anything but text, and no JavaScript for an end of line.
-fn inert(page: &Page) -> String {
-    let json = serde_json::to_string(page)
-        .expect("a page has string keys and numbers, nothing that JSON cannot hold");
+fn inert(data: &impl Serialize) -> String {
+    let json = serde_json::to_string(data)
+        .expect("what is shown has string keys and numbers, nothing that JSON cannot hold");
     let mut text = String::with_capacity(json.len() + json.len() / 64);
     for letter in json.chars() {
         match letter {
