@@ -25,7 +25,8 @@ fn lines(entry: &Entry, style: &Style) -> Vec<String> {
         lines.extend(wrapped.iter().map(|line| style.paint(line, tone)));
     };
     let indent = "\u{a0}".repeat(INDENT);
-    let when = entry.started_at.split('+').next().unwrap_or_default().replace('T', " ");
+    // Without the offset: where it was measured, it is the local time.
+    let when = entry.started_at.get(..19).unwrap_or_default().replace('T', " ");
     let head = [entry.name.as_str(), when.as_str()];
     let head: Vec<&str> = head.into_iter().filter(|part| !part.is_empty()).collect();
     add(&head.join(" · "), Tone::Strong, "");
