@@ -100,14 +100,14 @@ test("median and sums", () => {
 });
 
 test("forty runtimes look different", () => {
-  const looks = Array.from({ length: 40 }, (_, at) => lookAt(at));
+  const looks = Array.from({ length: 40 }, (_, at) => lookAt(at, null));
   assert.equal(new Set(looks.map((look) => `${look.colour} ${look.dash.join(",")}`)).size, 40);
 });
 
 test("what differs is found, and what most have", () => {
   assert.equal(usual(["a", "b", "b"]), "b");
   const runtime = (name: string, limit: string | null) => ({
-    name, title: "", mode: "per-request", versions: {}, settings: {}, commands: [], files: [], isolation: [],
+    run: 0, name, title: "", mode: "per-request", versions: {}, settings: {}, commands: [], files: [], isolation: [],
     observed: limit === null ? null : {
       php_version: "8.2", sapi: "cli", thread_safe: false, opcache: true, jit: false, workers: 4, extensions: ["json"],
       ini: { memory_limit: limit }, notices: [],
