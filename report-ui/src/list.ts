@@ -51,8 +51,8 @@ export class ListView {
     }
     this.main.replaceChildren(
       ...problems.map((problem) => h("p", { class: "problem", role: "note" }, problem)),
+      there.size > 1 ? this.bar() : "",
       entries.length === 0 ? empty(this.list) : this.table());
-    if (there.size > 1) this.main.append(this.bar());
   }
 
   private canBeLaid(entry: Entry): boolean {
@@ -85,7 +85,7 @@ export class ListView {
         ? [h("td", { class: "why", role: "cell", colspan: 4 }, "It cannot be read", entry.why ? `: ${entry.why}` : ".")]
         : [
           cell("what", h("span", {}, entry.apps.join(", ") || format.NONE), entry.loads.length > 0 ? h("small", {}, entry.loads.join(", ")) : null),
-          cell("runtimes", entry.runtimes.join(", ") || format.NONE),
+          cell("runtimes", ...runtimes(entry)),
           cell("trials", ...trials(entry)),
           cell("said", ...answers(entry)),
         ]));
@@ -111,6 +111,12 @@ export class ListView {
       h("p", { role: "status" }, words),
       names.length > 1 ? h("a", { class: "act", href: overAddress(this.list.over, names) }, "Lay them over each other") : null);
   }
+}
+
+/** A name is not broken where it has a hyphen. */
+function runtimes({ runtimes: names }: Entry): (Node | string)[] {
+  if (names.length === 0) return [format.NONE];
+  return names.flatMap((name, place) => [h("span", {}, place + 1 < names.length ? `${name},` : name), " "]);
 }
 
 function trials(entry: Entry): (Node | string | null)[] {
