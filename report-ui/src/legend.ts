@@ -1,8 +1,7 @@
 // One legend for all charts: each runtime a switch, and each run where there are several.
 
-import type { Run } from "./data.ts";
 import { button, h } from "./dom.ts";
-import { lookOfRun, swatch, type Look } from "./look.ts";
+import { lookOfRun, stripe, swatch } from "./look.ts";
 import type { Kind, Store } from "./store.ts";
 
 interface Switch {
@@ -12,9 +11,10 @@ interface Switch {
 }
 
 export function legend(store: Store): HTMLElement {
-  const runtimes = store.runtimes.map((name) => made(store, "runtime", name, name, store.lookOf(name)));
+  const runtimes = store.runtimes.map((name) => made(store, "runtime", name, name,
+    store.isOverlay ? stripe(store.lookOf(name)) : swatch(store.look(name))));
   const runs = store.isOverlay
-    ? store.page.runs.map((run, place) => made(store, "run", run.label, runWords(run), lookOfRun(place)))
+    ? store.page.runs.map((run, place) => made(store, "run", run.label, `run ${run.label}`, swatch(lookOfRun(place))))
     : [];
   const all = button("All", () => store.all(), { class: "quiet", "aria-label": "All lines on" });
   const update = () => {
@@ -33,16 +33,12 @@ export function legend(store: Store): HTMLElement {
     ...elements.slice(0, runtimes.length), gap, ...elements.slice(runtimes.length), all);
 }
 
-function made(store: Store, kind: Kind, name: string, words: string, look: Look): Switch {
+function made(store: Store, kind: Kind, name: string, words: string, sign: SVGElement): Switch {
   const what = kind === "run" ? "all lines of this run" : "this line";
   const element = h("button", {
     type: "button", class: "line-switch", "aria-pressed": true,
     title: `Switch ${what} on or off; with Shift: alone`,
-  }, swatch(look) as unknown as Node, h("span", {}, words));
+  }, sign as unknown as Node, h("span", {}, words));
   element.addEventListener("click", (event) => (event.shiftKey ? store.only(kind, name) : store.flip(kind, name)));
   return { element, kind, name };
-}
-
-function runWords(run: Run): string {
-  return `run ${run.label}`;
 }

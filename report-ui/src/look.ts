@@ -84,6 +84,12 @@ export function swatch(look: Look): SVGElement {
     line, mark);
 }
 
+/** The colour alone: of a runtime, whichever run it is of. */
+export function stripe(look: Look): SVGElement {
+  const line = s("line", { x1: 2, x2: 26, y1: 7, y2: 7, class: `line stripe ${look.colour}` });
+  return s("svg", { class: "swatch", viewBox: "0 0 28 14", width: 28, height: 14, "aria-hidden": "true" }, line);
+}
+
 /** A runtime's name with its sample. */
 export function named(look: Look, name: string): HTMLElement {
   return h("span", { class: "named" }, swatch(look) as unknown as Node, h("span", {}, name));

@@ -8,9 +8,17 @@ import { named } from "./look.ts";
 import type { Store } from "./store.ts";
 
 export function runtimeEvidence(store: Store): HTMLElement[] {
-  const { runtimes } = store.page.evidence;
+  const runtimes = inOrder(store);
   if (runtimes.length === 0) return [h("p", { class: "missing" }, "No runtime has started.")];
   return [settings(store, runtimes), configurations(store, runtimes), isolation(store, runtimes)];
+}
+
+/** Those of several runs with the same runtime side by side. */
+function inOrder(store: Store): RuntimeEvidence[] {
+  const { evidence: { runtimes } } = store.page;
+  if (!store.isOverlay) return runtimes;
+  const place = (one: RuntimeEvidence) => store.runtimes.indexOf(ownName(store.page, one.name));
+  return [...runtimes].sort((a, b) => place(a) - place(b) || a.run - b.run);
 }
 
 function settings(store: Store, runtimes: RuntimeEvidence[]): HTMLElement {

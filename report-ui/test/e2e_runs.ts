@@ -45,6 +45,8 @@ async function overlays(opened: Opened, folder: string): Promise<void> {
   const differing = await page.locator("#machine tr.differs th").allTextContents();
   for (const name of ["CPUs", "virtual machine", "seed"]) assert.ok(differing.includes(name), `${name} differs, and is not marked`);
   assert.ok(!differing.includes("kernel"), "what is the same is marked");
+  assert.deepEqual(await page.locator("#settings tr.differs th").allTextContents(), ["workers"], "a runtime is not held against itself in the other run");
+  assert.deepEqual((await page.locator("#settings thead th").allTextContents()).slice(1, 3), ["php-builtin (A)", "php-builtin (B)"]);
   await page.locator("#plan details").last().evaluate((one: HTMLDetailsElement) => { one.open = true; });
   assert.deepEqual(await page.locator("#plan mark").allTextContents(), ["workers: 8", "  - frankenphp-worker"]);
   assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 2);

@@ -79,6 +79,7 @@ function overlay(demo: Options): Raw {
   const a = sample({ ...demo, seed: 21 });
   const b = begun(sample({ ...demo, seed: 22, runtimes: [...SIX.slice(0, 5), "frankenphp-worker"] }), 16, 12, "cut_off");
   Object.assign(b.runs[0], { run: "20261123-081500-77aa", started_at: "2026-11-23T08:15:00+00:00", seed: 7, plan_text: b.runs[0].plan_text.replace("workers: 4", "workers: 8") });
+  for (const one of b.evidence.runtimes) one.settings.workers = 8;
   b.runs[0].machine[1] = ["CPUs", "8, 8 of them allowed"];
   b.runs[0].machine.push(["virtual machine", "kvm"]);
   return merged([a, b]);
