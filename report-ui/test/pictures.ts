@@ -9,7 +9,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { here, launch, openAt } from "./browser.ts";
 import { smaller } from "./png.ts";
-import { filled, samples } from "./samples.ts";
+import { filled } from "./samples.ts";
+import { shown } from "./shown.ts";
 
 const DOCS = here("../../docs");
 const BYTES_MAX = 150_000;
@@ -73,7 +74,7 @@ async function main(): Promise<void> {
   mkdirSync(join(DOCS, "images"), { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), "stampede-pictures-"));
   const file = join(folder, "shown.html");
-  writeFileSync(file, filled(readFileSync(here("../dist/index.html"), "utf8"), samples().shown));
+  writeFileSync(file, filled(readFileSync(here("../dist/index.html"), "utf8"), shown()));
   const browser = await launch();
   try {
     await take(browser, pathToFileURL(file).href);

@@ -5,7 +5,6 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { STATS, TIMES } from "../src/data.ts";
 import { runSamples } from "./samples_runs.ts";
-import { shown } from "./shown.ts";
 
 /** A small generator of random numbers (mulberry32): the same sample for the same seed. */
 export function random(seed: number): () => number {
@@ -292,7 +291,6 @@ export function samples(): Record<string, unknown> {
   damage(cut);
   return {
     demo: sample(demo),
-    shown: shown(),
     large: sample({ ...demo, seed: 2, runtimes: TEN, loads: [100, 500, 1000, 2000].map((rate) => steady(`at-${rate}`, rate, 600)), rounds: 1 }),
     planted: sample({ ...demo, seed: 3, runtimes: [`a${PLANTED}`, `b" onclick="window.planted=3`, "__proto__", ...SIX.slice(3)], app: `app ${PLANTED}`, planted: PLANTED }),
     empty: { format: 1, stampede: "0.1.0", summary: { format: 1, run: "20261121-110307-0000", started_at: "2026-11-21T11:03:07Z", rounds: 3, groups: [], cells: [] } },
