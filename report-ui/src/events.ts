@@ -1,7 +1,8 @@
 // Server-sent events, where the page comes from `stampede serve`. A page that is a file asks
 // nobody.
 
-export type Connection = "live" | "lost" | "over";
+/** `lost`: it is tried again. `gone`: the server is there and refuses. */
+export type Connection = "live" | "lost" | "gone" | "over";
 
 /** Follows an address, if there is one, until the server says that nothing more will come. */
 export function follow(
@@ -17,8 +18,7 @@ export function follow(
     say("over");
   });
   source.addEventListener("open", () => say("live"));
-  // It tries again by itself, unless it is closed.
-  source.addEventListener("error", () => say("lost"));
+  source.addEventListener("error", () => say(source.readyState === EventSource.CLOSED ? "gone" : "lost"));
 }
 
 let isPressed = false;

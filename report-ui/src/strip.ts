@@ -53,7 +53,9 @@ export class Strip {
     const words = {
       live: "",
       lost: "Not live any more: there is no connection to `stampede serve`. What is here stays, and it goes on by itself when the connection is back.",
-      over: "The run is over: this is all of it.",
+      gone: "Not live any more: `stampede serve` sends nothing more to this page. What is here stays.",
+      // Without a last page that says that the run ended: its folder went away.
+      over: this.line.hidden ? "The run is over: this is all of it." : "Not live any more: nothing more will come. What is here stays.",
     }[state];
     this.element.classList.toggle("still", state !== "live");
     if (this.lost.textContent !== words.replaceAll("`", "")) this.lost.replaceChildren(...withCode(words));

@@ -26,6 +26,9 @@ function now(ended: number, seconds: number): Raw {
 
 class Host {
   private readonly streams = new Set<ServerResponse>();
+  /** Sends no events to anybody any more. */
+  refuses = false;
+
   private constructor(private readonly server: Server) {}
 
   /** Serves one page, and the events that it is told to send. */
@@ -35,7 +38,7 @@ class Host {
     const server = createServer();
     const host = new Host(server);
     server.on("request", (request, response) => {
-      if (request.url === served.events) {
+      if (request.url === served.events && !host.refuses) {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("retry: 100\n\n");
         host.streams.add(response);
@@ -64,8 +67,14 @@ class Host {
     }
   }
 
-  stop(): void {
+  /** Those who listen try again. */
+  cut(): void {
     for (const stream of this.streams) stream.destroy();
+    this.streams.clear();
+  }
+
+  stop(): void {
+    this.cut();
     this.server.close();
     this.server.closeAllConnections();
   }
@@ -235,15 +244,28 @@ async function begins(browser: Browser): Promise<void> {
   await page.close();
 }
 
+/** A connection that breaks comes back by itself; a server that ended is missed, quietly. */
 async function isLost(browser: Browser): Promise<void> {
   const { page, faults, host } = await open(browser, after(3, 4), { width: 900 });
   assert.deepEqual(faults, []);
+  host.cut();
+  await page.getByText("there is no connection to stampede serve").waitFor();
+  await host.connected();
+  await page.getByText("there is no connection to stampede serve").waitFor({ state: "hidden" });
+  host.send("now", now(3, 5));
+  await page.locator(".live-line .seconds", { hasText: "5" }).waitFor();
+  host.refuses = true;
+  host.cut();
+  await page.getByText("sends nothing more to this page").waitFor();
   host.stop();
-  await page.getByText("Not live any more").waitFor();
   assert.equal(await page.getByRole("progressbar").getAttribute("aria-valuenow"), "3", "what was there is gone");
   // Of these the browser itself tells, in its console.
-  assert.ok(faults.every((fault) => /ERR_|net::/.test(fault)), faults.join("; "));
+  assert.ok(faults.every((fault) => /ERR_|net::|status of 404|EventSource/.test(fault)), faults.join("; "));
   await page.close();
+  const ended = await open(browser, after(3, 4), { width: 900 });
+  ended.host.stop();
+  await ended.page.getByText("there is no connection to stampede serve").waitFor();
+  await ended.page.close();
 }
 
 /** The list gets newer; what is chosen, open and focused stays. */
