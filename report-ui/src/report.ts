@@ -144,8 +144,8 @@ function runs(store: Store): HTMLElement {
       swatch(lookOfRun(place)) as unknown as Node,
       h("strong", {}, run.label),
       h("span", { class: "run-id" }, run.run || "without a name"),
-      h("span", {}, aboutRun(run).join(" · ")),
-      h("span", { class: `badge ${badge.tone}` }, badge.words));
+      h("span", { class: `badge ${badge.tone}` }, badge.words),
+      h("span", {}, aboutRun(run).join(" · ")));
   });
   return h("section", { class: "runs", id: "runs", "aria-labelledby": "runs-title" },
     h("h2", { id: "runs-title", class: "kicker" }, `${store.page.runs.length} runs laid over each other`,
