@@ -1,6 +1,7 @@
 // Opens the built page with each sample from file:// in Chromium, as a reader would, and fails
 // on an error in the console, a request, or a finding of axe. Screenshots go to a folder:
-// `npm run e2e [FOLDER]`. Another browser: `CHROMIUM=/path`.
+// `npm run e2e -- [--all] [FOLDER]`; `--all` takes every sample in every view, whole, to be looked
+// at. Another browser: `CHROMIUM=/path`.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -13,27 +14,30 @@ import { runs } from "./e2e_runs.ts";
 import { picturesAreThere } from "./pictures.ts";
 import { writeSamples } from "./samples.ts";
 
-const FOLDER = process.argv[2] ?? here("out");
+const ARGUMENTS = process.argv.slice(2);
+const FOLDER = ARGUMENTS.find((argument) => argument !== "--all") ?? here("out");
 const PAGES = join(FOLDER, "pages");
-const WIDTHS = [360, 900, 1600];
+const SCHEMES = ["light", "dark"] as const;
+const VIEWS = SCHEMES.flatMap((scheme) => [360, 900, 1600].map((width) => ({ scheme, width })));
+/** Enough for a sample that nobody looks at: both schemes, both ends. */
+const FEW = VIEWS.filter(({ scheme, width }) => width === (scheme === "light" ? 360 : 1600));
+const IS_LOOKED_AT = ARGUMENTS.includes("--all");
 
 function open(browser: Browser, name: string, width: number, scheme: "light" | "dark"): Promise<Opened> {
   return openAt(browser, pathToFileURL(join(PAGES, `${name}.html`)).href, { width, scheme });
 }
 
 async function looks(browser: Browser, name: string): Promise<void> {
-  for (const scheme of ["light", "dark"] as const) {
-    for (const width of WIDTHS) {
-      const { page, faults } = await open(browser, name, width, scheme);
-      const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
-      await page.screenshot({ path: shot("") });
-      await scrollThrough(page);
-      faults.push(...(await overflow(page)));
-      if (width !== 900) faults.push(...(await axe(page)));
-      await page.screenshot({ path: shot("-all"), fullPage: true });
-      assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
-      await page.close();
-    }
+  for (const { scheme, width } of IS_LOOKED_AT || name === "demo" ? VIEWS : FEW) {
+    const { page, faults } = await open(browser, name, width, scheme);
+    const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
+    await page.screenshot({ path: shot("") });
+    await scrollThrough(page);
+    faults.push(...(await overflow(page)));
+    if (width !== 900) faults.push(...(await axe(page)));
+    if (IS_LOOKED_AT) await page.screenshot({ path: shot("-all"), fullPage: true });
+    assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
+    await page.close();
   }
 }
 

@@ -58,12 +58,8 @@ impl Merged {
     fn add(&mut self, run: usize, group: &Group, summary: &Summary) {
         let place = self.place(run, group);
         let said = &mut self.groups[place].sentence;
-        *said = format!(
-            "{said}{}{}: {}",
-            if said.is_empty() { "" } else { " " },
-            label(run),
-            group.sentence
-        );
+        let before = if said.is_empty() { "" } else { "\n" };
+        said.push_str(&format!("{before}{}: {}", label(run), group.sentence));
         let load = self.groups[place].load.clone();
         for (index, cell) in summary.cells.iter().enumerate() {
             if (&cell.app, &cell.load) != (&group.app, &group.load) {
