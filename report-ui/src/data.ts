@@ -143,6 +143,8 @@ export interface Run {
   seed: number;
   rounds: number;
   state: State;
+  /** As the summary names them, in the plan's order. */
+  runtimes: string[];
   plan_text: string;
   flags: string[];
   command: string;

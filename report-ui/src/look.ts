@@ -41,6 +41,7 @@ export function lookOfRun(run: number): Look {
 /** All runtimes of a run: in the plan's order, then those that never started. */
 export function runtimesOf(page: Page): string[] {
   const names = [
+    ...page.runs.flatMap((run) => run.runtimes),
     ...page.evidence.runtimes.map((runtime) => runtime.name),
     ...page.summary.cells.map((cell) => cell.runtime),
   ];

@@ -231,6 +231,6 @@ function stateWords({ cell, trial, series, state }: Shown): string {
     case "under_way":
       return `${cell.runtime}: trial ${series.trial} is under way.`;
     case "not_finished":
-      return `${cell.runtime}: trial ${series.trial} was not finished when the run was cut off: its lines are faint, and it counts for nothing.`;
+      return `${cell.runtime}: trial ${series.trial} was not finished: its lines are faint, and it counts for nothing.`;
   }
 }

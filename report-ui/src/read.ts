@@ -90,7 +90,7 @@ function lost(page: Page, run: Run, trials: number): string[] {
   const isCut = run.state === "cut_off";
   if (run.state === "under_way" || (trials === 0 && !isCut)) return [];
   const name = run.label ? `Run ${run.label}` : "The run";
-  const begin = isCut ? `${name} was cut off before its end` : "";
+  const begin = isCut ? `${name} was ended early` : "";
   const missing = trials === 0 ? "" : trials === 1
     ? "one trial of the plan is missing" : `${trials} trials of the plan are missing`;
   const own = page.series.filter((one) => one.unfinished && page.runs[runOfSeries(page, one)] === run);
@@ -136,7 +136,7 @@ function toRun(raw: Raw): Run {
   return {
     label: text(raw.label), run: text(raw.run), started_at: text(raw.started_at),
     stampede: text(raw.stampede), seed: number(raw.seed), rounds: number(raw.rounds),
-    state: state(raw.state),
+    state: state(raw.state), runtimes: texts(raw.runtimes),
     plan_text: text(raw.plan_text), flags: texts(raw.flags), command: text(raw.command),
     machine: pairs(raw.machine),
   };

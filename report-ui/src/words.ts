@@ -103,7 +103,7 @@ export function stateBadge(state: State | "unreadable"): Badge {
     case "under_way":
       return { words: "under way", tone: "live" };
     case "cut_off":
-      return { words: "cut off", tone: "bad" };
+      return { words: "ended early", tone: "warning" };
     case "unreadable":
       return { words: "unreadable", tone: "bad" };
   }
@@ -115,7 +115,8 @@ function invalidTrials(cell: Cell): string {
 
 /** All that must be said of a cell right beside its figures. */
 export function remarks(group: Group, cell: Cell): string[] {
-  const found = cell.reasons.map(reasonWords);
+  // Of a cell that has no trial its row says what there is to say.
+  const found = cell.verdict === "missing" ? [] : cell.reasons.map(reasonWords);
   found.push(...cell.not_comparable.map((why) => `not comparable: ${why}`));
   if (cell.budget_unequal) found.push("its budget is split by role, or not known: unequal");
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);

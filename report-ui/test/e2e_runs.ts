@@ -24,8 +24,8 @@ async function close({ page, faults }: Opened): Promise<void> {
 
 async function overlays(opened: Opened, folder: string): Promise<void> {
   const { page } = opened;
-  assert.match(await page.locator("#runs").innerText(), /A\s+20261121-110307-d6f4\s+ended\s+2026-11-21 11:03 UTC.*B\s+20261123-081500-77aa\s+cut off\s+2026-11-23 08:15 UTC/s);
-  assert.match(await page.locator(".problem").innerText(), /^Run B was cut off/);
+  assert.match(await page.locator("#runs").innerText(), /A\s+20261121-110307-d6f4\s+ended\s+2026-11-21 11:03 UTC.*B\s+20261123-081500-77aa\s+ended early\s+2026-11-23 08:15 UTC/s);
+  assert.match(await page.locator(".problem").innerText(), /^Run B was ended early/);
   assert.equal(await page.locator(".ranking .rank, .ranking .against").count(), 0, "runs are ranked against each other");
   const names = await page.locator(".ranking .who-name").allInnerTexts();
   assert.deepEqual(names.slice(0, 4), ["php-builtin (A)", "php-builtin (B)", "lighttpd-fcgi (A)", "lighttpd-fcgi (B)"]);
@@ -67,10 +67,10 @@ async function looksOfRuns(page: Page): Promise<void> {
 async function cutOff(opened: Opened, folder: string): Promise<void> {
   const { page } = opened;
   const problem = page.locator(".problem");
-  assert.match(await problem.innerText(), /^The run was cut off before its end: 10 trials of the plan are missing\. Trial 9 \(apache-modphp, .*counts for nothing/);
+  assert.match(await problem.innerText(), /^The run was ended early: 10 trials of the plan are missing\. Trial 9 \(apache-modphp, .*counts for nothing/);
   const box = await problem.boundingBox();
-  assert.ok(box && box.y < 300, "that it was cut off is not on the first screen");
-  assert.match(await page.locator("h1").innerText(), /cut off/);
+  assert.ok(box && box.y < 300, "that it was ended early is not on the first screen");
+  assert.match(await page.locator("h1").innerText(), /ended early/);
   await page.locator("#charts").scrollIntoViewIfNeeded();
   await page.locator(".chart .uplot").first().waitFor();
   const label = () => page.locator(".chart canvas").first().getAttribute("aria-label");
@@ -99,7 +99,7 @@ async function underWay(opened: Opened): Promise<void> {
 async function lists(opened: Opened): Promise<void> {
   const { page } = opened;
   assert.equal(await page.locator(".history tbody tr").count(), 6);
-  assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["under way", "ended", "cut off", "ended", "unreadable", "ended"]);
+  assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["under way", "ended", "ended early", "ended", "unreadable", "ended"]);
   assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?token=t&run=20261123-091500-0c1e");
   assert.match(await page.locator(".history .why").innerText(), /run\.json: expected value/);
   assert.equal(await page.locator("#page img, #page script, a[href^=javascript]").count(), 0);

@@ -6,7 +6,7 @@ import { facts, machineFacts, planLines, usual } from "../src/differ.ts";
 import * as format from "../src/format.ts";
 import { overAddress } from "../src/history.ts";
 import { Kept } from "../src/kept.ts";
-import { lookAt } from "../src/look.ts";
+import { lookAt, runtimesOf } from "../src/look.ts";
 import { address } from "../src/raw.ts";
 import { readData, readNow, readPage } from "../src/read.ts";
 import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
@@ -185,9 +185,19 @@ test("the trial that is shown", () => {
 });
 
 test("a run that was cut off says so, one under way lacks nothing", () => {
-  assert.match(pageOf("cut_off").problems.join(" "), /^The run was cut off before its end: one trial of the plan is missing\. Trial 5 \(a, x · y\) was not finished/);
+  assert.match(pageOf("cut_off").problems.join(" "), /^The run was ended early: one trial of the plan is missing\. Trial 5 \(a, x · y\) was not finished/);
   assert.deepEqual(pageOf("under_way").problems, []);
   assert.match(pageOf("ended").problems.join(" "), /^One trial of the plan is missing\./);
+});
+
+test("colours follow the plan's order, whoever is ahead or has started", () => {
+  const of = (cells: string[], started: string[]) => runtimesOf(readPage(JSON.stringify({
+    format: 1, runs: [{ runtimes: ["a", "b", "c"] }],
+    summary: { cells: cells.map((runtime) => ({ runtime })) },
+    evidence: { runtimes: started.map((name) => ({ name })) },
+  })).page);
+  assert.deepEqual(of(["c", "b", "a"], []), ["a", "b", "c"]);
+  assert.deepEqual(of(["b", "c", "a", "d"], ["c"]), ["a", "b", "c", "d"]);
 });
 
 test("data without runs have one all the same", () => {

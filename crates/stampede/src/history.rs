@@ -115,15 +115,6 @@ fn of_run(name: String, folder: &Path, record: &RunRecord) -> Entry {
     let ended = store::ended_trials(folder);
     let invalid = ended.iter().filter(|path| is_invalid(path)).count();
     let planned = record.trials();
-    let of_cells = |text: fn(&store::record::CellRecord) -> &String| {
-        let mut all: Vec<String> = Vec::new();
-        for cell in &record.cells {
-            if !all.contains(text(cell)) {
-                all.push(text(cell).clone());
-            }
-        }
-        all
-    };
     Entry {
         name,
         started_at: record.started_at.clone(),
@@ -133,9 +124,9 @@ fn of_run(name: String, folder: &Path, record: &RunRecord) -> Entry {
             RunState::CutOff => State::CutOff,
         },
         why: String::new(),
-        apps: of_cells(|cell| &cell.app),
-        loads: of_cells(|cell| &cell.load),
-        runtimes: of_cells(|cell| &cell.runtime),
+        apps: record.names_of(|cell| &cell.app),
+        loads: record.names_of(|cell| &cell.load),
+        runtimes: record.names_of(|cell| &cell.runtime),
         rounds: record.rounds,
         trials_ended: ended.len(),
         trials_planned: planned,

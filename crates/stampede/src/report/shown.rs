@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::page::{self, Page};
-use crate::store::{self, StoreError, StoredRun};
+use crate::store::{self, RunState, StoreError, StoredRun};
 use crate::summary::overlay::{Overlay, overlay};
 use crate::summary::{self, RunData, Summary};
 
@@ -87,7 +87,10 @@ impl Shown {
 impl Read {
     fn run(stored: StoredRun) -> Result<Read, StoreError> {
         let data = RunData::read(&stored)?;
-        let summary = summary::summarize(&data);
+        let mut summary = summary::summarize(&data);
+        if stored.state == RunState::UnderWay {
+            summary.says_not_yet();
+        }
         Ok(Read { stored, data, summary })
     }
 }

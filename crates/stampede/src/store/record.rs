@@ -46,6 +46,17 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// What its cells are named, each once, in the plan's order.
+    pub fn names_of(&self, name: fn(&CellRecord) -> &String) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for cell in &self.cells {
+            if !names.contains(name(cell)) {
+                names.push(name(cell).clone());
+            }
+        }
+        names
+    }
+
     /// Trials of the plan.
     pub fn trials(&self) -> usize {
         self.order.iter().map(Vec::len).sum()

@@ -60,23 +60,24 @@ impl RunData {
             trials.push(read);
         }
         record.notices.extend(how_far(run));
-        if run.state != RunState::UnderWay {
-            record.notices.extend(run.unfinished.iter().map(|folder| {
-                let name = folder.file_name().unwrap_or_default().to_string_lossy();
-                format!("trial `{name}` was not finished: it does not count")
-            }));
-        }
         Ok(RunData { record, trials })
     }
 }
 
-/// What a run without all its trials is; `None`: it has them.
-fn how_far(run: &StoredRun) -> Option<String> {
+/// What must be said of a run without all its trials; nothing: it has them.
+pub fn how_far(run: &StoredRun) -> Vec<String> {
     let trials = format!("of {} trials {}", run.record.trials(), run.trials.len());
+    let unfinished = run.unfinished.iter().map(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        format!("trial `{name}` was not finished: it does not count")
+    });
     match run.state {
-        RunState::Ended => None,
-        RunState::UnderWay => Some(format!("this run is under way: {trials} have ended")),
-        RunState::CutOff => Some(format!("this run was ended early: {trials} were finished")),
+        RunState::Ended => unfinished.collect(),
+        RunState::UnderWay => vec![format!("this run is under way: {trials} have ended")],
+        RunState::CutOff => {
+            let early = format!("this run was ended early: {trials} were finished");
+            std::iter::once(early).chain(unfinished).collect()
+        }
     }
 }
 

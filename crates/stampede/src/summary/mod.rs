@@ -47,6 +47,23 @@ pub fn summarize(run: &RunData) -> Summary {
 }
 
 impl Summary {
+    /// Of a run under way: what has no trial is to come, and not left out.
+    pub fn says_not_yet(&mut self) {
+        let is_missing = |cell: &model::CellSummary| cell.verdict == model::CellVerdict::Missing;
+        for cell in self.cells.iter_mut().filter(|cell| is_missing(cell)) {
+            cell.reasons
+                .iter_mut()
+                .for_each(|one| one.text = "no trial of it has ended yet".into());
+        }
+        for group in &mut self.groups {
+            let own =
+                |cell: &&model::CellSummary| (&cell.app, &cell.load) == (&group.app, &group.load);
+            if self.cells.iter().filter(own).all(|cell| cell.trials.is_empty()) {
+                group.sentence = "nothing is measured yet.".to_owned();
+            }
+        }
+    }
+
     /// Whether an expectation was found not to hold, or could not be shown to hold in a cell
     /// that was measured (too few shots for its percentile): exit code 1. One about another
     /// run (`worse`) is not this run's to answer.

@@ -25,13 +25,8 @@ pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence
 
 /// The first trial of each that came to start; one that shows itself before one that does not.
 fn runtimes(data: &RunData) -> Vec<RuntimeEvidence> {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in &data.record.cells {
-        if !names.contains(&cell.runtime.as_str()) {
-            names.push(&cell.runtime);
-        }
-    }
-    let of = |name: &&str| {
+    let names = data.record.names_of(|cell| &cell.runtime);
+    let of = |name: &String| {
         let own = || {
             data.trials.iter().map(|trial| &trial.record).filter(|record| {
                 let cell = data.record.cells.get(record.cell);

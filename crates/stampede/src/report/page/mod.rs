@@ -21,7 +21,7 @@ use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
 use crate::summary::model::CellSummary;
 use crate::summary::overlay::Overlay;
-use crate::summary::{RunData, Summary, overlay};
+use crate::summary::{RunData, Summary, input, overlay};
 
 use model::{Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series, TrialEvidence};
 
@@ -43,7 +43,7 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
         runs: vec![run::of(stored)],
         names: BTreeMap::new(),
-        summary: without_seconds(summary),
+        summary: for_the_page(stored, summary),
         series,
         curves: curve::of_run(data, summary),
         evidence: evidence::of_run(stored, data, summary),
@@ -82,13 +82,18 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
 /// Moves what a run's page has into that of several; `cells`: where its cells are there.
 fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
     let label = overlay::label(run);
-    whole.runs.extend(page.runs.into_iter().map(|one| Run { label: label.clone(), ..one }));
+    let lettered = |name: &String| format!("{name} ({label})");
+    whole.runs.extend(page.runs.into_iter().map(|one| Run {
+        label: label.clone(),
+        runtimes: one.runtimes.iter().map(lettered).collect(),
+        ..one
+    }));
     whole.series.extend(page.series.into_iter().map(|one| Series { cell: cells[one.cell], ..one }));
     whole.curves.extend(page.curves.into_iter().map(|one| Curve { cell: cells[one.cell], ..one }));
     let Evidence { runtimes, trials } = page.evidence;
     whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
         run,
-        name: format!("{} ({label})", one.name),
+        name: lettered(&one.name),
         ..one
     }));
     whole.evidence.trials.extend(trials.into_iter().map(|one| {
@@ -135,9 +140,12 @@ pub fn served_html(data: &impl Serialize) -> String {
     built.replacen(PLACEHOLDER, &inert(data), 1)
 }
 
-/// The series have them.
-fn without_seconds(summary: &Summary) -> Summary {
+/// Without the seconds, which the series have, and without how far the run is, which the page says
+/// where it says which run it is.
+fn for_the_page(stored: &StoredRun, summary: &Summary) -> Summary {
     let mut summary = summary.clone();
+    let how_far = input::how_far(stored);
+    summary.notices.retain(|notice| !how_far.contains(notice));
     for trial in summary.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
         trial.over_time = Default::default();
     }

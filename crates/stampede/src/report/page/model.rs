@@ -59,6 +59,8 @@ pub struct Run {
     pub rounds: u32,
     /// Whether it came to its end.
     pub state: RunState,
+    /// Its runtimes as the summary names them, in the plan's order.
+    pub runtimes: Vec<String>,
     /// The plan as it was run; empty: flags alone.
     pub plan_text: String,
     /// Flags that changed it.

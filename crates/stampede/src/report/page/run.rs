@@ -19,6 +19,7 @@ pub fn of(stored: &StoredRun) -> Run {
         seed: record.seed,
         rounds: record.rounds,
         state: stored.state,
+        runtimes: record.names_of(|cell| &cell.runtime),
         plan_text: record.plan_text.clone(),
         flags: record.flags.clone(),
         command: command(record),
