@@ -38,7 +38,8 @@ pub enum Command {
     Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(ListArgs),
-    /// Print the table of an earlier run again
+    /// Print the table of an earlier run again, or its page, charts and data
+    #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Print the JSON Schema of plans
     Schema,
@@ -238,6 +239,9 @@ pub struct ReportArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Folder for the files of `--format svg` [default: charts/ in the run's folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Formats of `report`.
@@ -253,6 +257,10 @@ pub enum Format {
     Csv,
     /// The summary, documented and versioned
     Json,
+    /// An SVG file for each chart, for articles; prints their paths
+    Svg,
+    /// Test cases for continuous integration: each cell, and each of its expectations
+    Junit,
 }
 
 const COMPARE_HELP: &str = "Examples:
@@ -264,6 +272,12 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare plans/demo.yaml --dry-run
 
 Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+
+const REPORT_HELP: &str = "Examples:
+  stampede report
+  stampede report last --format markdown
+  stampede report last --format svg --out charts
+  stampede report last --format junit > junit.xml";
 
 const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s

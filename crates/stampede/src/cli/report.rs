@@ -1,18 +1,23 @@
-//! `stampede report`: an earlier run's page and table again.
+//! `stampede report`: an earlier run's page and table again, its charts, its test cases.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{Format, ReportArgs};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::causes::chain;
+use crate::report::page::Page;
 use crate::report::{self, Colour, Letters, Style};
 use crate::store::{self, StoreError, StoredRun};
 use crate::summary::{self, RunData, Summary};
 
 /// Prints the run in the format asked for.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+    if args.out.is_some() && args.format != Format::Svg {
+        return Err(Failure::rendered("`--out` is the folder of `--format svg`".to_owned())
+            .hint("the other formats go to stdout: `> FILE` puts them into a file"));
+    }
     let read = Read::run(&args.run)?;
     let summary = &read.summary;
     let text = match args.format {
@@ -27,8 +32,27 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
+        Format::Svg => charts(&read, args.out.as_deref())?,
+        Format::Junit => report::junit(summary),
     };
     print(text.as_bytes())
+}
+
+/// Writes the charts; their paths, a line each.
+fn charts(read: &Read, out: Option<&Path>) -> Result<String, Failure> {
+    let from_store = |error| Failure::from_store(&error);
+    let charts = report::svg::charts(&read.page().map_err(from_store)?);
+    if charts.is_empty() {
+        let text = format!("run `{}` has nothing to draw", read.summary.run);
+        return Err(Failure::rendered(text).hint("none of its trials has a load"));
+    }
+    let folder = out.map_or_else(|| read.stored.folder.join("charts"), Path::to_owned);
+    let (paths, before) = store::write_files(&folder, &charts).map_err(from_store)?;
+    if before > 0 {
+        let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
+        eprintln!("note: {files} of `{}` overwritten", folder.display());
+    }
+    Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
 
 /// A run that was read and summed up.
@@ -59,8 +83,11 @@ impl Read {
     }
 
     fn html(&self) -> Result<String, StoreError> {
-        let page = report::page::page(&self.stored, &self.data, &self.summary)?;
-        Ok(report::page::html(&page))
+        Ok(report::page::html(&self.page()?))
+    }
+
+    fn page(&self) -> Result<Page, StoreError> {
+        report::page::page(&self.stored, &self.data, &self.summary)
     }
 }
 

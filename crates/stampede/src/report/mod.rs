@@ -3,16 +3,19 @@
 
 mod columns;
 mod csv;
+mod junit;
 mod layout;
 mod markdown;
 mod notes;
 pub mod page;
+pub mod svg;
 mod text;
 
 use crate::summary::Summary;
 use crate::summary::model::Figure;
 
 pub use csv::csv;
+pub use junit::junit;
 pub use markdown::markdown;
 pub use text::text;
 
