@@ -62,7 +62,10 @@ impl<'a> Loads<'a> {
         let mut known: Vec<f64> = rates.iter().filter_map(|(_, rate)| *rate).collect();
         known.sort_by(f64::total_cmp);
         known.dedup();
-        let has_rates = known.len() == rates.len();
+        // Rates that are nearly the same would lie on each other.
+        let apart = known.last().map_or(0.0, |most| most * 0.03);
+        let has_rates =
+            known.len() == rates.len() && known.windows(2).all(|two| two[1] - two[0] > apart);
         if has_rates {
             rates.sort_by(|a, b| a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal));
         }

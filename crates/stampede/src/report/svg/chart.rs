@@ -2,7 +2,7 @@
 
 use super::element::{Element, number};
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
-use super::look::{GROUND, Look};
+use super::look::Look;
 use super::scale::{Scale, step};
 use super::words;
 
@@ -82,10 +82,12 @@ impl Axis {
         };
         let count = (most / step * 0.999_9).ceil().max(1.0);
         let count = if count.is_finite() { count as usize } else { 1 };
+        // A line along the upper edge would look cut off.
+        let high = (count as f64 * step).max(most * 1.04);
         let ticks = (0..=count).map(|place| place as f64 * step);
         Axis {
             label: label.to_owned(),
-            scale: Scale::linear(0.0, count as f64 * step),
+            scale: Scale::linear(0.0, high),
             ticks: ticks.map(|tick| (tick, words(tick))).collect(),
         }
     }
@@ -120,22 +122,22 @@ impl Chart {
         let (mut elements, legend) = self.legend();
         let widest =
             self.y.ticks.iter().map(|(_, words)| width_of(words, TICK)).fold(40.0, f64::max);
+        let band = MARK_ROW * self.marks.len() as f64;
         let plot = Plot {
             left: MARGIN + widest + 8.0,
             right: WIDTH - MARGIN - 8.0,
-            top: legend + 26.0,
-            bottom: legend + 26.0 + HEIGHT,
+            top: legend + 26.0 + band,
+            bottom: legend + 26.0 + band + HEIGHT,
             x: self.x.scale,
             y: self.y.scale,
         };
         elements.push(text(&self.y.label, MARGIN, legend + 8.0, 12.0, SOFT));
         elements.extend(self.grid(&plot));
-        elements.extend(self.marks.iter().map(|mark| plot.mark_line(mark)));
+        elements.extend(self.marks(&plot));
         let count = self.lines.len();
         elements.extend(
             self.lines.iter().enumerate().map(|(place, line)| plot.line(line, place, count)),
         );
-        elements.extend(self.mark_words(&plot));
         Body { height: plot.bottom + 58.0, elements }
     }
 
@@ -191,25 +193,28 @@ impl Chart {
         elements
     }
 
-    /// On both sides of their marks, each a line lower than the one before.
-    fn mark_words(&self, plot: &Plot) -> Vec<Element> {
+    /// Each with its words above the plot, so that they hide no line; each a row lower than the one
+    /// before.
+    fn marks(&self, plot: &Plot) -> Vec<Element> {
         let mut marks: Vec<&Mark> = self.marks.iter().collect();
         marks.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let words = marks.into_iter().zip(0..).map(|(mark, place)| {
+        let above = marks.len() as f64 * MARK_ROW;
+        let drawn = marks.into_iter().enumerate().flat_map(|(place, mark)| {
             let x = plot.x_of(mark.at);
+            let top = plot.top - above + MARK_ROW * place as f64 - 4.0;
+            let colour = mark.look.colour;
             let words = words::cut(&mark.words, NAME_LETTERS);
-            let fits = x + 8.0 + width_of(&words, 12.0) < plot.right;
-            let (x, anchor) = if fits { (x + 6.0, "start") } else { (x - 6.0, "end") };
-            let y = plot.top + 14.0 + 16.0 * f64::from(place % 12);
-            text(&words, x, y, 12.0, mark.look.colour)
+            let fits = x + 8.0 + width_of(&words, 12.0) < WIDTH - MARGIN;
+            let (from, anchor) = if fits { (x + 6.0, "start") } else { (x - 6.0, "end") };
+            let words = text(&words, from, top + 10.0, 12.0, colour)
                 .with("text-anchor", anchor)
-                .with("font-weight", "600")
-                .with("stroke", GROUND)
-                .at("stroke-width", 4.0)
-                .with("stroke-linejoin", "round")
-                .with("paint-order", "stroke")
+                .with("font-weight", "600");
+            let line = rule(x, top, x, plot.bottom, colour)
+                .with("stroke-dasharray", "4 3")
+                .at("stroke-width", 1.5);
+            [line, words]
         });
-        words.collect()
+        drawn.collect()
     }
 }
 
@@ -280,13 +285,6 @@ impl Plot {
         stretches.retain(|points| !points.is_empty());
         stretches
     }
-
-    fn mark_line(&self, mark: &Mark) -> Element {
-        let x = self.x_of(mark.at);
-        rule(x, self.top, x, self.bottom, mark.look.colour)
-            .with("stroke-dasharray", "4 3")
-            .at("stroke-width", 1.5)
-    }
 }
 
 /// Where a line has its markers: at all points where they are few, else one now and then, those
@@ -317,6 +315,8 @@ const MARKER_EVERY: f64 = 110.0;
 const FEW: usize = 12;
 /// Steps of an axis from 0.
 const STEPS: usize = 5;
+/// From the words of one mark to those of the next.
+const MARK_ROW: f64 = 17.0;
 const TICK: f64 = 12.0;
 const NAME: f64 = 13.0;
 const NAME_LETTERS: usize = 56;

@@ -33,7 +33,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     }
     let ticks = TICKS.iter().filter(|percent| tail(**percent, 1) <= x.high * 1.000_1);
     let x = Axis {
-        label: "percentile of all planned shots; each step is ten times rarer".to_owned(),
+        label: "percentile of all planned shots; each nine has the same room".to_owned(),
         scale: x,
         ticks: ticks.map(|percent| (tail(*percent, 1), words::percentile(*percent))).collect(),
     };

@@ -42,7 +42,7 @@ impl Frame {
         let subtitle = words::wrapped(&self.subtitle, SUBTITLE_LETTERS);
         let notes: Vec<String> =
             self.notes.iter().flat_map(|note| words::wrapped(note, NOTE_LETTERS)).collect();
-        let top = 40.0 + 20.0 * subtitle.len() as f64 + 12.0;
+        let top = 40.0 + 20.0 * subtitle.len() as f64 + 16.0;
         let below = top + body.height;
         let foot = below + 18.0 * notes.len() as f64;
         let height = foot + 30.0;

@@ -69,10 +69,17 @@ impl Look {
         )
     }
 
-    /// A point that does not count.
+    /// A point that does not count: hollow, or pale where its marker has no inside.
     pub fn hollow(&self, x: f64, y: f64, radius: f64) -> Option<Element> {
-        let outline = outline(self.marker?, x, y, radius);
-        Some(outline.with("fill", GROUND).with("stroke", self.colour).at("stroke-width", 1.5))
+        let marker = self.marker?;
+        let point = outline(marker, x, y, radius)
+            .with("fill", GROUND)
+            .with("stroke", self.colour)
+            .at("stroke-width", 1.5);
+        match marker {
+            Marker::Cross | Marker::Plus => Some(point.with("opacity", "0.45")),
+            _ => Some(point),
+        }
     }
 
     /// The sample of a line that stands before its name, 36 pixels wide.

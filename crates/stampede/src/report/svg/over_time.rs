@@ -19,7 +19,7 @@ fn times(panel: &Panel<'_>) -> Option<Drawn> {
     let what = panel.what();
     let lines = per_row(panel, |series| series.times.p95.clone());
     let y = Axis::from_zero(
-        &format!("p95 of the correct answers that ended in each second: {what}"),
+        &format!("p95 of {what} of the correct answers that ended in each second"),
         most(&lines),
         Grain::Fine,
         words::micros,

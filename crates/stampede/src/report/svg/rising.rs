@@ -84,7 +84,7 @@ fn notes(panel: &Panel<'_>) -> Vec<String> {
     let breaking =
         || panel.cells.iter().filter_map(|(_, cell)| Some((cell, cell.breaking.as_ref()?)));
     for text in breaking().flat_map(|(_, breaking)| &breaking.lost) {
-        let text = format!("`{text}`");
+        let text = format!("“{text}”");
         if !lost.contains(&text) {
             lost.push(text);
         }

@@ -49,18 +49,22 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
         right: WIDTH - MARGIN - 12.0,
         scale: extent(&values, &intervals),
     };
-    let height = ROW * panel.cells.len() as f64;
-    let mut elements = rows.axis(&metric, height);
+    let rows_height = ROW * panel.cells.len() as f64;
+    let mut elements = rows.axis(&metric, rows_height);
     for (place, (_, cell)) in panel.cells.iter().enumerate() {
         elements.push(rows.row(panel, &metric, cell, ROW * (place as f64 + 0.5)));
     }
+    let below = if rows.scale.kind == Kind::Log { 60.0 } else { 42.0 };
     let notes = vec![
-        "A marker for each trial (hollow: invalid, does not count), a stroke for the estimate, a band \
+        "A marker for each trial (hollow or pale: invalid, does not count), a stroke for the estimate, a band \
          for its 95 % interval."
             .to_owned(),
     ];
     let frame = panel.frame(format!("{}, each trial", metric.title), notes);
-    Some(Drawn { file: "trials", svg: frame.around(Body { height: height + 62.0, elements }) })
+    Some(Drawn {
+        file: "trials",
+        svg: frame.around(Body { height: rows_height + below, elements }),
+    })
 }
 
 fn metric(panel: &Panel<'_>) -> Metric {
@@ -117,7 +121,10 @@ impl Rows {
         let look = panel.look(&cell.runtime);
         let figure = (metric.of)(panel, &cell.figures);
         let name = words::cut(&cell.runtime, NAME_LETTERS);
-        let said = words::tied(&figure_text(figure, metric.words));
+        let said = match cell.trials_counted {
+            0 => "no trial counts".to_owned(),
+            _ => words::tied(&figure_text(figure, metric.words)),
+        };
         Element::new("g")
             .children(look.point(MARGIN + 6.0, y - 4.0, 5.0))
             .child(text(&name, MARGIN + 24.0, y, NAME, INK))
