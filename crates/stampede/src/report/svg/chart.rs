@@ -2,7 +2,7 @@
 
 use super::element::{Element, number};
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
-use super::look::Look;
+use super::look::{GROUND, Look};
 use super::scale::{Scale, step};
 use super::words;
 
@@ -199,22 +199,27 @@ impl Chart {
         let mut marks: Vec<&Mark> = self.marks.iter().collect();
         marks.sort_by(|a, b| a.at.total_cmp(&b.at));
         let above = marks.len() as f64 * MARK_ROW;
-        let drawn = marks.into_iter().enumerate().flat_map(|(place, mark)| {
+        let drawn = marks.into_iter().enumerate().map(|(place, mark)| {
             let x = plot.x_of(mark.at);
             let top = plot.top - above + MARK_ROW * place as f64 - 4.0;
             let colour = mark.look.colour;
             let words = words::cut(&mark.words, NAME_LETTERS);
             let fits = x + 8.0 + width_of(&words, 12.0) < WIDTH - MARGIN;
             let (from, anchor) = if fits { (x + 6.0, "start") } else { (x - 6.0, "end") };
+            // A rim in the colour of the ground: they may cross the lines of other marks.
             let words = text(&words, from, top + 10.0, 12.0, colour)
                 .with("text-anchor", anchor)
-                .with("font-weight", "600");
+                .with("font-weight", "600")
+                .with("stroke", GROUND)
+                .at("stroke-width", 4.0)
+                .with("paint-order", "stroke");
             let line = rule(x, top, x, plot.bottom, colour)
                 .with("stroke-dasharray", "4 3")
                 .at("stroke-width", 1.5);
-            [line, words]
+            (line, words)
         });
-        drawn.collect()
+        let (lines, words): (Vec<Element>, Vec<Element>) = drawn.unzip();
+        lines.into_iter().chain(words).collect()
     }
 }
 
