@@ -1,6 +1,6 @@
 // Charts across loads: what a runtime does as the load grows.
 
-import { headline, headlineWords, valueOf, type Cell, type Figure, type Group } from "./data.ts";
+import { headline, headlineWords, ownName, valueOf, type Cell, type Figure, type Group } from "./data.ts";
 import { Chart, type Lines, type Spec } from "./chart.ts";
 import { h } from "./dom.ts";
 import * as format from "./format.ts";
@@ -24,7 +24,7 @@ export function acrossLoads(store: Store): HTMLElement | null {
     h("h2", { id: "across-title" }, "Across loads"),
     ...all.map((loads) => h("div", { class: "panel" },
       h("h3", {}, loads.app, h("span", { class: "about" }, loads.groups.map((group) => group.load).join(", "))),
-      h("div", { class: "charts two" }, ...specs(loads).map((spec) => new Chart(store, spec, null).element)))));
+      h("div", { class: "charts two" }, ...specs(store, loads).map((spec) => new Chart(store, spec, null).element)))));
 }
 
 function loadsOf(store: Store): Loads[] {
@@ -58,28 +58,28 @@ function ordered(store: Store, groups: Group[]): Loads {
   };
 }
 
-function specs(loads: Loads): Spec[] {
+function specs(store: Store, loads: Loads): Spec[] {
   const { model } = loads.groups[0] ?? { model: "open" as const };
   const what = headlineWords(model);
   const time = (cell: Cell) => cell.figures[headline(model)].p95;
-  const slowest = slowestOf(loads, time);
+  const slowest = slowestOf(store, loads, time);
   const ofTime = { yWords: format.time, yShort: (ns: number) => format.shortMicros(ns / 1e3) };
   const made = [
-    spec(loads, { title: `p95 of ${what}`, about: `p95 of ${what} at each load`, ...ofTime }, time, ""),
+    spec(loads, { title: `p95 of ${what}`, about: `p95 of ${what} at each load`, ...ofTime }, time),
     spec(loads, { title: "CPU, highest", about: "the highest CPU reading at each load, in percent of the budget", yWords: format.percent, yShort: (value) => `${format.short(value)}${format.THIN}%` },
-      (cell) => cell.figures.cpu_percent_max, ""),
+      (cell) => cell.figures.cpu_percent_max),
     spec(loads, { title: "Memory, highest", about: "the highest memory reading at each load", yWords: format.mebibytes, yShort: (value) => value === 0 ? "0" : `${format.short(value)}${format.THIN}MiB` },
-      (cell) => cell.figures.memory_bytes_max, "", 1048576),
+      (cell) => cell.figures.memory_bytes_max, () => false, 1048576),
   ];
   if (slowest) {
-    made.splice(1, 0, spec(loads, { title: `p95 without ${slowest}`, about: `p95 of ${what} at each load, without the slowest runtime`, ...ofTime }, time, slowest));
+    made.splice(1, 0, spec(loads, { title: `p95 without ${slowest}`, about: `p95 of ${what} at each load, without the slowest runtime`, ...ofTime }, time, (name) => ownName(store.page, name) === slowest));
   }
   return made;
 }
 
 type Own = Pick<Spec, "title" | "about" | "yWords" | "yShort">;
 
-function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: string, unit = 1): Spec {
+function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, isLeftOut: (name: string) => boolean = () => false, unit = 1): Spec {
   const nameAt = (x: number) => loads.groups[loads.x.indexOf(x)]?.load ?? "";
   return {
     ...own,
@@ -87,7 +87,7 @@ function spec(loads: Loads, own: Own, of: (cell: Cell) => Figure, without: strin
     xShort: loads.hasRates ? format.short : nameAt,
     xLabel: loads.hasRates ? "offered rate, shots a second" : "load",
     xTicks: () => loads.hasRates && loads.x.length > 6 ? loads.x.filter((_, place) => place % 2 === 0) : loads.x,
-    lines: () => lines(loads, (cell) => inUnit(valueOf(of(cell)), unit), without),
+    lines: () => lines(loads, (cell) => inUnit(valueOf(of(cell)), unit), isLeftOut),
   };
 }
 
@@ -96,8 +96,8 @@ function inUnit(value: number | null, unit: number): number | null {
   return value === null ? null : value / unit;
 }
 
-function lines(loads: Loads, of: (cell: Cell) => number | null, without: string): Lines {
-  const names = [...new Set(loads.cells.map((cell) => cell.runtime))].filter((name) => name !== without);
+function lines(loads: Loads, of: (cell: Cell) => number | null, isLeftOut: (name: string) => boolean): Lines {
+  const names = [...new Set(loads.cells.map((cell) => cell.runtime))].filter((name) => !isLeftOut(name));
   const made = names.map((runtime) => ({
     runtime,
     label: runtime,
@@ -111,9 +111,10 @@ function lines(loads: Loads, of: (cell: Cell) => number | null, without: string)
 }
 
 /** Of at least three runtimes, the one with the highest p95 at any load. */
-function slowestOf(loads: Loads, time: (cell: Cell) => Figure): string {
+function slowestOf(store: Store, loads: Loads, time: (cell: Cell) => Figure): string {
+  const name = (cell: Cell) => ownName(store.page, cell.runtime);
   const known = loads.cells.filter((cell) => valueOf(time(cell)) !== null);
-  if (new Set(known.map((cell) => cell.runtime)).size < 3) return "";
+  if (new Set(known.map(name)).size < 3) return "";
   const [slowest] = known.sort((a, b) => (valueOf(time(b)) ?? 0) - (valueOf(time(a)) ?? 0));
-  return slowest?.runtime ?? "";
+  return slowest ? name(slowest) : "";
 }

@@ -2,13 +2,14 @@
 // behind it.
 
 import uPlot from "uplot";
-import { freshId, h, later, scroller } from "./dom.ts";
+import { h, later, scroller } from "./dom.ts";
 import * as format from "./format.ts";
 import { markerPath } from "./look.ts";
 import { logSteps } from "./scale.ts";
-import type { Store } from "./store.ts";
+import type { Change, Store } from "./store.ts";
 import { cssColour, isOnPaper } from "./theme.ts";
 import { Tip } from "./tip.ts";
+import { followFingers } from "./touch.ts";
 
 /** A line of a chart. */
 export interface Line {
@@ -16,7 +17,7 @@ export interface Line {
   runtime: string;
   label: string;
   values: (number | null | undefined)[];
-  /** Its trial was invalid: drawn faintly. */
+  /** Its trial was invalid, or was not finished: drawn faintly. */
   isFaint?: boolean;
   /** Markers at each point; only where there are few. */
   hasPoints?: boolean;
@@ -65,6 +66,8 @@ export interface Together {
 const GAP_ROWS = 40;
 const Y_AXIS = 64;
 const PAPER_WIDTH = 640;
+/** How much of a faint line's colour is left. */
+const FAINT = 0.4;
 /** Pixels from one marker of a dense line to the next. */
 const MARKER_EVERY = 110;
 
@@ -72,28 +75,40 @@ export class Chart {
   readonly element: HTMLElement;
   readonly plot: uPlot | null = null;
   private readonly holder: HTMLElement;
-  private readonly data: HTMLElement;
+  private readonly behind: HTMLDetailsElement;
+  private readonly table = h("div", {});
   private current: Lines | null = null;
   private isNear = false;
   private isStale = true;
   private readonly tip = new Tip();
 
   constructor(readonly store: Store, readonly spec: Spec, readonly together: Together | null) {
-    const id = freshId("chart");
-    this.holder = h("div", { class: spec.isTall ? "plot tall" : "plot", id });
-    this.data = h("div", { class: "behind" });
+    this.holder = h("div", { class: spec.isTall ? "plot tall" : "plot" });
+    this.behind = later("Data as a table", () => {
+      this.fillTable();
+      return this.table;
+    });
     const controls = spec.controls?.() ?? [];
-    this.element = h("figure", { class: spec.isWide ? "chart wide" : "chart" },
+    this.element = h("figure", { class: spec.isWide ? "chart wide" : "chart", "data-key": spec.title },
       h("figcaption", {},
         h("h4", {}, spec.title),
         controls.length > 0 ? h("div", { class: "controls" }, ...controls) : null),
       this.holder,
       spec.note ? h("p", { class: "note" }, spec.note) : null,
-      this.data);
-    this.fillTable();
+      h("div", { class: "behind" }, this.behind));
     near.observe(this.element, this);
-    store.listen((change) => (change === "lines" ? this.showLines() : this.refresh()));
-    addEventListener("resize", () => this.fit());
+    store.listen((change) => this.hear(change));
+    addEventListener("resize", () => this.fit(), { signal: store.signal });
+    store.signal.addEventListener("abort", () => {
+      near.forget(this.element);
+      this.destroy();
+    });
+  }
+
+  private hear(change: Change): void {
+    if (change === "lines") this.showLines();
+    else if (change === "theme") this.refresh();
+    else if (change === "there" && this.isSeen()) this.setNear(true);
   }
 
   /** The page scrolls near it, or away. */
@@ -106,6 +121,23 @@ export class Chart {
   refresh(): void {
     this.isStale = true;
     if (isOnPaper() || this.isNear) this.draw();
+  }
+
+  /** Its lines are longer now, and otherwise the same: no need to make it anew. */
+  grow(): void {
+    const { plot, current } = this;
+    if (!plot || !current || !this.isNear) return this.refresh();
+    const next = this.spec.lines();
+    if (shapeOf(next) !== shapeOf(current)) return this.refresh();
+    this.current = next;
+    const data = [next.x, ...next.lines.map((line) => line.values)] as uPlot.AlignedData;
+    const range = this.together?.range() ?? this.together?.whole();
+    plot.batch(() => {
+      plot.setData(data, !range);
+      // Of x too, though it may be the same: y follows.
+      if (range) plot.setScale("x", { min: range[0], max: range[1] });
+    });
+    if (this.behind.open) this.fillTable();
   }
 
   /** The shared range is another; one that is far away is moved when it comes near. */
@@ -132,7 +164,7 @@ export class Chart {
     const { lines, instead } = this.current;
     this.holder.replaceChildren();
     this.holder.classList.toggle("bare", lines.length === 0);
-    this.fillTable();
+    if (this.behind.open) this.fillTable();
     if (lines.length === 0) {
       this.holder.append(h("p", { class: "instead" }, instead ?? "There is nothing to draw."));
       return;
@@ -142,6 +174,7 @@ export class Chart {
     (this as { plot: uPlot | null }).plot = plot;
     this.describe(plot);
     this.tip.attach(plot, this);
+    followFingers(plot, this);
   }
 
   private destroy(): void {
@@ -293,7 +326,7 @@ export class Chart {
       label: line.label,
       show: this.isOn(line),
       // In the colour itself, because uPlot sets the alpha of a series as the cursor goes.
-      stroke: line.isFaint ? `${colour}66` : colour,
+      stroke: line.isFaint ? `${colour}${Math.round(FAINT * 255).toString(16)}` : colour,
       width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
       points: { show: false },
@@ -312,6 +345,7 @@ export class Chart {
       const path = new Path2D(markerPath(look.marker, 3.2 * dpr));
       ctx.fillStyle = ctx.strokeStyle = cssColour(`--${look.colour}`);
       ctx.lineWidth = 1.5 * dpr;
+      ctx.globalAlpha = line.isFaint ? FAINT : 1;
       for (const at of line.hasPoints ? line.values.keys() : sparse(plot, place)) {
         const [value, when] = [plot.data[place]?.[at], plot.data[0][at]];
         if (typeof value !== "number" || when === undefined) continue;
@@ -363,29 +397,35 @@ export class Chart {
     ctx.fillText(text, left, y);
   }
 
+  /** At most so many rows that it can be read; the rest is in the downloads. Where it stands
+   * already, only its rows are others: it stays scrolled as it is. */
   private fillTable(): void {
-    const wasOpen = this.data.querySelector("details")?.open ?? false;
-    const made = later("Data as a table", () => this.table());
-    made.open = wasOpen;
-    this.data.replaceChildren(made);
+    const made = this.rows();
+    const old = this.table.querySelector("table");
+    if (old && made instanceof HTMLTableElement) old.replaceWith(made);
+    else this.table.replaceChildren(made instanceof HTMLTableElement ? scroller(`Data of ${this.spec.title}`, made) : made);
   }
 
-  /** At most so many rows that it can be read; the rest is in the downloads. */
-  private table(): Node {
+  private rows(): Node {
     const { x, lines } = this.current ?? this.spec.lines();
     if (lines.length === 0) return h("p", {}, "There are no data.");
     const every = Math.ceil(x.length / 120);
     const rows = x.map((at, row) => ({ at, row })).filter(({ row }) => row % every === 0);
     const cell = (value: number | null | undefined) =>
       h("td", {}, value === null || value === undefined ? format.NONE : this.spec.yWords(value));
-    const table = h("table", { class: "figures" },
+    return h("table", { class: "figures" },
       h("caption", {}, every > 1 ? `${this.spec.title}: every ${every}th row` : this.spec.title),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, this.spec.xLabel),
         ...lines.map((line) => h("th", { scope: "col" }, line.label)))),
       h("tbody", {}, ...rows.map(({ at, row }) => h("tr", {},
         h("th", { scope: "row" }, this.spec.xWords(at)), ...lines.map((line) => cell(line.values[row]))))));
-    return scroller(`Data of ${this.spec.title}`, table);
   }
+}
+
+/** What a plot must be made anew for. */
+function shapeOf({ lines, marks }: Lines): string {
+  const each = lines.map((line) => [line.runtime, line.label, line.isFaint, isDense(line)]);
+  return JSON.stringify([each, marks ?? null]);
 }
 
 /** Rows at a distance from each other. Each line begins elsewhere, so that lines that are close
@@ -437,6 +477,11 @@ class Near {
   observe(element: Element, chart: Chart): void {
     this.charts.set(element, chart);
     this.observer.observe(element);
+  }
+
+  forget(element: Element): void {
+    this.charts.delete(element);
+    this.observer.unobserve(element);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Panel } from "./panel.ts";
 import { tail, tailWords } from "./scale.ts";
 
 export function curveChart(panel: Panel): (redraw: () => void) => Spec {
-  let isLog = true;
+  const isLog = panel.kept("percentiles are log", true);
   const what = headlineWords(panel.group.model);
   return (redraw) => ({
     title: `Percentiles of ${what}`,
@@ -16,11 +16,11 @@ export function curveChart(panel: Panel): (redraw: () => void) => Spec {
     note: note(panel),
     xWords: tailWords, xLabel: "percentile", xIsLog: true, xTicks: ticks,
     yWords: format.micros, yShort: format.shortMicros,
-    yIsLog: () => isLog,
+    yIsLog: () => isLog.value,
     isTall: true,
     lines: () => lines(panel),
-    controls: () => [toggle("log scale", isLog, (on) => {
-      isLog = on;
+    controls: () => [toggle("log scale", isLog.value, (on) => {
+      isLog.value = on;
       redraw();
     })],
   });

@@ -131,6 +131,44 @@ export interface Summary {
   cells: Cell[];
 }
 
+export type State = "ended" | "under_way" | "cut_off";
+
+/** A run, and how to run it again. */
+export interface Run {
+  /** `A`, `B` … where there are several; empty for a single one. */
+  label: string;
+  run: string;
+  started_at: string;
+  stampede: string;
+  seed: number;
+  rounds: number;
+  state: State;
+  plan_text: string;
+  flags: string[];
+  command: string;
+  machine: [string, string][];
+}
+
+/** What a name stands for where several runs are laid over each other. */
+export interface Named {
+  runtime: string;
+  /** Its place in `Page.runs`. */
+  run: number;
+}
+
+export interface Progress {
+  ended: number;
+  planned: number;
+  /** `seconds` 0: it starts, verifies or warms up. */
+  under_way: { trial: number; cell: number; seconds: number } | null;
+}
+
+/** Addresses on the server that the page came from; empty: there is none. */
+export interface Served {
+  home: string;
+  events: string;
+}
+
 export type Column = (number | null)[];
 
 export interface Resources {
@@ -142,6 +180,9 @@ export interface Resources {
 export interface Series {
   cell: number;
   trial: number;
+  round: number;
+  /** It has not ended, and counts for nothing. */
+  unfinished: boolean;
   step: number;
   mean: Column;
   p50: Column;
@@ -175,6 +216,8 @@ export interface Observed {
 }
 
 export interface RuntimeEvidence {
+  /** Its place in `Page.runs`. */
+  run: number;
   name: string;
   title: string;
   mode: string;
@@ -187,6 +230,8 @@ export interface RuntimeEvidence {
 }
 
 export interface TrialEvidence {
+  /** Its place in `Page.runs`. */
+  run: number;
   number: number;
   round: number;
   cell: number;
@@ -199,10 +244,6 @@ export interface TrialEvidence {
 }
 
 export interface Evidence {
-  plan_text: string;
-  flags: string[];
-  command: string;
-  machine: [string, string][];
   runtimes: RuntimeEvidence[];
   trials: TrialEvidence[];
 }
@@ -215,11 +256,28 @@ export interface Download {
 
 export interface Page {
   stampede: string;
+  /** Never empty. */
+  runs: Run[];
+  /** Of several runs: what the names of the summary's cells stand for. */
+  names: Map<string, Named>;
   summary: Summary;
   series: Series[];
   curves: Curve[];
   evidence: Evidence;
   downloads: Download[];
+  /** How far a run that is under way is. */
+  progress: Progress | null;
+  served: Served | null;
+}
+
+/** The place of a name's run in `Page.runs`. */
+export function runOf(page: Page, name: string): number {
+  return page.names.get(name)?.run ?? 0;
+}
+
+/** The runtime that a name stands for, whichever run it is of. */
+export function ownName(page: Page, name: string): string {
+  return page.names.get(name)?.runtime ?? name;
 }
 
 /** The number, also where it is only a lower bound. */

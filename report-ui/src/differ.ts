@@ -1,27 +1,57 @@
-// What runtimes have in common and what not: one table, a row a setting. Pure but for its types.
+// What runtimes, or runs, have in common and what not: one table, a row a setting. Pure but for
+// its types.
 
-import type { RuntimeEvidence } from "./data.ts";
+import type { Run, RuntimeEvidence } from "./data.ts";
 
 export interface Fact {
   topic: string;
   name: string;
-  /** One a runtime; `null`: it has none. */
+  /** One a column; `null`: it has none. */
   values: (string | null)[];
   /** Whether the value is not what most have; never where nothing is known. */
   isOdd: boolean[];
   differs: boolean;
 }
 
-/** Every version, setting and observed value of all runtimes. */
-export function facts(runtimes: RuntimeEvidence[]): Fact[] {
+/** Every version, setting and observed value of all runtimes. Each is held against those that
+ * `kinOf` gives the same name. */
+export function facts(
+  runtimes: RuntimeEvidence[], kinOf: (one: RuntimeEvidence) => string = () => "",
+): Fact[] {
+  const kin = runtimes.map(kinOf);
   return [
-    ...rows("runtime", runtimes.map((one) => (one.mode ? { mode: one.mode } : null))),
-    ...rows("version", runtimes.map((one) => one.versions)),
-    ...rows("setting", runtimes.map((one) => one.settings)),
-    ...rows("PHP", runtimes.map(observed)),
-    ...rows("extension", runtimes.map(extensions)),
-    ...rows("php.ini", runtimes.map((one) => one.observed?.ini ?? null)),
+    ...rows("runtime", runtimes.map((one) => (one.mode ? { mode: one.mode } : null)), kin),
+    ...rows("version", runtimes.map((one) => one.versions), kin),
+    ...rows("setting", runtimes.map((one) => one.settings), kin),
+    ...rows("PHP", runtimes.map(observed), kin),
+    ...rows("extension", runtimes.map(extensions), kin),
+    ...rows("php.ini", runtimes.map((one) => one.observed?.ini ?? null), kin),
   ];
+}
+
+/** The machine of each run, in the order in which it is told. */
+export function machineFacts(runs: Run[]): Fact[] {
+  const order = [...new Set(runs.flatMap((run) => run.machine.map(([label]) => label)))];
+  const all = runs.map((run) => (run.machine.length > 0 ? Object.fromEntries(run.machine) : null));
+  const found = rows("machine", all, runs.map(() => ""));
+  return found.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
+}
+
+/** How each run was made. */
+export function runFacts(runs: Run[]): Fact[] {
+  const own = runs.map((run) => ({
+    stampede: run.stampede, rounds: String(run.rounds), seed: String(run.seed),
+    flags: run.flags.join(" "),
+  }));
+  return rows("run", own, runs.map(() => ""));
+}
+
+/** The lines of a plan, and whether another plan lacks them. */
+export function planLines(own: string, others: string[]): { text: string; isOdd: boolean }[] {
+  const sets = others.map((plan) => new Set(plan.split("\n").map((line) => line.trim())));
+  return own.split("\n").map((text) => ({
+    text, isOdd: text.trim() !== "" && sets.some((lines) => !lines.has(text.trim())),
+  }));
 }
 
 function observed({ observed }: RuntimeEvidence): Record<string, string> | null {
@@ -41,16 +71,16 @@ function extensions({ observed }: RuntimeEvidence): Record<string, string> | nul
   return observed && Object.fromEntries(observed.extensions.map((name) => [name, "yes"]));
 }
 
-/** The union of keys, sorted. `null` for a runtime of which nothing is known. */
-function rows(topic: string, all: (Record<string, string> | null)[]): Fact[] {
+/** The union of keys, sorted. `null` for a column of which nothing is known. */
+function rows(topic: string, all: (Record<string, string> | null)[], kin: string[]): Fact[] {
   const maps = all.map((one) => (one ? new Map(Object.entries(one)) : null));
   const names = new Set(maps.flatMap((map) => (map ? [...map.keys()] : [])));
   return [...names].sort().map((name) => {
     const values = maps.map((map) => map?.get(name) ?? null);
     // One of which nothing is known does not differ; it has no value here all the same.
-    const known = values.filter((_, place) => maps[place]);
-    const most = usual(known);
-    const isOdd = values.map((value, place) => !!maps[place] && value !== most);
+    const known = (of: string) => values.filter((_, place) => maps[place] && kin[place] === of);
+    const most = new Map([...new Set(kin)].map((of) => [of, usual(known(of))]));
+    const isOdd = values.map((value, place) => !!maps[place] && value !== most.get(kin[place] ?? ""));
     return { topic, name, values, isOdd, differs: isOdd.includes(true) };
   });
 }

@@ -61,9 +61,10 @@ export function scroller(label: string, ...children: Child[]): HTMLElement {
   return h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": label }, ...children);
 }
 
-/** Something that is made when it is opened for the first time. */
+/** Something that is made when it is opened for the first time; `data-key` is the name by which it
+ * is known again. */
 export function later(summary: string, make: () => Node, attributes: Attributes = {}): HTMLDetailsElement {
-  const details = h("details", attributes, h("summary", {}, summary));
+  const details = h("details", { "data-key": summary, ...attributes }, h("summary", {}, summary));
   const build = () => {
     if (details.open) {
       details.append(make());
@@ -72,12 +73,4 @@ export function later(summary: string, make: () => Node, attributes: Attributes 
   };
   details.addEventListener("toggle", build);
   return details;
-}
-
-let last = 0;
-
-/** An id that no other element has. */
-export function freshId(prefix: string): string {
-  last += 1;
-  return `${prefix}-${last}`;
 }

@@ -1,29 +1,44 @@
-// One legend for all charts: each runtime a switch.
+// One legend for all charts: each runtime a switch, and each run where there are several.
 
 import { button, h } from "./dom.ts";
-import { swatch } from "./look.ts";
-import type { Store } from "./store.ts";
+import { lookOfRun, stripe, swatch } from "./look.ts";
+import type { Kind, Store } from "./store.ts";
+
+interface Switch {
+  element: HTMLButtonElement;
+  kind: Kind;
+  name: string;
+}
 
 export function legend(store: Store): HTMLElement {
-  const switches = store.runtimes.map((runtime) => {
-    const made = h("button", {
-      type: "button", class: "line-switch", "aria-pressed": true,
-      title: "Switch this line on or off; with Shift: it alone",
-    }, swatch(store.look(runtime)) as unknown as Node, h("span", {}, runtime));
-    made.addEventListener("click", (event) => (event.shiftKey ? store.only(runtime) : store.flip(runtime)));
-    return made;
-  });
+  const runtimes = store.runtimes.map((name) => made(store, "runtime", name, name,
+    store.isOverlay ? stripe(store.lookOf(name)) : swatch(store.look(name))));
+  const runs = store.isOverlay
+    ? store.page.runs.map((run, place) => made(store, "run", run.label, `run ${run.label}`, swatch(lookOfRun(place))))
+    : [];
   const all = button("All", () => store.all(), { class: "quiet", "aria-label": "All lines on" });
   const update = () => {
-    store.runtimes.forEach((runtime, place) => {
-      switches[place]?.setAttribute("aria-pressed", String(store.isOn(runtime)));
-    });
-    all.disabled = store.runtimes.every((runtime) => store.isOn(runtime));
+    for (const { element, kind, name } of [...runtimes, ...runs]) {
+      element.setAttribute("aria-pressed", String(store.isKindOn(kind, name)));
+    }
+    all.disabled = store.isAllOn();
   };
   store.listen((change) => {
     if (change === "lines") update();
   });
   update();
-  for (const made of switches) made.setAttribute("aria-pressed", "true");
-  return h("div", { class: "legend", role: "group", "aria-label": "Lines of all charts" }, ...switches, all);
+  const elements = [...runtimes, ...runs].map((one) => one.element);
+  const gap = runs.length > 0 ? h("span", { class: "gap", "aria-hidden": "true" }) : null;
+  return h("div", { class: "legend", role: "group", "aria-label": "Lines of all charts" },
+    ...elements.slice(0, runtimes.length), gap, ...elements.slice(runtimes.length), all);
+}
+
+function made(store: Store, kind: Kind, name: string, words: string, sign: SVGElement): Switch {
+  const what = kind === "run" ? "all lines of this run" : "this line";
+  const element = h("button", {
+    type: "button", class: "line-switch", "aria-pressed": true,
+    title: `Switch ${what} on or off; with Shift: alone`,
+  }, sign as unknown as Node, h("span", {}, words));
+  element.addEventListener("click", (event) => (event.shiftKey ? store.only(kind, name) : store.flip(kind, name)));
+  return { element, kind, name };
 }

@@ -19,15 +19,23 @@ export interface Look {
   marker: Marker;
 }
 
-/** The look of the runtime at a place in the plan. */
-export function lookAt(place: number): Look {
-  // Past the last colour the dashes move on by one, so that no two lines are the same.
-  const dash = DASHES[(place + Math.floor(place / COLOURS)) % DASHES.length] ?? [];
+/** The look of the runtime at a place in the plan. Where runs are laid over each other the colour
+ * says the runtime, dash and marker say the run. */
+export function lookAt(place: number, run: number | null): Look {
+  const again = Math.floor(place / COLOURS);
+  // Past the last colour dashes and markers move on, so that no two lines are the same.
+  const dash = run === null ? place + again : run + 2 * again;
+  const marker = run === null ? place : run + 3 * again;
   return {
     colour: `c${place % COLOURS}`,
-    dash,
-    marker: MARKERS[place % MARKERS.length] ?? "circle",
+    dash: DASHES[dash % DASHES.length] ?? [],
+    marker: MARKERS[marker % MARKERS.length] ?? "circle",
   };
+}
+
+/** The look of a run, of whichever runtime: grey. */
+export function lookOfRun(run: number): Look {
+  return { ...lookAt(0, run), colour: "grey" };
 }
 
 /** All runtimes of a run: in the plan's order, then those that never started. */
@@ -74,6 +82,12 @@ export function swatch(look: Look): SVGElement {
   const mark = s("g", { transform: "translate(14 7)" }, markerMark(look, 3.4));
   return s("svg", { class: "swatch", viewBox: "0 0 28 14", width: 28, height: 14, "aria-hidden": "true" },
     line, mark);
+}
+
+/** The colour alone: of a runtime, whichever run it is of. */
+export function stripe(look: Look): SVGElement {
+  const line = s("line", { x1: 2, x2: 26, y1: 7, y2: 7, class: `line stripe ${look.colour}` });
+  return s("svg", { class: "swatch", viewBox: "0 0 28 14", width: 28, height: 14, "aria-hidden": "true" }, line);
 }
 
 /** A runtime's name with its sample. */

@@ -4,8 +4,9 @@ import { headlineWords, type Column, type Series } from "./data.ts";
 import { joined, type Lines, type Spec } from "./chart.ts";
 import { choice, toggle } from "./dom.ts";
 import * as format from "./format.ts";
-import type { Panel, Shown } from "./panel.ts";
+import type { Panel } from "./panel.ts";
 import { sums } from "./scale.ts";
+import { STATE_WORDS, type Shown } from "./shown.ts";
 
 type Make = (redraw: () => void) => Spec;
 
@@ -40,9 +41,9 @@ function perReading(panel: Panel, column: (series: Series) => Column): Lines {
 function lineOf(shown: Shown, values: Column) {
   return {
     runtime: shown.cell.runtime,
-    label: shown.isInvalid ? `${shown.cell.runtime} (invalid)` : shown.cell.runtime,
+    label: shown.cell.runtime + STATE_WORDS[shown.state],
     values,
-    isFaint: shown.isInvalid,
+    isFaint: shown.state === "invalid" || shown.state === "not_finished",
   };
 }
 
@@ -51,23 +52,23 @@ const STATS: [keyof Series & ("p50" | "p95" | "p99" | "max" | "mean"), string][]
 ];
 
 function times(panel: Panel): Make {
-  let stat = STATS[0]?.[0] ?? "p95";
-  let isLog = false;
+  const stat = panel.oneOf("time", STATS.map(([name]) => name));
+  const isLog = panel.kept("time is log", false);
   const what = headlineWords(panel.group.model);
   return (redraw) => ({
     ...TIME,
     title: `${what[0]?.toUpperCase()}${what.slice(1)} over time`,
     about: `${what} of the correct answers that ended in each second`,
     yWords: format.micros, yShort: format.shortMicros,
-    yIsLog: () => isLog,
-    lines: () => perRow(panel, (series) => series[stat]),
+    yIsLog: () => isLog.value,
+    lines: () => perRow(panel, (series) => series[STATS.find(([name]) => name === stat.value)?.[0] ?? "p95"]),
     controls: () => [
-      choice("Show", STATS, stat, (value) => {
-        stat = STATS.find(([name]) => name === value)?.[0] ?? "p95";
+      choice("Show", STATS, stat.value, (value) => {
+        stat.value = value;
         redraw();
       }),
-      toggle("log scale", isLog, (on) => {
-        isLog = on;
+      toggle("log scale", isLog.value, (on) => {
+        isLog.value = on;
         redraw();
       }),
     ],
@@ -102,11 +103,11 @@ function withOffered(panel: Panel, { x, lines }: Lines): Lines {
 const DROPPED = "dropped";
 
 function errors(panel: Panel): Make {
-  let kind = "";
   const kinds = kindsOf(panel);
+  const kind = panel.oneOf("kind", ["", ...kinds]);
   const column = (series: Series) => {
     const of: Record<string, Column> = { ...series.failed, [DROPPED]: series.dropped };
-    if (kind) return of[kind] ?? series.ok.map(() => 0);
+    if (kind.value) return of[kind.value] ?? series.ok.map(() => 0);
     return sums(Object.values(of));
   };
   return (redraw) => ({
@@ -120,8 +121,8 @@ function errors(panel: Panel): Make {
       return { x, lines: bad, instead: "Every shot of these trials got its correct answer." };
     },
     controls: () => kinds.length < 2 ? [] : [
-      choice("Kind", [["", "all"], ...kinds.map((name): [string, string] => [name, name])], "", (value) => {
-        kind = value;
+      choice("Kind", [["", "all"], ...kinds.map((name): [string, string] => [name, name])], kind.value, (value) => {
+        kind.value = value;
         redraw();
       }),
     ],
@@ -154,19 +155,19 @@ type Resource = "cpu_percent" | "memory_mib";
 
 /** Of the whole stack, or of one role. */
 function byRole(panel: Panel, which: Resource, spec: Omit<Spec, "lines" | "controls" | "xWords" | "xLabel">): Make {
-  let role = "";
   const roles = rolesOf(panel, which);
+  const role = panel.oneOf(`role ${which}`, ["", ...roles]);
   const column = (series: Series) => {
     const of = series.resources[which];
-    return role ? (of[role] ?? []) : sums(Object.values(of));
+    return role.value ? (of[role.value] ?? []) : sums(Object.values(of));
   };
   return (redraw) => ({
     ...TIME,
     ...spec,
     lines: () => ({ ...perReading(panel, column), instead: "Nothing was read." }),
     controls: () => roles.length < 2 ? [] : [
-      choice("Role", [["", "whole stack"], ...roles.map((name): [string, string] => [name, name])], "", (value) => {
-        role = value;
+      choice("Role", [["", "whole stack"], ...roles.map((name): [string, string] => [name, name])], role.value, (value) => {
+        role.value = value;
         redraw();
       }),
     ],

@@ -1,97 +1,153 @@
 // The charts of one group: which trial they show, their shared zoom, and the charts.
 
-import { headline, valueOf, type Cell, type Group, type Series, type Trial } from "./data.ts";
+import { runOf, type Cell, type Group } from "./data.ts";
 import { Chart, type Spec, type Together } from "./chart.ts";
 import { button, choice, h } from "./dom.ts";
 import * as format from "./format.ts";
 import { curveChart } from "./curve.ts";
+import type { Choice } from "./kept.ts";
 import { risingChart } from "./rising.ts";
+import { seriesOf, shownOf, roundOf, type Shown } from "./shown.ts";
 import { spreadFigure } from "./spread.ts";
 import { timeSpecs } from "./over_time.ts";
-import { median, panned } from "./scale.ts";
+import { panned } from "./scale.ts";
 import type { Store } from "./store.ts";
 import { cellsOf } from "./ranking.ts";
 import { zoom } from "./tip.ts";
 import * as words from "./words.ts";
 
-/** A cell's series that are shown now. */
-export interface Shown {
-  cell: Cell;
-  trial: Trial | null;
-  series: Series;
-  isInvalid: boolean;
-}
-
 export class Panel implements Together {
   readonly key: string;
   readonly cells: Cell[];
   private readonly charts: Chart[] = [];
-  private zoomedTo: [number, number] | null = null;
-  /** A round's number; 0: of each runtime the trial in the middle. */
-  private round = 0;
+  /** Those that the trial under way is in. */
+  private readonly growing: Chart[] = [];
+  private readonly zoomedTo: Choice<[number, number] | null>;
+  /** A round's number; 0: of each runtime the usual trial. */
+  private readonly round: Choice<string>;
+  private readonly overTime = h("div", {});
   private readonly note = h("p", { class: "note", role: "status" });
   private readonly reset: HTMLButtonElement;
+  private isFilled = false;
   private frame = 0;
   private rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly store: Store, readonly group: Group, place: number) {
     this.key = `group-${place}`;
     this.cells = cellsOf(store, group);
-    this.reset = button("Reset", () => this.setRange(null), { disabled: true, title: "Show the whole time" });
+    this.zoomedTo = this.kept<[number, number] | null>("zoom", null);
+    this.round = store.kept.oneOf(this.name("round"), ["0", ...this.rounds().map(String)]);
+    this.reset = button("Reset", () => this.setRange(null), {
+      disabled: this.range() === null, title: "Show the whole time",
+    });
+    store.listen((change) => {
+      if (change === "now") this.grow();
+    });
+  }
+
+  private name(of: string): string {
+    return [this.group.app, this.group.load, of].join("\n");
+  }
+
+  /** What the reader chose in this panel. */
+  kept<T>(name: string, first: T): Choice<T> {
+    return this.store.kept.choice(this.name(name), first);
+  }
+
+  /** The same of a list that may have changed. */
+  oneOf(name: string, values: string[]): Choice<string> {
+    return this.store.kept.oneOf(this.name(name), values);
   }
 
   /** Whether there is anything to draw. */
-  hasSeries(): boolean {
-    return this.cells.some((cell) => this.seriesOf(cell).length > 0);
+  private hasSeries(): boolean {
+    return this.cells.some((cell) => seriesOf(this.store.page, cell).length > 0);
   }
 
   element(): HTMLElement {
     const id = `charts-${this.key}`;
     const made = h("section", { class: "panel", id, "aria-labelledby": `${id}-title` },
       h("h3", { id: `${id}-title` }, words.groupTitle(this.group),
-        h("span", { class: "about" }, this.group.load_text)));
-    if (this.hasSeries()) {
-      made.append(this.toolbar(), this.note, h("div", { class: "charts" }, ...this.timeCharts()));
-    } else {
-      made.append(h("p", { class: "missing" }, "No trial with a load is there, so nothing can be drawn over time."));
-    }
+        h("span", { class: "about" }, this.group.load_text)),
+      this.overTime);
+    this.fill();
     made.append(h("div", { class: "charts two" }, ...this.otherCharts()));
-    this.say();
     return made;
   }
 
+  private fill(): void {
+    this.isFilled = this.hasSeries();
+    if (this.isFilled) {
+      this.overTime.replaceChildren(this.toolbar(), this.note, h("div", { class: "charts" }, ...this.timeCharts()));
+    } else {
+      const text = this.cells.some((cell) => this.isComing(cell))
+        ? "Still to come: no trial with a load has begun here."
+        : "No trial with a load is there, so nothing can be drawn over time.";
+      this.overTime.replaceChildren(h("p", { class: "missing" }, text));
+    }
+    this.say();
+  }
+
+  /** The trial under way has grown; it may be the first here. */
+  private grow(): void {
+    if (!this.isFilled && this.hasSeries()) {
+      this.fill();
+      return;
+    }
+    const cell = this.store.page.progress?.under_way?.cell;
+    const before = this.note.textContent;
+    this.say();
+    const isHere = this.cells.some((one) => one.index === cell);
+    // Also where the last one has just gone from here.
+    if (isHere || before !== this.note.textContent) this.growing.forEach((chart) => chart.grow());
+  }
+
+  private isComing(cell: Cell): boolean {
+    return this.store.page.runs[runOf(this.store.page, cell.runtime)]?.state === "under_way";
+  }
+
   private timeCharts(): HTMLElement[] {
-    return timeSpecs(this).map((spec) => this.chart(spec, this));
+    return timeSpecs(this).map((spec) => this.chart(spec, this, "grows"));
   }
 
   private otherCharts(): HTMLElement[] {
     const rising = risingChart(this);
     return [
-      rising ? this.chart(rising, null) : null,
-      this.chart(curveChart(this), null),
+      rising ? this.chart(rising, null, "grows") : null,
+      this.chart(curveChart(this), null, "stays"),
       spreadFigure(this),
     ].filter((made): made is HTMLElement => made !== null);
   }
 
-  private chart(spec: (redraw: () => void) => Spec, together: Together | null): HTMLElement {
+  private chart(spec: (redraw: () => void) => Spec, together: Together | null, how: "grows" | "stays"): HTMLElement {
     const chart: Chart = new Chart(this.store, spec(() => chart.refresh()), together);
     this.charts.push(chart);
+    if (how === "grows") this.growing.push(chart);
     return chart.element;
   }
 
+  /** Of all trials, also of one that has not ended. */
+  private rounds(): number[] {
+    const found = this.cells.flatMap((cell) => [
+      ...cell.trials.map((trial) => trial.round),
+      ...seriesOf(this.store.page, cell).map((series) => roundOf(cell, series)),
+    ]);
+    return [...new Set(found)].filter((round) => round > 0).sort((a, b) => a - b);
+  }
+
   private toolbar(): HTMLElement {
-    const rounds = [...new Set(this.cells.flatMap((cell) => cell.trials.map((trial) => trial.round)))].sort((a, b) => a - b);
+    const rounds = this.rounds();
     const options: [string, string][] = [["0", "median trial of each, by p95"]];
     options.push(...rounds.map((round): [string, string] => [String(round), this.roundWords(round)]));
     const pick = rounds.length > 1
-      ? choice("Trial", options, "0", (value) => {
-        this.round = Number(value);
+      ? choice("Trial", options, this.round.value, (value) => {
+        this.round.value = value;
         this.say();
         this.charts.forEach((chart) => chart.refresh());
       })
       : null;
     const move = (by: number) => {
-      const range = this.zoomedTo;
+      const range = this.range();
       if (range) this.setRange(panned(range, this.whole(), (range[1] - range[0]) * by));
     };
     return h("div", { class: "toolbar" }, pick,
@@ -105,54 +161,42 @@ export class Panel implements Together {
   }
 
   private roundWords(round: number): string {
-    const invalid = this.cells.filter((cell) =>
+    const hasInvalid = this.cells.some((cell) =>
       cell.trials.some((trial) => trial.round === round && trial.verdict === "invalid"));
-    return invalid.length === 0 ? `round ${round}` : `round ${round} (with invalid trials)`;
+    const own = this.cells.flatMap((cell) => shownOf(this.store.page, cell, this.group.model, round) ?? []);
+    const marks = [
+      hasInvalid ? "with invalid trials" : "",
+      own.some((one) => one.state === "not_finished") ? "with a trial not finished" : "",
+      own.some((one) => one.state === "under_way") ? "under way" : "",
+    ].filter(Boolean);
+    return marks.length === 0 ? `round ${round}` : `round ${round} (${marks.join(", ")})`;
   }
 
   /** Says what is not as it should be in what is shown. */
   private say(): void {
     const shown = this.shown();
-    const texts = shown.filter(({ isInvalid }) => isInvalid).map(({ cell, trial }) =>
-      `${cell.runtime}: trial ${trial?.number ?? "?"} is invalid, its lines are faint: ${(trial?.reasons ?? []).join("; ") || "no reason is there"}.`);
+    const texts = shown.map(stateWords).filter(Boolean);
     const without = this.cells.filter((cell) => !shown.some((one) => one.cell === cell));
-    if (without.length > 0) {
-      texts.push(`No trial with a load here: ${format.listOf(without.map((cell) => cell.runtime))}.`);
-    }
+    const say = (words: string, cells: Cell[]) => {
+      if (cells.length > 0) texts.push(`${words}: ${format.listOf(cells.map((cell) => cell.runtime))}.`);
+    };
+    say("Still to come", without.filter((cell) => this.isComing(cell)));
+    say("No trial with a load here", without.filter((cell) => !this.isComing(cell)));
     const thinned = Math.max(1, ...shown.map(({ series }) => series.step));
     if (thinned > 1) texts.push(`Each two rows are the lowest and the highest of ${format.short(thinned * 2)} seconds.`);
-    this.note.textContent = texts.join(" ");
+    // Only where it is another: it is read out.
+    if (this.note.textContent !== texts.join(" ")) this.note.textContent = texts.join(" ");
     this.note.hidden = texts.length === 0;
-  }
-
-  private seriesOf(cell: Cell): Series[] {
-    return this.store.page.series.filter((series) => series.cell === cell.index);
   }
 
   /** What the charts over time show: a series a cell. */
   shown(): Shown[] {
-    return this.cells.flatMap((cell) => {
-      const series = this.pick(cell);
-      if (!series) return [];
-      const trial = cell.trials.find((one) => one.number === series.trial) ?? null;
-      return [{ cell, trial, series, isInvalid: trial?.verdict === "invalid" }];
-    });
-  }
-
-  private pick(cell: Cell): Series | undefined {
-    const all = this.seriesOf(cell);
-    const trialOf = (series: Series) => cell.trials.find((trial) => trial.number === series.trial);
-    if (this.round !== 0) return all.find((series) => trialOf(series)?.round === this.round);
-    const valid = all.filter((series) => trialOf(series)?.verdict !== "invalid");
-    const pool = valid.length > 0 ? valid : all;
-    const p95 = (series: Series) =>
-      valueOf(trialOf(series)?.figures[headline(this.group.model)].p95) ?? Infinity;
-    const middle = median(pool.map(p95));
-    return pool.find((series) => p95(series) === middle) ?? pool[0];
+    const { page } = this.store;
+    return this.cells.flatMap((cell) => shownOf(page, cell, this.group.model, Number(this.round.value)) ?? []);
   }
 
   range(): [number, number] | null {
-    return this.zoomedTo;
+    return this.zoomedTo.value;
   }
 
   whole(): [number, number] {
@@ -164,7 +208,7 @@ export class Panel implements Together {
     // Never closer than two seconds: rows are seconds.
     const [low, high] = range ?? this.whole();
     if (range && high - low < 2) return;
-    this.zoomedTo = range;
+    this.zoomedTo.value = range;
     this.reset.disabled = range === null;
     if (this.frame !== 0) return;
     this.frame = requestAnimationFrame(() => {
@@ -175,5 +219,18 @@ export class Panel implements Together {
       clearTimeout(this.rest);
       this.rest = setTimeout(() => this.charts.forEach((chart, place) => !seen[place] && chart.applyRange()), 150);
     });
+  }
+}
+
+function stateWords({ cell, trial, series, state }: Shown): string {
+  switch (state) {
+    case "counts":
+      return "";
+    case "invalid":
+      return `${cell.runtime}: trial ${trial?.number ?? "?"} is invalid, its lines are faint: ${(trial?.reasons ?? []).join("; ") || "no reason is there"}.`;
+    case "under_way":
+      return `${cell.runtime}: trial ${series.trial} is under way.`;
+    case "not_finished":
+      return `${cell.runtime}: trial ${series.trial} was not finished when the run was cut off: its lines are faint, and it counts for nothing.`;
   }
 }

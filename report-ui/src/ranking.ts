@@ -1,6 +1,6 @@
 // The answer: a group's sentence and its ranking.
 
-import { headline, intervalOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { headline, intervalOf, ownName, runOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
@@ -9,11 +9,16 @@ import { extent } from "./scale.ts";
 import type { Store } from "./store.ts";
 import * as words from "./words.ts";
 
-/** Cells of a group, the best first; those without a figure last. */
+/** Cells of a group, the best first; those without a figure last. Runs that are laid over each
+ * other are not ranked: there each runtime's cells stand together, in the plan's order. */
 export function cellsOf(store: Store, group: Group): Cell[] {
   const cells = store.page.summary.cells.filter(
     (cell) => cell.app === group.app && cell.load === group.load,
   );
+  if (store.isOverlay) {
+    const place = (cell: Cell) => store.runtimes.indexOf(ownName(store.page, cell.runtime));
+    return cells.sort((a, b) => place(a) - place(b) || runOf(store.page, a.runtime) - runOf(store.page, b.runtime));
+  }
   return [...cells.filter((cell) => cell.trials_counted > 0), ...cells.filter((cell) => cell.trials_counted <= 0)];
 }
 
@@ -24,17 +29,23 @@ export function answer(store: Store, group: Group, place: number): HTMLElement {
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
     h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
       h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
-    h("p", { class: "sentence" }, format.tied(group.sentence) || "Nothing can be said: no runtime has figures here."),
+    h("p", { class: store.isOverlay ? "sentence several" : "sentence" }, format.tied(group.sentence) || nothingSaid(store)),
     cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
-    key(group, cells));
+    key(store, group, cells));
 }
 
-const HEADS = (group: Group): [string, string][] => [
-  ["rank", "#"],
+function nothingSaid(store: Store): string {
+  return store.page.progress
+    ? "Nothing can be said yet: no runtime has figures here."
+    : "Nothing can be said: no runtime has figures here.";
+}
+
+const heads = (store: Store, group: Group): [string, string][] => [
+  ...(store.isOverlay ? [] : [["rank", "#"] as [string, string]]),
   ["name", "runtime"],
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
-  ["against", "against the best"],
+  ...(store.isOverlay ? [] : [["against", "against the best"] as [string, string]]),
   // Where throughput is what is ranked, the time stands here instead.
   group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
@@ -45,26 +56,29 @@ const HEADS = (group: Group): [string, string][] => [
 
 // The roles are said, because on a phone the style sheet lays rows out as cards.
 function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
-  const heads = HEADS(group);
+  const columns = heads(store, group);
+  const what = store.isOverlay ? "Figures" : "Ranking";
   const values = cells.flatMap((cell) => valueOf(words.primaryFigure(group, cell.figures)) ?? []);
   const scale = extent(values, cells.map((cell) => intervalOf(words.primaryFigure(group, cell.figures))));
   const body = cells.flatMap((cell, place) => [
     cell.trials_counted > 0
-      ? row(store, group, cell, place, scale, heads)
-      : emptyRow(store, cell, heads),
-    ...remarkRow(group, cell, heads.length),
+      ? row(store, group, cell, place, scale, columns)
+      : emptyRow(store, cell, columns),
+    ...remarkRow(group, cell, columns),
   ]);
-  const made = h("table", { class: "ranking", role: "table" },
-    h("caption", { class: "hidden" }, `Ranking of ${words.groupTitle(group)} by ${words.primaryWords(group)}`),
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads.map(([name, title]) => title
+  const made = h("table", { class: store.isOverlay ? "ranking several" : "ranking", role: "table" },
+    h("caption", { class: "hidden" }, store.isOverlay
+      ? `Figures of ${words.groupTitle(group)}, each run's own`
+      : `Ranking of ${words.groupTitle(group)} by ${words.primaryWords(group)}`),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...columns.map(([name, title]) => title
       ? h("th", { class: name, scope: "col", role: "columnheader" }, title)
       : h("td", { class: name, role: "cell" }, scale.isLog ? "log scale" : "")))),
     h("tbody", { role: "rowgroup" }, ...body));
-  return scroller(`Ranking of ${words.groupTitle(group)}`, made);
+  return scroller(`${what} of ${words.groupTitle(group)}`, made);
 }
 
 function row(
-  store: Store, group: Group, cell: Cell, place: number, scale: Scale, heads: [string, string][],
+  store: Store, group: Group, cell: Cell, place: number, scale: Scale, columns: [string, string][],
 ): HTMLElement {
   const look = store.look(cell.runtime);
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
@@ -86,7 +100,7 @@ function row(
     sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
     against: against(group, cell, other),
   };
-  const fields = heads.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
+  const fields = columns.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
   const classes = [group.baseline === cell.runtime ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
 }
@@ -106,8 +120,13 @@ export function nameOf(store: Store, cell: Cell, kind: "full" | "short"): HTMLEl
   return h("span", { class: "who" }, swatch(store.look(cell.runtime)) as unknown as Node,
     h("span", { class: "who-text" },
       h("span", { class: "who-name" }, cell.runtime),
-      ...words.badges(cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
+      ...badgesOf(store, cell).map((badge) => h("span", { class: `badge ${badge.tone}` }, badge.words)),
       kind === "full" && title ? h("small", {}, title) : null));
+}
+
+function badgesOf(store: Store, cell: Cell): words.Badge[] {
+  const isUnderWay = store.page.progress?.under_way?.cell === cell.index;
+  return words.badges(cell, store.run(cell.runtime)?.state ?? "ended", isUnderWay);
 }
 
 /** Ties share the first place. A hint earns no place among those that were judged. */
@@ -146,25 +165,30 @@ function trialsWords(cell: Cell): string {
   return planned > cell.trials_counted ? `${cell.trials_counted} of ${planned}` : String(cell.trials_counted);
 }
 
-function emptyRow(store: Store, cell: Cell, heads: [string, string][]): HTMLElement {
-  return h("tr", { role: "row", class: "empty" },
-    h("td", { class: "rank", role: "cell" }, format.NONE),
+function emptyRow(store: Store, cell: Cell, columns: [string, string][]): HTMLElement {
+  const isComing = store.run(cell.runtime)?.state === "under_way" && cell.verdict === "missing";
+  const hasRank = columns[0]?.[0] === "rank";
+  return h("tr", { role: "row", class: isComing ? "empty coming" : "empty" },
+    hasRank ? h("td", { class: "rank", role: "cell" }, format.NONE) : null,
     h("th", { class: "name", scope: "row", role: "rowheader" }, nameOf(store, cell, "full")),
-    h("td", { class: "nothing", role: "cell", colspan: heads.length - 2 }, "no figures: no trial of it counts"));
+    h("td", { class: "nothing", role: "cell", colspan: columns.length - (hasRank ? 2 : 1) },
+      isComing ? "no figures yet: no trial of it has ended" : "no figures: no trial of it counts"));
 }
 
-function remarkRow(group: Group, cell: Cell, columns: number): HTMLElement[] {
+function remarkRow(group: Group, cell: Cell, columns: [string, string][]): HTMLElement[] {
   const remarks = words.remarks(group, cell);
   if (remarks.length === 0) return [];
+  const hasRank = columns[0]?.[0] === "rank";
   const list = h("ul", {}, ...remarks.map((text) => h("li", {}, format.tied(text))));
   return [h("tr", { role: "row", class: "remarks" },
-    h("td", { role: "cell", class: "rank" }),
-    h("td", { role: "cell", colspan: columns - 1 }, list))];
+    hasRank ? h("td", { role: "cell", class: "rank" }) : null,
+    h("td", { role: "cell", colspan: columns.length - (hasRank ? 1 : 0) }, list))];
 }
 
 /** What the signs mean, for those that occur. */
-function key(group: Group, cells: Cell[]): HTMLElement {
+function key(store: Store, group: Group, cells: Cell[]): HTMLElement {
   const texts = ["Intervals are 95 % intervals over rounds; times and ratios are geometric means."];
+  if (store.isOverlay) texts.unshift("Runs are not ranked against each other: machine, settings or the hour may differ.");
   if (cells.some((cell) => cell.trials_counted > 0 && cell.trials_counted < 3)) {
     texts.push("With fewer than three trials there is no interval.");
   }

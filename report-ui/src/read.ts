@@ -2,14 +2,17 @@
 // nothing that follows can stumble over it.
 
 import {
-  ROLE_SINGLES, SINGLES, STATS, TIMES,
-  type Breaking, type Cell, type Column, type Comparison, type Counts, type Curve, type Evidence,
+  ROLE_SINGLES, SINGLES, STATS, TIMES, runOf,
+  type Breaking, type Cell, type Comparison, type Counts, type Curve, type Evidence,
   type Figure, type Figures, type Group, type Judged, type Model, type Observed, type Page,
-  type Primary, type Reason, type RuntimeEvidence, type Series, type Summary, type Times,
-  type Trial, type TrialEvidence,
+  type Named, type Primary, type Progress, type Reason, type Run, type RuntimeEvidence, type Series,
+  type Served, type State, type Summary, type Times, type Trial, type TrialEvidence,
 } from "./data.ts";
-
-type Raw = Record<string, unknown>;
+import { toList, type RunList } from "./history.ts";
+import {
+  address, column, columns, isNumber, list, number, numbers, pairs, record, records, text,
+  textRecord, texts, type Raw,
+} from "./raw.ts";
 
 export interface Read {
   page: Page;
@@ -19,12 +22,32 @@ export interface Read {
 
 const FORMAT = 1;
 
-/** Reads the text of the data's script element. */
-export function readPage(text: string): Read {
+/** What the data may hold: a report, or the list of runs. */
+export type Data = ({ kind: "report" } & Read) | { kind: "list"; list: RunList; problems: string[] };
+
+/** Reads the text of the data's script element, or what an event brought. */
+export function readData(text: string): Data {
   const problems: string[] = [];
-  const page = toPage(parse(text, problems));
+  const raw = parse(text, problems);
+  if (Array.isArray(raw.history)) return { kind: "list", list: toList(raw), problems };
+  const page = toPage(raw);
   if (problems.length === 0) problems.push(...missing(page));
-  return { page, problems };
+  return { kind: "report", page, problems };
+}
+
+/** The same, where a report is what must be there. */
+export function readPage(text: string): Read {
+  const data = readData(text);
+  return data.kind === "report" ? data : { page: toPage({}), problems: data.problems };
+}
+
+/** What `now` brings: how far the run is, and the trial under way. */
+export function readNow(text: string): { progress: Progress | null; series: Series | null } {
+  const raw = parse(text, []);
+  return {
+    progress: raw.progress ? toProgress(record(raw.progress)) : null,
+    series: raw.series ? toSeries(record(raw.series)) : null,
+  };
 }
 
 function parse(text: string, problems: string[]): Raw {
@@ -48,32 +71,97 @@ function parse(text: string, problems: string[]): Raw {
 }
 
 function missing(page: Page): string[] {
-  const { summary, series } = page;
+  const { summary, series, runs } = page;
   const problems: string[] = [];
+  const isUnderWay = runs.some((run) => run.state === "under_way");
   if (summary.cells.length === 0) problems.push("This run is empty: nothing was measured.");
-  else if (series.length === 0) {
+  else if (series.length === 0 && !isUnderWay) {
     problems.push("There is no trial with a load, so there are no charts over time.");
   }
-  const lost = summary.cells.reduce((sum, cell) => sum + cell.trials_missing, 0);
-  if (lost > 0) {
-    const trials = lost === 1 ? "One trial of the plan is" : `${lost} trials of the plan are`;
-    problems.push(`${trials} missing: the run was cut off. What is there is shown.`);
-  }
+  runs.forEach((run, place) => {
+    const cells = summary.cells.filter((cell) => runOf(page, cell.runtime) === place);
+    problems.push(...lost(page, run, cells.reduce((sum, cell) => sum + cell.trials_missing, 0)));
+  });
   return problems;
 }
 
+/** A run that was cut off says so even when each of its trials is there: its end is not. */
+function lost(page: Page, run: Run, trials: number): string[] {
+  const isCut = run.state === "cut_off";
+  if (run.state === "under_way" || (trials === 0 && !isCut)) return [];
+  const name = run.label ? `Run ${run.label}` : "The run";
+  const begin = isCut ? `${name} was cut off before its end` : "";
+  const missing = trials === 0 ? "" : trials === 1
+    ? "one trial of the plan is missing" : `${trials} trials of the plan are missing`;
+  const own = page.series.filter((one) => one.unfinished && page.runs[runOfSeries(page, one)] === run);
+  const unfinished = own.map((one) => {
+    const cell = page.summary.cells[one.cell];
+    return `Trial ${one.trial}${cell ? ` (${cell.runtime}, ${cell.app} · ${cell.load})` : ""} was not finished: it is drawn faintly and counts for nothing.`;
+  });
+  const whole = [begin, missing].filter(Boolean).join(": ");
+  return [[`${whole[0]?.toUpperCase() ?? ""}${whole.slice(1)}.`, ...unfinished, "What is there is shown."].join(" ")];
+}
+
+function runOfSeries(page: Page, series: Series): number {
+  return runOf(page, page.summary.cells[series.cell]?.runtime ?? "");
+}
+
 function toPage(raw: Raw): Page {
-  const evidence = record(raw.evidence);
+  const summary = toSummary(record(raw.summary));
   return {
     stampede: text(raw.stampede),
-    summary: toSummary(record(raw.summary)),
+    runs: toRuns(raw, summary),
+    names: new Map(Object.entries(record(raw.names)).map(([name, of]) => [name, toNamed(record(of))])),
+    summary,
     series: records(raw.series).map(toSeries),
     curves: records(raw.curves).map(toCurve),
-    evidence: toEvidence(evidence),
+    evidence: toEvidence(record(raw.evidence)),
     downloads: records(raw.downloads).map((one) => ({
       name: text(one.name), type: text(one.type), text: text(one.text),
     })),
+    progress: raw.progress ? toProgress(record(raw.progress)) : null,
+    served: raw.served ? toServed(record(raw.served)) : null,
   };
+}
+
+/** There is always a run; where the data has none, it is made of what the summary says. */
+function toRuns(raw: Raw, summary: Summary): Run[] {
+  const all = records(raw.runs).map(toRun);
+  if (all.length > 0) return all;
+  return [{ ...toRun(record(raw.evidence)), run: summary.run, started_at: summary.started_at,
+    stampede: summary.stampede, seed: summary.seed, rounds: summary.rounds }];
+}
+
+function toRun(raw: Raw): Run {
+  return {
+    label: text(raw.label), run: text(raw.run), started_at: text(raw.started_at),
+    stampede: text(raw.stampede), seed: number(raw.seed), rounds: number(raw.rounds),
+    state: state(raw.state),
+    plan_text: text(raw.plan_text), flags: texts(raw.flags), command: text(raw.command),
+    machine: pairs(raw.machine),
+  };
+}
+
+function state(raw: unknown): State {
+  return raw === "under_way" || raw === "cut_off" ? raw : "ended";
+}
+
+function toNamed(raw: Raw): Named {
+  return { runtime: text(raw.runtime), run: number(raw.run) };
+}
+
+function toProgress(raw: Raw): Progress {
+  const now = record(raw.under_way);
+  return {
+    ended: number(raw.ended), planned: number(raw.planned),
+    under_way: raw.under_way
+      ? { trial: number(now.trial), cell: isNumber(now.cell) ? now.cell : -1, seconds: number(now.seconds) }
+      : null,
+  };
+}
+
+function toServed(raw: Raw): Served {
+  return { home: address(raw.home), events: address(raw.events) };
 }
 
 function toSummary(raw: Raw): Summary {
@@ -231,6 +319,8 @@ function toSeries(raw: Raw): Series {
   return {
     cell: isNumber(raw.cell) ? raw.cell : -1,
     trial: number(raw.trial),
+    round: number(raw.round),
+    unfinished: raw.unfinished === true,
     step: Math.max(number(raw.step), 0) || 1,
     mean: column(raw.mean), p50: column(raw.p50), p95: column(raw.p95), p99: column(raw.p99),
     max: column(raw.max),
@@ -256,8 +346,6 @@ function toCurve(raw: Raw): Curve {
 
 function toEvidence(raw: Raw): Evidence {
   return {
-    plan_text: text(raw.plan_text), flags: texts(raw.flags), command: text(raw.command),
-    machine: pairs(raw.machine),
     runtimes: records(raw.runtimes).map(toRuntime),
     trials: records(raw.trials).map(toTrialEvidence),
   };
@@ -265,7 +353,7 @@ function toEvidence(raw: Raw): Evidence {
 
 function toRuntime(raw: Raw): RuntimeEvidence {
   return {
-    name: text(raw.name), title: text(raw.title), mode: text(raw.mode),
+    run: number(raw.run), name: text(raw.name), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions), settings: textRecord(raw.settings),
     commands: texts(raw.commands), files: pairs(raw.files),
     observed: raw.observed ? toObserved(record(raw.observed)) : null,
@@ -285,7 +373,7 @@ function toObserved(raw: Raw): Observed {
 function toTrialEvidence(raw: Raw): TrialEvidence {
   const phases = list(raw.phases).map((phase) => list(phase));
   return {
-    number: number(raw.number), round: number(raw.round),
+    run: number(raw.run), number: number(raw.number), round: number(raw.round),
     cell: isNumber(raw.cell) ? raw.cell : -1,
     verdict: text(raw.verdict), reasons: texts(raw.reasons),
     phases: phases.map(([name, begin, end]) => ({
@@ -293,54 +381,4 @@ function toTrialEvidence(raw: Raw): TrialEvidence {
     })),
     figures: pairs(raw.figures), errors: pairs(raw.errors), log_lines: pairs(raw.log_lines),
   };
-}
-
-function isNumber(raw: unknown): raw is number {
-  return typeof raw === "number" && Number.isFinite(raw);
-}
-
-function number(raw: unknown): number {
-  return isNumber(raw) ? raw : 0;
-}
-
-function text(raw: unknown): string {
-  if (typeof raw === "string") return raw;
-  if (raw === null || raw === undefined) return "";
-  return typeof raw === "object" ? JSON.stringify(raw) : String(raw);
-}
-
-function list(raw: unknown): unknown[] {
-  return Array.isArray(raw) ? raw : [];
-}
-
-function record(raw: unknown): Raw {
-  return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw) : {};
-}
-
-function records(raw: unknown): Raw[] {
-  return list(raw).map(record);
-}
-
-function texts(raw: unknown): string[] {
-  return list(raw).map(text);
-}
-
-function numbers(raw: unknown): number[] {
-  return list(raw).filter(isNumber);
-}
-
-function column(raw: unknown): Column {
-  return list(raw).map((value) => (isNumber(value) ? value : null));
-}
-
-function columns(raw: unknown): Record<string, Column> {
-  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, column(of)]));
-}
-
-function pairs(raw: unknown): [string, string][] {
-  return list(raw).map((pair) => [text(list(pair)[0]), text(list(pair)[1])]);
-}
-
-function textRecord(raw: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, text(of)]));
 }

@@ -6,11 +6,12 @@ import { toggle } from "./dom.ts";
 import * as format from "./format.ts";
 import type { Panel } from "./panel.ts";
 import { median } from "./scale.ts";
+import { STATE_WORDS } from "./shown.ts";
 
 /** Null where the load does not rise. */
 export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null {
   if (panel.group.model !== "open" || !rises(panel)) return null;
-  let isLog = true;
+  const isLog = panel.kept("rise is log", true);
   const held = panel.cells.filter((cell) => cell.breaking?.trials_broken === 0).map((cell) => cell.runtime);
   const note = "Vertical marks: the rate from which on an expectation was lost for good." +
     (held.length > 0 ? ` Held to the end of the rise: ${format.listOf(held)}.` : "");
@@ -21,11 +22,11 @@ export function risingChart(panel: Panel): ((redraw: () => void) => Spec) | null
     xWords: (rate) => `${format.rate(rate)}${format.THIN}/s`, xLabel: "offered rate, shots a second",
     xShort: format.short,
     yWords: format.micros, yShort: format.shortMicros,
-    yIsLog: () => isLog,
+    yIsLog: () => isLog.value,
     isTall: true, isWide: true,
     lines: () => lines(panel),
-    controls: () => [toggle("log scale", isLog, (on) => {
-      isLog = on;
+    controls: () => [toggle("log scale", isLog.value, (on) => {
+      isLog.value = on;
       redraw();
     })],
   });
@@ -42,9 +43,9 @@ function rises(panel: Panel): boolean {
 }
 
 function lines(panel: Panel): Lines {
-  const made = joined(panel.shown().map(({ cell, series, isInvalid }) => {
+  const made = joined(panel.shown().map(({ cell, series, state }) => {
     const { x, values } = upTheRise(series);
-    return { x, line: { runtime: cell.runtime, label: cell.runtime, values, isFaint: isInvalid } };
+    return { x, line: { runtime: cell.runtime, label: cell.runtime + STATE_WORDS[state], values, isFaint: state === "invalid" || state === "not_finished" } };
   }));
   const marks = panel.cells.flatMap((cell) => {
     const at = cell.breaking && cell.breaking.trials_broken > 0 ? valueOf(cell.breaking.offered_per_second) : null;

@@ -1,6 +1,6 @@
 // The evidence about each runtime: what differs, its configuration, its isolation.
 
-import type { RuntimeEvidence } from "./data.ts";
+import { ownName, type RuntimeEvidence } from "./data.ts";
 import { facts, type Fact } from "./differ.ts";
 import { h, later, scroller, toggle } from "./dom.ts";
 import * as format from "./format.ts";
@@ -8,26 +8,39 @@ import { named } from "./look.ts";
 import type { Store } from "./store.ts";
 
 export function runtimeEvidence(store: Store): HTMLElement[] {
-  const { runtimes } = store.page.evidence;
-  if (runtimes.length === 0) return [h("p", { class: "missing" }, "No runtime of this run started.")];
+  const runtimes = inOrder(store);
+  if (runtimes.length === 0) return [h("p", { class: "missing" }, "No runtime has started.")];
   return [settings(store, runtimes), configurations(store, runtimes), isolation(store, runtimes)];
 }
 
+/** Those of several runs with the same runtime side by side. */
+function inOrder(store: Store): RuntimeEvidence[] {
+  const { evidence: { runtimes } } = store.page;
+  if (!store.isOverlay) return runtimes;
+  const place = (one: RuntimeEvidence) => store.runtimes.indexOf(ownName(store.page, one.name));
+  return [...runtimes].sort((a, b) => place(a) - place(b) || a.run - b.run);
+}
+
 function settings(store: Store, runtimes: RuntimeEvidence[]): HTMLElement {
-  const all = facts(runtimes);
+  const { page, isOverlay } = store;
+  // Of several runs each runtime is held against itself in the others, not against its rivals.
+  const all = facts(runtimes, (one) => (isOverlay ? ownName(page, one.name) : ""));
+  const chosen = store.kept.choice("only what differs", runtimes.length > 1);
   const holder = h("div", {});
   const show = (onlyDifferent: boolean) => {
+    chosen.value = onlyDifferent;
     const rows = onlyDifferent ? all.filter((fact) => fact.differs) : all;
     holder.replaceChildren(rows.length > 0
       ? table(store, runtimes, rows)
       : h("p", { class: "missing" }, "Nothing differs."));
   };
-  show(runtimes.length > 1);
+  show(chosen.value);
   const silent = runtimes.filter((one) => !one.observed).map((one) => one.name);
   return h("section", { class: "block", id: "settings" },
     h("div", { class: "head" }, h("h3", {}, "Versions and settings"),
-      toggle("only what differs", runtimes.length > 1, show)),
-    h("p", { class: "note" }, "As each runtime showed it before the load. Marked: what is not as most have it.",
+      toggle("only what differs", chosen.value, show)),
+    h("p", { class: "note" }, "As each runtime showed it before the load. Marked: what is not as ",
+      isOverlay ? "the same runtime has it in the other runs." : "most have it.",
       silent.length > 0 ? ` It never answered, so nothing was observed: ${format.listOf(silent)}.` : ""),
     holder,
     ...allowed(store));
@@ -36,16 +49,20 @@ function settings(store: Store, runtimes: RuntimeEvidence[]): HTMLElement {
 function table(store: Store, runtimes: RuntimeEvidence[], rows: Fact[]): HTMLElement {
   const head = h("tr", {}, h("th", { scope: "col" }, "setting"),
     ...runtimes.map((one) => h("th", { scope: "col" }, named(store.look(one.name), one.name))));
+  return scroller("Versions and settings", h("table", { class: "figures settings" },
+    h("caption", { class: "hidden" }, "Versions and settings, runtime by runtime"),
+    h("thead", {}, head), h("tbody", {}, ...factRows(rows, runtimes.length))));
+}
+
+/** Rows of what differs and what not, with a heading for each topic. */
+export function factRows(rows: Fact[], columns: number): HTMLElement[] {
   let topic = "";
-  const body = rows.flatMap((fact) => {
+  return rows.flatMap((fact) => {
     const made = factRow(fact);
     if (fact.topic === topic) return [made];
     topic = fact.topic;
-    return [h("tr", { class: "topic" }, h("th", { scope: "rowgroup", colspan: runtimes.length + 1 }, h("span", {}, topic))), made];
+    return [h("tr", { class: "topic" }, h("th", { scope: "rowgroup", colspan: columns + 1 }, h("span", {}, topic))), made];
   });
-  return scroller("Versions and settings", h("table", { class: "figures settings" },
-    h("caption", { class: "hidden" }, "Versions and settings, runtime by runtime"),
-    h("thead", {}, head), h("tbody", {}, ...body)));
 }
 
 function factRow(fact: Fact): HTMLElement {

@@ -96,6 +96,21 @@ export function panned(
   return held([range[0] + by, range[1] + by], whole);
 }
 
+/** The range in which two places of it, which were apart by some pixels, stand where the fingers
+ * are now. `from` and `to` are shares of the width. */
+export function pinched(
+  range: [number, number], whole: [number, number], from: [number, number], to: [number, number],
+): [number, number] | null {
+  const width = range[1] - range[0];
+  // Fingers that touch, or that pass each other, say nothing of how near.
+  const apart = (pair: [number, number]) => Math.max(0.02, Math.abs(pair[1] - pair[0]));
+  const middle = (pair: [number, number]) => (pair[0] + pair[1]) / 2;
+  const next = width * apart(from) / apart(to);
+  if (next >= whole[1] - whole[0]) return null;
+  const low = range[0] + middle(from) * width - middle(to) * next;
+  return held([low, low + next], whole);
+}
+
 function held([low, high]: [number, number], whole: [number, number]): [number, number] {
   const width = Math.min(high - low, whole[1] - whole[0]);
   const from = Math.min(Math.max(low, whole[0]), whole[1] - width);

@@ -34,25 +34,28 @@ function metrics(panel: Panel): Metric[] {
 
 export function spreadFigure(panel: Panel): HTMLElement {
   const all = metrics(panel);
+  const chosen = panel.oneOf("distribution", all.map((one) => one.name));
   const holder = h("div", { class: "spread" });
   const behind = h("div", { class: "behind" });
+  const showLines = () => holder.querySelectorAll<HTMLElement>("[data-runtime]").forEach((row) => {
+    row.hidden = !panel.store.isOn(row.dataset.runtime ?? "");
+  });
   const show = (name: string) => {
+    chosen.value = name;
     const metric = all.find((one) => one.name === name) ?? all[0];
     if (!metric) return;
     holder.replaceChildren(...rows(panel, metric));
+    showLines();
     behind.replaceChildren(later("Data as a table", () => table(panel, metric)));
   };
-  show(all[0]?.name ?? "");
+  show(chosen.value);
   panel.store.listen((change) => {
-    if (change !== "lines") return;
-    holder.querySelectorAll<HTMLElement>("[data-runtime]").forEach((row) => {
-      row.hidden = !panel.store.isOn(row.dataset.runtime ?? "");
-    });
+    if (change === "lines") showLines();
   });
-  return h("figure", { class: "chart" },
+  return h("figure", { class: "chart", "data-key": "Distribution over trials" },
     h("figcaption", {}, h("h4", {}, "Distribution over trials"),
       h("div", { class: "controls" },
-        choice("Show", all.map(({ name, words }) => [name, words]), all[0]?.name ?? "", show))),
+        choice("Show", all.map(({ name, words }) => [name, words]), chosen.value, show))),
     holder,
     h("p", { class: "note" }, "A marker for each trial (hollow: invalid, does not count), a stroke for the estimate, a band for its 95 % interval."),
     behind);

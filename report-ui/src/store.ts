@@ -1,49 +1,92 @@
-// What the reader has chosen: colours, lines that are off. Nothing is kept after the page is
-// closed.
+// What all parts of the page share: its data, how each line looks, which lines are off.
 
-import type { Page } from "./data.ts";
+import { ownName, runOf, type Page, type Run } from "./data.ts";
+import { Kept } from "./kept.ts";
 import { lookAt, runtimesOf, type Look } from "./look.ts";
 
-export type Change = "lines" | "theme";
+/** `there`: the page has been put in place of an earlier one. `now`: the trial under way grew. */
+export type Change = "lines" | "theme" | "there" | "now";
+
+/** What the legend switches: runtimes, and runs where there are several. */
+export type Kind = "runtime" | "run";
 
 export class Store {
-  readonly page: Page;
+  /** Runtimes' own names, each once. */
   readonly runtimes: string[];
   private readonly looks = new Map<string, Look>();
-  private readonly off = new Set<string>();
+  private readonly off: Record<Kind, Set<string>>;
   private readonly listeners: ((change: Change) => void)[] = [];
+  private readonly end = new AbortController();
 
-  constructor(page: Page) {
-    this.page = page;
-    this.runtimes = runtimesOf(page);
-    this.runtimes.forEach((name, place) => this.looks.set(name, lookAt(place)));
+  constructor(readonly page: Page, readonly kept = new Kept()) {
+    const names = runtimesOf(page);
+    this.runtimes = [...new Set(names.map((name) => ownName(page, name)))];
+    const places = new Map(this.runtimes.map((name, place) => [name, place]));
+    for (const name of names) {
+      this.looks.set(name, lookAt(places.get(ownName(page, name)) ?? 0, this.runPlace(name)));
+    }
+    this.off = {
+      runtime: kept.choice("runtimes that are off", new Set<string>()).value,
+      run: kept.choice("runs that are off", new Set<string>()).value,
+    };
   }
 
-  look(runtime: string): Look {
-    return this.looks.get(runtime) ?? lookAt(0);
+  /** Whether several runs are laid over each other. */
+  get isOverlay(): boolean {
+    return this.page.runs.length > 1;
   }
 
-  isOn(runtime: string): boolean {
-    return !this.off.has(runtime);
+  look(name: string): Look {
+    return this.looks.get(name) ?? lookAt(0, null);
   }
 
-  /** Switches one line. */
-  flip(runtime: string): void {
-    if (!this.off.delete(runtime)) this.off.add(runtime);
+  /** Of a runtime, whichever run it is of. */
+  lookOf(runtime: string): Look {
+    return lookAt(Math.max(0, this.runtimes.indexOf(runtime)), this.isOverlay ? 0 : null);
+  }
+
+  private runPlace(name: string): number | null {
+    return this.isOverlay ? runOf(this.page, name) : null;
+  }
+
+  /** The run that a name belongs to. */
+  run(name: string): Run | undefined {
+    return this.page.runs[runOf(this.page, name)];
+  }
+
+  isOn(name: string): boolean {
+    const run = this.page.runs[runOf(this.page, name)];
+    return !this.off.runtime.has(ownName(this.page, name)) && !(run && this.off.run.has(run.label));
+  }
+
+  isKindOn(kind: Kind, name: string): boolean {
+    return !this.off[kind].has(name);
+  }
+
+  isAllOn(): boolean {
+    return this.off.runtime.size === 0 && this.off.run.size === 0;
+  }
+
+  /** Switches a runtime or a run. */
+  flip(kind: Kind, name: string): void {
+    if (!this.off[kind].delete(name)) this.off[kind].add(name);
     this.tell("lines");
   }
 
-  /** Leaves one line alone; a second time brings all back. */
-  only(runtime: string): void {
-    const others = this.runtimes.filter((name) => name !== runtime);
-    const isAlone = this.isOn(runtime) && others.every((name) => !this.isOn(name));
-    this.off.clear();
-    if (!isAlone) others.forEach((name) => this.off.add(name));
+  /** Leaves one alone; a second time brings all back. */
+  only(kind: Kind, name: string): void {
+    const all = kind === "runtime" ? this.runtimes : this.page.runs.map((run) => run.label);
+    const others = all.filter((other) => other !== name);
+    const off = this.off[kind];
+    const isAlone = !off.has(name) && others.every((other) => off.has(other));
+    off.clear();
+    if (!isAlone) others.forEach((other) => off.add(other));
     this.tell("lines");
   }
 
   all(): void {
-    this.off.clear();
+    this.off.runtime.clear();
+    this.off.run.clear();
     this.tell("lines");
   }
 
@@ -53,5 +96,16 @@ export class Store {
 
   tell(change: Change): void {
     for (const listener of this.listeners) listener(change);
+  }
+
+  /** Ends with the page that it is of. */
+  get signal(): AbortSignal {
+    return this.end.signal;
+  }
+
+  /** Another page takes its place. */
+  close(): void {
+    this.end.abort();
+    this.listeners.length = 0;
   }
 }

@@ -1,12 +1,12 @@
 // Light or dark: as the system has it until the switch is used, and always light on paper.
 
 import { button } from "./dom.ts";
-import type { Store } from "./store.ts";
 
 const SYSTEM = "(prefers-color-scheme: dark)";
 
 let chosen: "light" | "dark" | null = null;
 let onPaper = false;
+const listeners = new Set<() => void>();
 
 function current(): "light" | "dark" {
   if (onPaper) return "light";
@@ -15,39 +15,40 @@ function current(): "light" | "dark" {
 
 function apply(): void {
   document.documentElement.dataset.theme = current();
+  for (const listener of listeners) listener();
 }
 
-/** Follows the system and the printer. */
-export function followTheme(store: Store): void {
-  const update = () => {
-    apply();
-    store.tell("theme");
-  };
+/** Follows the system and the printer, once for the page. */
+export function followTheme(): void {
   apply();
-  matchMedia(SYSTEM).addEventListener("change", update);
+  matchMedia(SYSTEM).addEventListener("change", apply);
   const paper = (is: boolean) => {
     onPaper = is;
-    update();
+    apply();
   };
   addEventListener("beforeprint", () => paper(true));
   addEventListener("afterprint", () => paper(false));
+}
+
+/** Tells when the colours are others, until the signal. */
+export function onTheme(listener: () => void, signal: AbortSignal): void {
+  listeners.add(listener);
+  signal.addEventListener("abort", () => listeners.delete(listener));
 }
 
 export function isOnPaper(): boolean {
   return onPaper;
 }
 
-export function themeButton(store: Store): HTMLElement {
+export function themeButton(signal: AbortSignal): HTMLElement {
   const words = () => (current() === "dark" ? "Light" : "Dark");
   const made = button(words(), () => {
     chosen = current() === "dark" ? "light" : "dark";
     apply();
-    made.textContent = words();
-    store.tell("theme");
-  }, { class: "quiet", title: "Switch between light and dark" });
-  store.listen((change) => {
-    if (change === "theme" && !onPaper) made.textContent = words();
-  });
+  }, { class: "quiet", title: "Switch between light and dark", "data-key": "theme" });
+  onTheme(() => {
+    if (!onPaper) made.textContent = words();
+  }, signal);
   return made;
 }
 

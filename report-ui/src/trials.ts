@@ -21,19 +21,26 @@ function cellOf(store: Store, trial: TrialEvidence): Cell | undefined {
 function titleOf(store: Store, trial: TrialEvidence): string {
   const cell = cellOf(store, trial);
   const where = cell ? `${cell.runtime}, ${cell.app} · ${cell.load}` : "of no cell";
-  return `trial ${trial.number}: ${where}, round ${trial.round}`;
+  return `${numberOf(store, trial)}: ${where}, round ${trial.round}`;
 }
 
-function tables(store: Store, trials: TrialEvidence[]): Tables<TrialEvidence> {
+/** `trial 7`; of several runs `A, trial 7`. */
+function numberOf(store: Store, trial: TrialEvidence): string {
+  const label = store.page.runs[trial.run]?.label;
+  return label ? `${label}, trial ${trial.number}` : `trial ${trial.number}`;
+}
+
+function tables(store: Store, trials: TrialEvidence[], kept: string): Tables<TrialEvidence> {
   return new Tables(trials, {
     title: "trial",
-    key: (trial) => trial.number,
+    key: (trial) => trial.run * 1e9 + trial.number,
     node: (trial) => {
       const cell = cellOf(store, trial);
-      const number = h("span", { class: "number" }, String(trial.number));
+      const label = store.page.runs[trial.run]?.label ?? "";
+      const number = h("span", { class: "number" }, label + (label ? "\u00a0" : "") + trial.number);
       return h("span", { class: "trial" }, number, cell ? named(store.look(cell.runtime), cell.runtime) : "of no cell");
     },
-  });
+  }, store.kept.choice(`${kept} sorted by`, null));
 }
 
 const plain = (value: string): Field => ({ text: value || format.NONE, key: value || null });
@@ -52,7 +59,7 @@ function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
     { title: "why", field: (trial) => plain(trial.reasons.join("; ")) },
   ];
   return h("section", { class: "block", id: "verdicts" }, h("h3", {}, "Verdicts and their figures"),
-    tables(store, trials).section({ title: "every trial on disk", columns }, "Verdicts"));
+    tables(store, trials, "verdicts").section({ title: "every trial on disk", columns }, "Verdicts"));
 }
 
 function verdict({ verdict }: TrialEvidence): Field {
@@ -73,14 +80,14 @@ function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
   }));
   return h("section", { class: "block", id: "phases" }, h("h3", {}, "Phases"),
     names.length > 0
-      ? tables(store, trials).section({ title: "how long each phase took", columns }, "Phases")
+      ? tables(store, trials, "phases").section({ title: "how long each phase took", columns }, "Phases")
       : h("p", { class: "missing" }, "No phase was kept."));
 }
 
 function errors(store: Store, trials: TrialEvidence[]): HTMLElement {
   const some = trials.filter((trial) => trial.errors.length > 0);
   return h("section", { class: "block", id: "errors" }, h("h3", {}, "Errors"),
-    some.length === 0 ? h("p", { class: "missing" }, "No shot of this run failed with an example to show.") : null,
+    some.length === 0 ? h("p", { class: "missing" }, "No shot failed with an example to show.") : null,
     ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.errors.length, "example")}`, () =>
       h("dl", { class: "errors" }, ...trial.errors.flatMap(([kind, example]) => [
         h("dt", {}, kind), h("dd", {}, h("code", {}, example)),

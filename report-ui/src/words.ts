@@ -1,7 +1,7 @@
 // Verdicts, comparisons and figures in words.
 
 import {
-  headline, headlineWords, type Cell, type Comparison, type Figure, type Group, type Reason,
+  headline, headlineWords, type Cell, type Comparison, type Figure, type Group, type Reason, type State,
 } from "./data.ts";
 import * as format from "./format.ts";
 
@@ -71,23 +71,42 @@ export function reasonWords(reason: Reason): string {
 
 export interface Badge {
   words: string;
-  tone: "bad" | "warning";
+  tone: "bad" | "warning" | "quiet" | "live";
 }
 
-/** Marks of a cell, in words. */
-export function badges(cell: Cell): Badge[] {
+/** Marks of a cell, in words. In a run that is under way nothing is missing yet. */
+export function badges(cell: Cell, state: State, isUnderWay: boolean): Badge[] {
   const found: Badge[] = [];
+  if (isUnderWay) found.push({ words: "under way", tone: "live" });
+  const isComing = state === "under_way" && cell.verdict !== "refused";
   if (cell.verdict === "refused") found.push({ words: "refused", tone: "bad" });
-  else if (cell.verdict === "missing") found.push({ words: "missing", tone: "bad" });
+  else if (cell.verdict === "missing" && isComing) {
+    if (!isUnderWay) found.push({ words: "to come", tone: "quiet" });
+  } else if (cell.verdict === "missing") found.push({ words: "missing", tone: "bad" });
   else if (cell.verdict === "invalid") found.push({ words: "invalid", tone: "bad" });
   else if (cell.trials_invalid > 0) found.push({ words: invalidTrials(cell), tone: "bad" });
   if (cell.verdict === "suspect") found.push({ words: "suspect", tone: "warning" });
   if (cell.not_comparable.length > 0) found.push({ words: "not comparable", tone: "warning" });
   if (cell.budget_unequal) found.push({ words: "unequal budget", tone: "warning" });
   if (cell.verdict !== "missing" && cell.trials_missing > 0) {
-    found.push({ words: `${format.numberOf(cell.trials_missing, "trial")} missing`, tone: "bad" });
+    const trials = format.numberOf(cell.trials_missing, "trial");
+    found.push(isComing ? { words: `${trials} to come`, tone: "quiet" } : { words: `${trials} missing`, tone: "bad" });
   }
   return found;
+}
+
+/** The mark of a run. */
+export function stateBadge(state: State | "unreadable"): Badge {
+  switch (state) {
+    case "ended":
+      return { words: "ended", tone: "quiet" };
+    case "under_way":
+      return { words: "under way", tone: "live" };
+    case "cut_off":
+      return { words: "cut off", tone: "bad" };
+    case "unreadable":
+      return { words: "unreadable", tone: "bad" };
+  }
 }
 
 function invalidTrials(cell: Cell): string {

@@ -1,90 +1,43 @@
 // Opens the built page with each sample from file:// in Chromium, as a reader would, and fails
 // on an error in the console, a request, or a finding of axe. Screenshots go to a folder:
-// `npm run e2e [FOLDER]`. Another browser: `CHROMIUM=/path`.
+// `npm run e2e -- [--all] [FOLDER]`; `--all` takes every sample in every view, whole, to be looked
+// at. Another browser: `CHROMIUM=/path`.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { axe, here, ink, launch, openAt, overflow, scrollThrough, type Opened } from "./browser.ts";
+import { live } from "./e2e_live.ts";
+import { runs } from "./e2e_runs.ts";
+import { picturesAreThere } from "./pictures.ts";
 import { writeSamples } from "./samples.ts";
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const FOLDER = process.argv[2] ?? here("out");
+const ARGUMENTS = process.argv.slice(2);
+const FOLDER = ARGUMENTS.find((argument) => argument !== "--all") ?? here("out");
 const PAGES = join(FOLDER, "pages");
-const AXE = readFileSync(here("../node_modules/axe-core/axe.min.js"), "utf8");
-const WIDTHS = [360, 900, 1600];
+const SCHEMES = ["light", "dark"] as const;
+const VIEWS = SCHEMES.flatMap((scheme) => [360, 900, 1600].map((width) => ({ scheme, width })));
+/** Enough for a sample that nobody looks at: both schemes, both ends. */
+const FEW = VIEWS.filter(({ scheme, width }) => width === (scheme === "light" ? 360 : 1600));
+const IS_LOOKED_AT = ARGUMENTS.includes("--all");
 
-interface Opened {
-  page: Page;
-  faults: string[];
-}
-
-async function open(browser: Browser, name: string, width: number, scheme: "light" | "dark"): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme, reducedMotion: "reduce" });
-  const faults: string[] = [];
-  const address = pathToFileURL(join(PAGES, `${name}.html`)).href;
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
-  });
-  page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("request", (request) => {
-    if (request.url() !== address && !request.url().startsWith("blob:")) faults.push(`asked for ${request.url()}`);
-  });
-  await page.goto(address);
-  return { page, faults };
-}
-
-/** Scrolls through, so that every chart is drawn. */
-async function scrollThrough(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    for (let y = 0; y < document.documentElement.scrollHeight; y += 600) {
-      scrollTo(0, y);
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    }
-    scrollTo(0, 0);
-  });
-}
-
-interface Axe {
-  run: (options: unknown) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
-}
-
-async function axe(page: Page): Promise<string[]> {
-  // What is far away is not laid out, and then has no contrast to check.
-  await page.evaluate(() => document.querySelectorAll<HTMLElement>(".block").forEach((block) => {
-    block.style.setProperty("content-visibility", "visible");
-  }));
-  // Through the protocol, not as a script element: the page's policy would refuse that.
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { violations } = await (window as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`).join(" | ")}`);
-  });
-  return found;
-}
-
-/** The page is never wider than the screen. */
-async function overflow(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-    return wide > 0 ? [`${wide} pixels wider than the screen`] : [];
-  });
+function open(browser: Browser, name: string, width: number, scheme: "light" | "dark"): Promise<Opened> {
+  return openAt(browser, pathToFileURL(join(PAGES, `${name}.html`)).href, { width, scheme });
 }
 
 async function looks(browser: Browser, name: string): Promise<void> {
-  for (const scheme of ["light", "dark"] as const) {
-    for (const width of WIDTHS) {
-      const { page, faults } = await open(browser, name, width, scheme);
-      const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
-      await page.screenshot({ path: shot("") });
-      await scrollThrough(page);
-      faults.push(...(await overflow(page)));
-      if (width !== 900) faults.push(...(await axe(page)));
-      await page.screenshot({ path: shot("-all"), fullPage: true });
-      assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
-      await page.close();
-    }
+  for (const { scheme, width } of IS_LOOKED_AT || name === "demo" ? VIEWS : FEW) {
+    const { page, faults } = await open(browser, name, width, scheme);
+    const shot = (part: string) => join(FOLDER, `${name}-${scheme}-${width}${part}.png`);
+    await page.screenshot({ path: shot("") });
+    await scrollThrough(page);
+    faults.push(...(await overflow(page)));
+    if (width !== 900) faults.push(...(await axe(page)));
+    if (IS_LOOKED_AT) await page.screenshot({ path: shot("-all"), fullPage: true });
+    assert.deepEqual(faults, [], `${name}, ${scheme}, ${width}`);
+    await page.close();
   }
 }
 
@@ -162,11 +115,6 @@ async function chooses(page: Page): Promise<void> {
   await page.locator(".behind summary").first().click();
   await page.locator(".behind tbody tr").first().waitFor();
   assert.ok((await page.locator(".behind tbody tr").count()) > 10, "no table behind the chart");
-}
-
-/** Something that changes when another line is drawn. */
-async function ink(page: Page): Promise<string> {
-  return (await page.locator(".chart .plot").first().screenshot()).toString("base64");
 }
 
 async function sorts(page: Page): Promise<void> {
@@ -263,17 +211,22 @@ async function prints(browser: Browser): Promise<void> {
 
 async function main(): Promise<void> {
   mkdirSync(PAGES, { recursive: true });
+  picturesAreThere();
   const names = writeSamples(here("../dist/index.html"), PAGES);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-  });
+  const browser = await launch();
+  const timed = async (what: string, run: () => Promise<void>) => {
+    const begin = Date.now();
+    await run();
+    console.log(`${what}: fine, ${((Date.now() - begin) / 1000).toFixed(1)} s`);
+  };
   try {
-    await uses(browser);
-    await plants(browser);
-    await hurries(browser);
-    await prints(browser);
-    for (const name of names) await looks(browser, name);
+    await timed("lines, zoom, cursor, trials, sorting, downloads", () => uses(browser));
+    await timed("what was planted stays text", () => plants(browser));
+    await timed("a large run is there at once", () => hurries(browser));
+    await timed("paper", () => prints(browser));
+    await timed("several runs, runs cut off, the list, fingers", () => runs(browser, PAGES, FOLDER));
+    await timed("live pages", () => live(browser, FOLDER));
+    for (const name of names) await timed(`sample ${name}`, () => looks(browser, name));
     console.log(`${names.length} samples are fine; screenshots: ${FOLDER}`);
   } finally {
     await browser.close();

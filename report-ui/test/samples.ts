@@ -4,6 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { STATS, TIMES } from "../src/data.ts";
+import { runSamples } from "./samples_runs.ts";
 
 /** A small generator of random numbers (mulberry32): the same sample for the same seed. */
 export function random(seed: number): () => number {
@@ -17,7 +18,7 @@ export function random(seed: number): () => number {
   };
 }
 
-interface Options {
+export interface Options {
   seed: number;
   runtimes: string[];
   app: string;
@@ -27,13 +28,15 @@ interface Options {
   /** Past this rate a runtime fails. */
   limit?: (place: number) => number;
   planted?: string;
+  /** p95 in ns of each runtime, where it is not the usual sample's. */
+  p95?: number[];
 }
 
 const exact = (value: number, spread: number, trials: number) => ({
   state: "exact", value, trials,
   interval: trials < 3 ? null : [value / (1 + spread), value * (1 + spread)],
 });
-const none = { state: "none" };
+export const none = { state: "none" };
 
 const FACTOR: Record<string, number> = {
   mean: 0.75, p50: 0.68, p75: 0.78, p80: 0.81, p85: 0.86, p90: 0.91, p95: 1, p98: 1.2, p99: 1.6, "p99.9": 4, max: 9,
@@ -70,7 +73,7 @@ function figures(options: Options, p95: number, rate: number, place: number, tri
   };
 }
 
-function series(options: Options, cell: number, trial: number, load: Options["loads"][number], place: number, base: number, next: () => number) {
+function series(options: Options, cell: number, trial: number, round: number, load: Options["loads"][number], place: number, base: number, next: () => number) {
   const limit = options.limit?.(place) ?? Infinity;
   const column = (of: (second: number) => number | null) => Array.from({ length: load.seconds }, (_, second) => of(second));
   const over = (second: number) => Math.max(0, load.rate(second) / limit - 1);
@@ -87,7 +90,7 @@ function series(options: Options, cell: number, trial: number, load: Options["lo
   const reading = (value: number) => at.map(() => (next() > 0.98 ? null : Math.round(value * (0.9 + next() * 0.2) * 100) / 100));
   const roles: [string, number][] = place % 3 === 0 ? [["php", 1]] : [["php", 0.6], ["web", 0.4]];
   return {
-    cell, trial, step: 1,
+    cell, trial, round, unfinished: false, step: 1,
     mean: scaled(0.75), p50: scaled(0.68), p95: scaled(1), p99: scaled(1.6), max: scaled(5),
     offered,
     ok: column((second) => Math.max(0, Math.round(load.rate(second)) - bad(second))),
@@ -113,13 +116,14 @@ function curve(cell: number, p95: number, planned: number, failedFrom: number | 
   return { cell, points, failed_from: failedFrom };
 }
 
-type Raw = Record<string, any>;
+export type Raw = Record<string, any>;
 
 /** A whole run. */
 export function sample(options: Options): Raw {
   const next = random(options.seed);
   const page: Raw = {
     format: 1, stampede: "0.1.0",
+    runs: [run(options)], names: {},
     summary: {
       format: 1, run: "20261121-110307-d6f4", stampede: "0.1.0", started_at: "2026-11-21T11:03:07+00:00",
       seed: 1056756720, rounds: options.rounds,
@@ -133,12 +137,11 @@ export function sample(options: Options): Raw {
       { name: "summary.json", type: "application/json", text: "{}\n" },
     ],
   };
-  let trial = 0;
   for (const load of options.loads) {
     addGroup(page, options, load);
     options.runtimes.forEach((runtime, place) => {
-      const base = (520e3 + place * 90e3) * (1 + load.rate(0) / 4000) * (place === 5 ? 1.6 : 1);
-      trial = addCell(page, options, load, runtime, place, base, trial, next);
+      const base = options.p95?.[place] ?? (520e3 + place * 90e3) * (1 + load.rate(0) / 4000) * (place === 5 ? 1.6 : 1);
+      addCell(page, options, load, runtime, place, base, next);
     });
   }
   return page;
@@ -166,9 +169,11 @@ function addGroup(page: Raw, options: Options, load: Options["loads"][number]): 
 }
 
 function addCell(
-  page: Raw, options: Options, load: Options["loads"][number], runtime: string, place: number, base: number, before: number, next: () => number,
-): number {
+  page: Raw, options: Options, load: Options["loads"][number], runtime: string, place: number, base: number, next: () => number,
+): void {
   const index = page.summary.cells.length;
+  // A round is every cell once.
+  const numberIn = (round: number) => round * options.runtimes.length * options.loads.length + index + 1;
   const rates = Array.from({ length: load.seconds }, (_, second) => load.rate(second));
   const rate = rates.reduce((sum, one) => sum + one, 0) / load.seconds;
   const limit = options.limit?.(place);
@@ -181,10 +186,10 @@ function addCell(
     dropped: Math.round(lost * 0.1) * times, restarts: place === 3 ? 1 : 0, context_switches: 14434 * times, in_flight_max: 3,
   });
   const trials = Array.from({ length: options.rounds }, (_, round) => {
-    const number = before + round + 1;
+    const number = numberIn(round);
     const isInvalid = place === 1 && round === 1;
     const p95 = base * (0.9 + next() * 0.2);
-    page.series.push(series(options, index, number, load, place, p95, next));
+    page.series.push(series(options, index, number, round + 1, load, place, p95, next));
     page.evidence.trials.push(trialEvidence(options, index, number, round + 1, isInvalid));
     return {
       number, round: round + 1, verdict: isInvalid ? "invalid" : place === 2 && round === 0 ? "suspect" : "valid",
@@ -198,7 +203,7 @@ function addCell(
     verdict: place === 2 ? "suspect" : "valid",
     reasons: [
       ...invalid.map((trial) => ({ judged: "invalid", trials: [trial.number], text: trial.reasons[0] })),
-      ...(place === 2 ? [{ judged: "suspect", trials: [before + 1], text: "the host took 1.1 % of the CPU time away (steal)" }] : []),
+      ...(place === 2 ? [{ judged: "suspect", trials: [numberIn(0)], text: "the host took 1.1 % of the CPU time away (steal)" }] : []),
     ],
     not_comparable: place === 3 ? ["memory_limit is 256M, not 128M"] : [],
     asked: [], forced: place === 0 ? ["without cgi.*", "with extension cli_server"] : [],
@@ -211,7 +216,6 @@ function addCell(
     ...(limit ? { breaking: breaking(limit, place) } : {}),
   });
   page.curves.push(curve(index, base, planned, lost ? 90 + place : null));
-  return before + options.rounds;
 }
 
 function breaking(limit: number, place: number) {
@@ -226,7 +230,7 @@ function breaking(limit: number, place: number) {
 function trialEvidence(options: Options, cell: number, number: number, round: number, isInvalid: boolean): Raw {
   const planted = options.planted;
   return {
-    number, round, cell, verdict: isInvalid ? "invalid" : "valid",
+    run: 0, number, round, cell, verdict: isInvalid ? "invalid" : "valid",
     reasons: isInvalid ? ["the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms"] : [],
     phases: [["start", 0, 76.7], ["verify", 76.7, 292.8], ["warm-up", 292.8, 1291.4], ["measure", 1291.4, 5290.6], ["drain", 5290.6, 5290.7], ["stop", 5290.7, 5410.2]],
     figures: [["lateness p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
@@ -235,13 +239,21 @@ function trialEvidence(options: Options, cell: number, number: number, round: nu
   };
 }
 
-function evidence(options: Options): Raw {
+function run(options: Options): Raw {
   const planted = options.planted ?? "";
   return {
+    label: "", run: "20261121-110307-d6f4", started_at: "2026-11-21T11:03:07+00:00", stampede: "0.1.0",
+    seed: 1056756720, rounds: options.rounds, state: "ended",
     plan_text: `app: ${options.app}\nworkers: 4\nruntimes:\n${options.runtimes.map((name) => `  - ${name}`).join("\n")}\n# ${planted}\n`,
     flags: planted ? ["--app", planted] : [],
     command: "stampede compare plans/demo.yaml --seed 1056756720",
     machine: [["CPU", "Intel(R) Xeon(R) Processor @ 2.80GHz"], ["CPUs", "2, 2 of them allowed"], ["memory", "23.5 GiB"], ["kernel", "6.18.44"], ["system", "Debian GNU/Linux 12 (bookworm)"], ["spectre_v2", "Mitigation: Retpolines; STIBP: disabled; RSB filling; PBRSB-eIBRS: Not affected; BHI: Retpoline"]],
+  };
+}
+
+function evidence(options: Options): Raw {
+  const planted = options.planted ?? "";
+  return {
     runtimes: options.runtimes.map((name, place) => runtimeEvidence(name, place, planted)),
     trials: [],
   };
@@ -250,7 +262,7 @@ function evidence(options: Options): Raw {
 function runtimeEvidence(name: string, place: number, planted: string): Raw {
   const ini = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`setting.number_${n}`, n === 7 ? String(place % 2) : `value ${n}`]));
   return {
-    name, title: planted || `${name}, packaged by Debian`, mode: "per-request",
+    run: 0, name, title: planted || `${name}, packaged by Debian`, mode: "per-request",
     versions: { php: "PHP 8.2.35 (cli) (built: Oct 21 2026 06:29:51) (NTS)", ...(place % 3 ? { nginx: "1.22.1" } : {}) },
     settings: { workers: 4, keep_alive: false, ...(place === 3 ? { memory_limit: "256M" } : {}) },
     commands: [`/usr/sbin/php-fpm8.2 --nodaemonize --fpm-config ${name}.conf ${planted}`],
@@ -264,10 +276,10 @@ function runtimeEvidence(name: string, place: number, planted: string): Raw {
   };
 }
 
-const SIX = ["php-builtin", "lighttpd-fcgi", "apache-modphp", "nginx-fcgi", "apache-fpm", "nginx-fpm"];
+export const SIX = ["php-builtin", "lighttpd-fcgi", "apache-modphp", "nginx-fcgi", "apache-fpm", "nginx-fpm"];
 const TEN = [...SIX, "swoole", "road-runner", "road-runner-reboot", "frankenphp-worker"];
 
-const steady = (name: string, rate: number, seconds: number) => ({
+export const steady = (name: string, rate: number, seconds: number) => ({
   name, text: `const(${rate},${seconds}s)`, rate: () => rate, seconds,
 });
 
@@ -286,6 +298,7 @@ export function samples(): Record<string, unknown> {
     closed: sample({ ...demo, seed: 5, model: "closed", loads: [{ ...steady("users", 5200, 30), text: "16 users, 30s" }] }),
     cut,
     nothing: {},
+    ...runSamples(demo),
   };
 }
 
@@ -304,7 +317,8 @@ function damage(page: Raw): void {
   delete page.series[0].p95;
   page.series[1].ok = null;
   page.curves = page.curves.slice(0, 1);
-  delete page.evidence.machine;
+  page.runs[0].state = "cut_off";
+  delete page.runs[0].machine;
   delete page.evidence.runtimes[0].observed;
   delete page.downloads;
 }
@@ -315,14 +329,18 @@ export function embedded(data: unknown): string {
   return JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, (char) => codes[char] ?? char);
 }
 
+/** The built page with data in it. */
+export function filled(form: string, data: unknown): string {
+  return form.replace("__STAMPEDE_DATA__", () => embedded(data));
+}
+
 /** Writes all samples into a folder. */
 export function writeSamples(page: string, folder: string): string[] {
   mkdirSync(folder, { recursive: true });
   const form = readFileSync(page, "utf8");
   return Object.entries(samples()).map(([name, data]) => {
-    const text = embedded(data);
-    writeFileSync(join(folder, `${name}.json`), text);
-    writeFileSync(join(folder, `${name}.html`), form.replace("__STAMPEDE_DATA__", () => text));
+    writeFileSync(join(folder, `${name}.json`), embedded(data));
+    writeFileSync(join(folder, `${name}.html`), filled(form, data));
     return name;
   });
 }

@@ -2,12 +2,17 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { facts, usual } from "../src/differ.ts";
+import { facts, machineFacts, planLines, usual } from "../src/differ.ts";
 import * as format from "../src/format.ts";
+import { overAddress } from "../src/history.ts";
+import { Kept } from "../src/kept.ts";
 import { lookAt } from "../src/look.ts";
-import { readPage } from "../src/read.ts";
-import { extent, logSteps, median, panned, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
+import { address } from "../src/raw.ts";
+import { readData, readNow, readPage } from "../src/read.ts";
+import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
+import { shownOf } from "../src/shown.ts";
 import { sorted } from "../src/sort.ts";
+import { Store } from "../src/store.ts";
 import { embedded, samples } from "./samples.ts";
 
 const plain = (text: string) => text.replaceAll("\u202f", " ");
@@ -100,14 +105,14 @@ test("median and sums", () => {
 });
 
 test("forty runtimes look different", () => {
-  const looks = Array.from({ length: 40 }, (_, at) => lookAt(at));
+  const looks = Array.from({ length: 40 }, (_, at) => lookAt(at, null));
   assert.equal(new Set(looks.map((look) => `${look.colour} ${look.dash.join(",")}`)).size, 40);
 });
 
 test("what differs is found, and what most have", () => {
   assert.equal(usual(["a", "b", "b"]), "b");
   const runtime = (name: string, limit: string | null) => ({
-    name, title: "", mode: "per-request", versions: {}, settings: {}, commands: [], files: [], isolation: [],
+    run: 0, name, title: "", mode: "per-request", versions: {}, settings: {}, commands: [], files: [], isolation: [],
     observed: limit === null ? null : {
       php_version: "8.2", sapi: "cli", thread_safe: false, opcache: true, jit: false, workers: 4, extensions: ["json"],
       ini: { memory_limit: limit }, notices: [],
@@ -142,4 +147,125 @@ test("samples are read whole, and are the same each time", () => {
 
 test("data cannot end its script element", () => {
   assert.doesNotMatch(embedded(samples().planted), /[<>&]/);
+});
+
+/** A page with one run in a state, and trials as `shown.ts` looks at them. */
+function pageOf(state: string, more: Record<string, unknown> = {}) {
+  const trial = (number: number, round: number, p95: number, verdict = "valid") => ({
+    number, round, verdict, response_time_ns: { p95: { state: "exact", value: p95, trials: 1 } },
+  });
+  const series = (trial: number, round: number, unfinished = false) => ({ cell: 0, trial, round, unfinished, ok: [1, 2] });
+  const data = {
+    format: 1,
+    runs: [{ label: "", run: "r", state }],
+    summary: { cells: [{ runtime: "a", app: "x", load: "y", model: "open", trials_missing: 1, trials: [trial(1, 1, 30), trial(2, 2, 10, "invalid"), trial(3, 3, 20), trial(4, 4, 25)] }] },
+    series: [series(1, 1), series(2, 2), series(3, 3), series(4, 4), series(5, 5, true)],
+    ...more,
+  };
+  return readPage(JSON.stringify(data));
+}
+
+test("the trial that is shown", () => {
+  const pick = ({ page }: ReturnType<typeof pageOf>, round: number) => {
+    const cell = page.summary.cells[0];
+    const found = cell && shownOf(page, cell, "open", round);
+    return found ? [found.series.trial, found.state] : null;
+  };
+  const cut = pageOf("cut_off");
+  assert.deepEqual(pick(cut, 0), [4, "counts"], "the one in the middle of those that count");
+  assert.deepEqual(pick(cut, 2), [2, "invalid"]);
+  assert.deepEqual(pick(cut, 5), [5, "not_finished"]);
+  assert.equal(pick(cut, 6), null);
+  const isUnderWay = (seconds: number) => ({ progress: { ended: 4, planned: 5, under_way: { trial: 5, cell: 0, seconds } } });
+  assert.deepEqual(pick(pageOf("under_way", isUnderWay(2)), 0), [5, "under_way"]);
+  assert.deepEqual(pick(pageOf("under_way", isUnderWay(2)), 1), [1, "counts"], "a round that the reader picked stays");
+  assert.deepEqual(pick(pageOf("under_way"), 0), [4, "counts"], "it is another cell's turn");
+  const alone = pageOf("cut_off", { series: [{ cell: 0, trial: 1, round: 1, unfinished: true, ok: [1] }] });
+  assert.deepEqual(pick(alone, 0), [1, "not_finished"], "there is nothing but what was not finished");
+});
+
+test("a run that was cut off says so, one under way lacks nothing", () => {
+  assert.match(pageOf("cut_off").problems.join(" "), /^The run was cut off before its end: one trial of the plan is missing\. Trial 5 \(a, x · y\) was not finished/);
+  assert.deepEqual(pageOf("under_way").problems, []);
+  assert.match(pageOf("ended").problems.join(" "), /^One trial of the plan is missing\./);
+});
+
+test("data without runs have one all the same", () => {
+  const { page } = readPage('{"format":1,"summary":{"run":"r","rounds":3,"seed":9,"cells":[{"runtime":"a"}]},"evidence":{"command":"c","machine":[["CPU","x"]]}}');
+  assert.equal(page.runs.length, 1);
+  assert.deepEqual([page.runs[0]?.run, page.runs[0]?.seed, page.runs[0]?.command, page.runs[0]?.state], ["r", 9, "c", "ended"]);
+  assert.equal(page.progress, null);
+  assert.equal(page.served, null);
+});
+
+test("what events bring is read as leniently", () => {
+  assert.deepEqual(readNow("{"), { progress: null, series: null });
+  const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"cell":1,"unfinished":true,"ok":[1,"x"]}}');
+  assert.deepEqual(progress, { ended: 3, planned: 0, under_way: { trial: 4, cell: -1, seconds: 0 } });
+  assert.deepEqual([series?.cell, series?.unfinished, series?.ok], [1, true, [1, null]]);
+});
+
+test("the list of runs is read, whatever stands in it", () => {
+  const data = readData(embedded(samples().list));
+  assert.equal(data.kind, "list");
+  if (data.kind !== "list") return;
+  assert.deepEqual(data.list.entries.map((one) => one.state), ["under_way", "ended", "cut_off", "ended", "unreadable", "ended"]);
+  assert.equal(data.list.entries[5]?.page, "", "an address that runs a script");
+  const wrong = readData('{"format":1,"history":[null,3,{"state":"x","answers":{}}],"served":7}');
+  assert.ok(wrong.kind === "list" && wrong.list.entries.length === 3 && wrong.list.entries[2]?.state === "unreadable");
+});
+
+test("addresses are of this server alone", () => {
+  for (const good of ["/", "/?token=a", "/run?token=a&run=b%20c"]) assert.equal(address(good), good);
+  for (const bad of ["", "x", "//x", "/\\x", "/\t/x", "javascript:1", "https://x/", null, 7]) assert.equal(address(bad), "", String(bad));
+  assert.equal(overAddress("/over?token=t", ["a", "b&c=d/</script>"]), "/over?token=t&run=a&run=b%26c%3Dd%2F%3C%2Fscript%3E");
+});
+
+test("lines of several runs look different, and a runtime keeps its colour", () => {
+  const looks = Array.from({ length: 12 }, (_, place) => [0, 1, 2].map((run) => lookAt(place, run)));
+  const all = looks.flat().map((look) => `${look.colour} ${look.dash.join(",")} ${look.marker}`);
+  assert.equal(new Set(all).size, 36);
+  for (const runs of looks) assert.equal(new Set(runs.map((look) => look.colour)).size, 1);
+});
+
+test("lines are off by runtime and by run", () => {
+  const { page } = readPage(embedded(samples().overlay));
+  const kept = new Kept();
+  const store = new Store(page, kept);
+  assert.deepEqual(store.runtimes.slice(0, 2), ["php-builtin", "lighttpd-fcgi"]);
+  assert.equal(store.runtimes.length, 7);
+  store.flip("run", "B");
+  assert.deepEqual([store.isOn("php-builtin (A)"), store.isOn("php-builtin (B)")], [true, false]);
+  store.only("runtime", "php-builtin");
+  assert.deepEqual([store.isOn("php-builtin (A)"), store.isOn("lighttpd-fcgi (A)")], [true, false]);
+  assert.equal(new Store(page, kept).isOn("lighttpd-fcgi (A)"), false, "what was chosen is lost with the page");
+  store.all();
+  assert.ok(store.isAllOn());
+});
+
+test("machines and plans of runs are held against each other", () => {
+  const { page } = readPage(embedded(samples().overlay));
+  const differing = machineFacts(page.runs).filter((fact) => fact.differs).map((fact) => fact.name);
+  assert.deepEqual(differing, ["CPUs", "virtual machine"]);
+  assert.equal(machineFacts(page.runs)[0]?.name, "CPU", "the machine's own order is lost");
+  const unknown = page.runs.map((run, place) => (place === 0 ? { ...run, machine: [] } : run));
+  assert.deepEqual(machineFacts(unknown).filter((fact) => fact.differs), [], "what is not known differs");
+  assert.deepEqual(planLines("a\n  b\n\nc", ["a\nb"]).map((line) => line.isOdd), [false, false, false, true]);
+});
+
+test("two fingers keep what is under them", () => {
+  assert.deepEqual(pinched([20, 60], [0, 100], [0.25, 0.75], [0.25, 0.75]), [20, 60]);
+  // 30 and 50 were under the fingers; now they stand at the ends.
+  assert.deepEqual(pinched([20, 60], [0, 100], [0.25, 0.75], [0, 1]), [30, 50]);
+  assert.equal(pinched([0, 90], [0, 100], [0, 1], [0.4, 0.6]), null);
+  assert.deepEqual(pinched([0, 50], [0, 100], [0.5, 0.5], [0.5, 0.5]), [0, 50]);
+});
+
+test("what is chosen is kept by name, and gives way where it is gone", () => {
+  const kept = new Kept();
+  kept.choice("x", 1).value = 2;
+  assert.equal(kept.choice("x", 1).value, 2);
+  kept.oneOf("y", ["", "a"]).value = "a";
+  assert.equal(kept.oneOf("y", ["", "a", "b"]).value, "a");
+  assert.equal(kept.oneOf("y", ["", "b"]).value, "");
 });

@@ -9,6 +9,7 @@
 pub mod causes;
 pub mod cli;
 pub mod event;
+pub mod history;
 pub mod interrupt;
 pub mod keeper;
 pub mod live;
@@ -19,6 +20,7 @@ pub mod plan;
 pub mod progress;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod store;
 pub mod summary;
 pub mod target;

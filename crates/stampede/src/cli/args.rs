@@ -38,9 +38,14 @@ pub enum Command {
     Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(ListArgs),
-    /// Print the table of an earlier run again, or its page, charts and data
+    /// Print the table of an earlier run again, or of several laid over each other; or page and charts
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// List the runs that are there, the newest first
+    History(HistoryArgs),
+    /// Show the runs in a browser, the one under way live
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeArgs),
     /// Print the JSON Schema of plans
     Schema,
     /// Print shell completions
@@ -233,15 +238,43 @@ pub struct InstallArgs {
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A run's folder or name; `last`, `last~1`
-    #[arg(default_value = "last")]
-    pub run: String,
+    /// A run's folder or name; `last`, `last~1`. Several are laid over each other
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub runs: Vec<String>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Folder for the files of `--format svg` [default: charts/ in the run's folder]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `history`.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// Folder of the runs [default: stampede-results]
+    #[arg(long = "in", value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Folder of the runs [default: stampede-results]
+    #[arg(long = "in", value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Port on 127.0.0.1; a free one when not given
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Print the address and open no browser
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 /// Formats of `report`.
@@ -278,6 +311,11 @@ const REPORT_HELP: &str = "Examples:
   stampede report last --format markdown
   stampede report last --format svg --out charts
   stampede report last --format junit > junit.xml";
+
+const SERVE_HELP: &str = "The address holds a token, new each time: who does not have it sees nothing. Nothing can be
+written or started through it. On a server: ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090
+
+A browser on the machine that measures takes CPU from what is measured; look from another.";
 
 const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s

@@ -6,12 +6,12 @@ use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
 use super::plan_flags::overrides;
-use super::report::Read;
+use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::model::Plan;
 use crate::progress::words;
-use crate::report;
+use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
 use crate::store::{RunFolder, StoreError, StoredRun};
 use crate::summary::Summary;
@@ -52,11 +52,12 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
 fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
-    let read = Read::run(&path.display().to_string())?;
-    let Read { stored, summary, .. } = &read;
+    let shown = Shown::read(Path::new(store::RESULTS), &[path.display().to_string()])
+        .map_err(|error| Failure::from_store(&error))?;
+    let (stored, summary) = (shown.stored(), shown.summary());
     store::write_summary(path, &report::json(summary))
         .map_err(|error| Failure::from_store(&error))?;
-    let page = read.write_page();
+    let page = write_page(&shown);
     if json {
         print(report::json(summary).as_bytes())?;
     } else {
@@ -93,17 +94,13 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    if !summary.is_whole() || stored.trials.len() < planned(stored) {
+    if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet
     } else {
         Outcome::Fine
     }
-}
-
-fn planned(stored: &StoredRun) -> usize {
-    stored.record.order.iter().map(Vec::len).sum()
 }
 
 /// What would run, in order, and how long it takes.

@@ -6,10 +6,12 @@ mod doctor;
 mod fail;
 mod fire;
 mod fire_summary;
+mod history;
 mod install;
 mod plan_flags;
 mod report;
 mod runtimes;
+mod serve;
 mod shell;
 mod up;
 
@@ -39,6 +41,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Install(args) => install::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::History(args) => history::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Schema => shell::schema(),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

@@ -7,10 +7,8 @@ use super::args::{Format, ReportArgs};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::causes::chain;
-use crate::report::page::Page;
-use crate::report::{self, Colour, Letters, Style};
-use crate::store::{self, StoreError, StoredRun};
-use crate::summary::{self, RunData, Summary};
+use crate::report::{self, Colour, Letters, Shown, Style};
+use crate::store;
 
 /// Prints the run in the format asked for.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
@@ -18,35 +16,39 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         return Err(Failure::rendered("`--out` is the folder of `--format svg`".to_owned())
             .hint("the other formats go to stdout: `> FILE` puts them into a file"));
     }
-    let read = Read::run(&args.run)?;
-    let summary = &read.summary;
+    let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
+        .map_err(|error| Failure::from_store(&error))?;
+    let summary = shown.summary();
     let text = match args.format {
         Format::Text => {
             // Beside the table, which a pipe takes as it is.
-            if let Some(page) = read.write_page() {
+            if let Some(page) = write_page(&shown) {
                 eprintln!("report: {}", page.display());
             }
             report::text(summary, &style())
         }
-        Format::Html => read.html().map_err(|error| Failure::from_store(&error))?,
+        Format::Html => {
+            let page = shown.page().map_err(|error| Failure::from_store(&error))?;
+            report::page::html(&page)
+        }
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
-        Format::Svg => charts(&read, args.out.as_deref())?,
+        Format::Svg => charts(&shown, args.out.as_deref())?,
         Format::Junit => report::junit(summary),
     };
     print(text.as_bytes())
 }
 
 /// Writes the charts; their paths, a line each.
-fn charts(read: &Read, out: Option<&Path>) -> Result<String, Failure> {
+fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
     let from_store = |error| Failure::from_store(&error);
-    let charts = report::svg::charts(&read.page().map_err(from_store)?);
+    let charts = report::svg::charts(&shown.page().map_err(from_store)?);
     if charts.is_empty() {
-        let text = format!("run `{}` has nothing to draw", read.summary.run);
+        let text = format!("run `{}` has nothing to draw", shown.summary().run);
         return Err(Failure::rendered(text).hint("none of its trials has a load"));
     }
-    let folder = out.map_or_else(|| read.stored.folder.join("charts"), Path::to_owned);
+    let folder = out.map_or_else(|| shown.charts_path(), Path::to_owned);
     let (paths, before) = store::write_files(&folder, &charts).map_err(from_store)?;
     if before > 0 {
         let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
@@ -55,40 +57,14 @@ fn charts(read: &Read, out: Option<&Path>) -> Result<String, Failure> {
     Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
 
-/// A run that was read and summed up.
-pub struct Read {
-    /// As it is on disk.
-    pub stored: StoredRun,
-    /// What the summary was made of.
-    pub data: RunData,
-    /// Expectations judged.
-    pub summary: Summary,
-}
-
-impl Read {
-    /// A run's folder or name.
-    pub fn run(path_or_name: &str) -> Result<Read, Failure> {
-        let from_store = |error| Failure::from_store(&error);
-        let stored = store::read(path_or_name).map_err(from_store)?;
-        let data = RunData::read(&stored).map_err(from_store)?;
-        let summary = summary::summarize(&data);
-        Ok(Read { stored, data, summary })
-    }
-
-    /// Writes `report.html` into the run's folder. Where that cannot be it is said, and no more:
-    /// a run of a read-only disk has its table all the same.
-    pub fn write_page(&self) -> Option<PathBuf> {
-        let written = self.html().and_then(|html| store::write_page(&self.stored.folder, &html));
-        written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()
-    }
-
-    fn html(&self) -> Result<String, StoreError> {
-        Ok(report::page::html(&self.page()?))
-    }
-
-    fn page(&self) -> Result<Page, StoreError> {
-        report::page::page(&self.stored, &self.data, &self.summary)
-    }
+/// Writes the page where it belongs. Where that cannot be it is said, and no more: a run of a
+/// read-only disk has its table all the same.
+pub fn write_page(shown: &Shown) -> Option<PathBuf> {
+    let path = shown.page_path();
+    let written =
+        shown.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
+    written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()?;
+    Some(path)
 }
 
 /// How standard output can be written: its width, and whether colour and more than ASCII

@@ -33,12 +33,7 @@ pub fn markdown(summary: &Summary) -> String {
     if !summary.notices.is_empty() {
         out.push('\n');
     }
-    let rounds = words::number_of(summary.rounds, "round");
-    let by = format!(
-        "{} · stampede {} · {rounds}, seed {}",
-        summary.run, summary.stampede, summary.seed
-    );
-    out += &format!("<sub>{}</sub>\n", escape(&by));
+    out += &format!("<sub>{}</sub>\n", escape(&super::heading(summary)));
     out
 }
 

@@ -3,20 +3,24 @@
 
 mod columns;
 mod csv;
+mod history;
 mod junit;
 mod layout;
 mod markdown;
 mod notes;
 pub mod page;
+mod shown;
 pub mod svg;
 mod text;
 
-use crate::summary::Summary;
 use crate::summary::model::Figure;
+use crate::summary::{Summary, words};
 
 pub use csv::csv;
+pub use history::history;
 pub use junit::junit;
 pub use markdown::markdown;
+pub use shown::Shown;
 pub use text::text;
 
 /// What a terminal can show.
@@ -46,6 +50,17 @@ pub enum Letters {
     Unicode,
     /// ASCII alone: `us` for `µs`, `>=` for `≥`.
     Ascii,
+}
+
+/// Which run it is, and what its order came from.
+fn heading(summary: &Summary) -> String {
+    let Summary { run, stampede, started_at, rounds, seed, .. } = summary;
+    let by = format!("{run} · stampede {stampede}");
+    if *rounds == 0 {
+        // Several runs: each says so itself.
+        return by;
+    }
+    format!("{by} · {started_at} · {}, seed {seed}", words::number_of(*rounds, "round"))
 }
 
 /// `summary.json`: pretty, for the file and for `--format json`.

@@ -11,7 +11,7 @@ use crate::summary::words;
 /// Renders a run as text, no line wider than the style's width unless a single word is.
 pub fn text(summary: &Summary, style: &Style) -> String {
     let mut page = Page { style: *style, lines: Vec::new() };
-    page.paragraph(&heading(summary), Tone::Faint, 2);
+    page.paragraph(&super::heading(summary), Tone::Faint, 2);
     for notice in &summary.notices {
         page.paragraph(notice, Tone::Warning, 2);
     }
@@ -24,14 +24,6 @@ pub fn text(summary: &Summary, style: &Style) -> String {
     text.push('\n');
     // It kept words together while lines were broken.
     text.replace('\u{a0}', " ")
-}
-
-fn heading(summary: &Summary) -> String {
-    let rounds = words::number_of(summary.rounds, "round");
-    format!(
-        "{} · stampede {} · {} · {rounds}, seed {}",
-        summary.run, summary.stampede, summary.started_at, summary.seed
-    )
 }
 
 struct Page {

@@ -26,7 +26,10 @@ use std::path::{Path, PathBuf};
 pub use folder::{RunFolder, TrialFolder};
 pub use mask::mask_secrets;
 pub use name::run_id;
-pub use read::{Rows, RunState, StoredRun, StoredTrial, read, read_below, runs};
+pub use read::{
+    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, read, read_below, read_record,
+    runs,
+};
 use record::FORMAT;
 
 /// Where runs go when nothing else is said, in the current folder.
@@ -40,14 +43,12 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
     write::whole(&run.join("summary.json"), text.as_bytes())
 }
 
-/// Writes `report.html` beside `run.json`; answers with its path.
+/// Writes a page.
 ///
 /// # Errors
 /// [`StoreError::Write`].
-pub fn write_page(run: &Path, text: &str) -> Result<PathBuf, StoreError> {
-    let path = run.join("report.html");
-    write::whole(&path, text.as_bytes())?;
-    Ok(path)
+pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
+    write::whole(path, text.as_bytes())
 }
 
 /// Writes files into a folder, which is made where it is not there; answers with their paths, and
@@ -122,6 +123,26 @@ pub enum StoreError {
         /// Its format.
         format: u64,
     },
+    /// Every record that a stampede wrote has its format.
+    #[error("`{path}` names no format: no stampede wrote it")]
+    Foreign {
+        /// What.
+        path: PathBuf,
+    },
+    /// A run is not laid over itself.
+    #[error("the run `{folder}` is named twice")]
+    Twice {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// Runs have a letter each.
+    #[error("{named} runs are named, and at most {most} can be laid over each other")]
+    TooMany {
+        /// So many.
+        named: usize,
+        /// Letters.
+        most: usize,
+    },
     /// Nothing by that name.
     #[error("there is no run `{name}`")]
     NoRun {
@@ -157,6 +178,13 @@ impl StoreError {
                     "`{results}` holds {count}; the nearest name is `{nearest}`, and `last` is the \
                      newest"
                 ))
+            }
+            StoreError::Twice { .. } => {
+                Some("name each run once; `stampede history` lists them".to_owned())
+            }
+            StoreError::TooMany { .. } => Some("name fewer".to_owned()),
+            StoreError::Foreign { .. } => {
+                Some("name a folder that `stampede compare` made".to_owned())
             }
             StoreError::Read { .. }
             | StoreError::Damaged { .. }
@@ -195,6 +223,9 @@ mod tests {
             StoreError::Damaged { path: path(), line: 3, source: json() },
             StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
             StoreError::Newer { path: path(), format: 2 },
+            StoreError::Foreign { path: path() },
+            StoreError::Twice { folder: PathBuf::from("stampede-results/x") },
+            StoreError::TooMany { named: 27, most: 26 },
             no_run(&[]),
             no_run(&["20261121-035151-3f9a", "last-week"]),
         ];

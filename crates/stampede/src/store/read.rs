@@ -41,7 +41,8 @@ pub enum RunState {
 }
 
 impl RunState {
-    fn of(folder: &Path, is_whole: bool) -> RunState {
+    /// Of a run's folder; `is_whole`: it has every trial of its plan.
+    pub fn of(folder: &Path, is_whole: bool) -> RunState {
         let lock = File::open(folder.join("run.json")).map(|file| file.try_lock_shared());
         match lock {
             _ if is_whole => RunState::Ended,
@@ -52,12 +53,14 @@ impl RunState {
 }
 
 impl StoredRun {
-    /// Trials without `trial.json`, as far as they were known when they began, in the order of
-    /// their numbers. One of which not even that can be read is left out.
+    /// Trials without `trial.json` as they are now, as far as they were known when they began,
+    /// in the order of their numbers. One of which not even that can be read is left out.
     pub fn begun(&self) -> Vec<StoredTrial> {
-        let begun = self.unfinished.iter().filter_map(|folder| {
+        let trials = folders(&self.folder.join("trials")).into_iter();
+        let begun = trials.filter(|folder| !folder.join("trial.json").is_file());
+        let begun = begun.filter_map(|folder| {
             let record = record(&folder.join("begun.json")).ok()?;
-            Some(StoredTrial { record, folder: folder.clone() })
+            Some(StoredTrial { record, folder })
         });
         begun.collect()
     }
@@ -100,7 +103,7 @@ pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, Store
 
 /// Runs in a folder of results, oldest first. What is no run is passed over.
 pub fn runs(results: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<(Option<Timestamp>, PathBuf)> = entries(results)
+    let mut found: Vec<(Option<Timestamp>, PathBuf)> = folders(results)
         .into_iter()
         .filter_map(|folder| {
             let text = fs::read(folder.join("run.json")).ok()?;
@@ -138,10 +141,24 @@ fn runs_back(name: &str) -> Option<usize> {
     }
 }
 
+/// A run's `run.json` alone.
+///
+/// # Errors
+/// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
+pub fn read_record(folder: &Path) -> Result<RunRecord, StoreError> {
+    record(&folder.join("run.json"))
+}
+
+/// The records of a run's ended trials, as paths, in the order of their numbers.
+pub fn ended_trials(folder: &Path) -> Vec<PathBuf> {
+    let trials = folders(&folder.join("trials"));
+    trials.iter().map(|trial| trial.join("trial.json")).filter(|path| path.is_file()).collect()
+}
+
 fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
-    let record: RunRecord = record(&folder.join("run.json"))?;
+    let record = read_record(folder)?;
     let (mut trials, mut unfinished) = (Vec::new(), Vec::new());
-    for trial in entries(&folder.join("trials")) {
+    for trial in folders(&folder.join("trials")) {
         let path = trial.join("trial.json");
         if path.is_file() {
             trials.push(StoredTrial { record: self::record(&path)?, folder: trial });
@@ -233,6 +250,9 @@ fn record<R: DeserializeOwned>(path: &Path) -> Result<R, StoreError> {
         fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(damaged)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if format == 0 {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
     if format > u64::from(FORMAT) {
         return Err(StoreError::Newer { path: path.to_owned(), format });
     }
@@ -258,7 +278,7 @@ fn rows<R: DeserializeOwned>(path: &Path) -> Result<Rows<R>, StoreError> {
 }
 
 /// Folders in a folder, by name; none when it is not there.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn folders(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
         read.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

@@ -21,7 +21,8 @@ pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = File::create(&temporary).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&temporary, path).map_err(failed)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
+    // The parent of a bare name is empty.
+    let folder = path.parent().filter(|folder| *folder != "").unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 

@@ -31,10 +31,15 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
     groups
 }
 
-/// Sorts a group's cells and compares each with the best.
-pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
+/// Sorts a group's cells, the best first, by the figure that all of them have.
+pub fn sort(group: &mut Group, cells: &mut [CellSummary]) {
     group.primary = primary(group.model, cells);
     cells.sort_by(|a, b| order(group.primary, a, b));
+}
+
+/// Sorts a group's cells and compares each with the best.
+pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
+    sort(group, cells);
     let Some((best, others)) = cells.split_first().filter(|(best, _)| has(group.primary, best))
     else {
         return;

@@ -8,6 +8,7 @@ pub mod input;
 pub mod judge;
 pub mod model;
 pub mod over_time;
+pub mod overlay;
 mod sentence;
 mod trial;
 pub mod words;

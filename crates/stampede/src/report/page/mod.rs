@@ -9,16 +9,21 @@
 mod curve;
 mod evidence;
 pub mod model;
-mod run;
+pub mod run;
 mod series;
 mod thin;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
 use crate::summary::model::CellSummary;
-use crate::summary::{RunData, Summary};
+use crate::summary::overlay::Overlay;
+use crate::summary::{RunData, Summary, overlay};
+
+use model::{Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series, TrialEvidence};
 
 pub use model::Page;
 
@@ -44,12 +49,60 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         evidence: evidence::of_run(stored, data, summary),
         progress: run::progress(stored, summary),
         served: None,
-        downloads: vec![model::Download {
-            name: format!("{}.csv", summary.run),
-            r#type: "text/csv".to_owned(),
-            text: super::csv(summary),
-        }],
+        downloads: vec![csv_of(summary)],
     })
+}
+
+/// Runs laid over each other, as one page.
+pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
+    let mut whole = Page {
+        format: model::FORMAT,
+        stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        runs: Vec::new(),
+        names: laid
+            .names
+            .into_iter()
+            .map(|(name, (runtime, run))| (name, Named { runtime, run }))
+            .collect(),
+        summary: laid.summary,
+        series: Vec::new(),
+        curves: Vec::new(),
+        evidence: Evidence::default(),
+        downloads: vec![],
+        progress: None,
+        served: None,
+    };
+    for (run, (page, cells)) in pages.into_iter().zip(&laid.cells).enumerate() {
+        take(&mut whole, page, run, cells);
+    }
+    whole.downloads.push(csv_of(&whole.summary));
+    whole
+}
+
+/// Moves what a run's page has into that of several; `cells`: where its cells are there.
+fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
+    let label = overlay::label(run);
+    whole.runs.extend(page.runs.into_iter().map(|one| Run { label: label.clone(), ..one }));
+    whole.series.extend(page.series.into_iter().map(|one| Series { cell: cells[one.cell], ..one }));
+    whole.curves.extend(page.curves.into_iter().map(|one| Curve { cell: cells[one.cell], ..one }));
+    let Evidence { runtimes, trials } = page.evidence;
+    whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
+        run,
+        name: format!("{} ({label})", one.name),
+        ..one
+    }));
+    whole.evidence.trials.extend(trials.into_iter().map(|one| {
+        let there = usize::try_from(one.cell).ok().and_then(|cell| cells.get(cell));
+        TrialEvidence { run, cell: there.map_or(-1, |cell| *cell as i64), ..one }
+    }));
+}
+
+fn csv_of(summary: &Summary) -> Download {
+    Download {
+        name: format!("{}.csv", summary.run),
+        r#type: "text/csv".to_owned(),
+        text: super::csv(summary),
+    }
 }
 
 /// Where the summary has a trial's cell, whether or not the trial is in it.
@@ -61,9 +114,25 @@ fn cell_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<us
     summary.cells.iter().position(is_it)
 }
 
-/// The page as one file.
-pub fn html(page: &Page) -> String {
-    BUILT.replacen(PLACEHOLDER, &inert(page), 1)
+/// What changes each second while a run is under way.
+///
+/// # Errors
+/// The seconds of the trial under way cannot be read.
+pub fn now(stored: &StoredRun, summary: &Summary) -> Result<Now, StoreError> {
+    let series = series::of_begun(stored, summary)?.pop();
+    Ok(Now { progress: run::progress(stored, summary), series })
+}
+
+/// The page, with all that it shows, as one file.
+pub fn html(data: &impl Serialize) -> String {
+    BUILT.replacen(PLACEHOLDER, &inert(data), 1)
+}
+
+/// The page as `stampede serve` gives it: it may ask the server that it came from.
+pub fn served_html(data: &impl Serialize) -> String {
+    let policy = "default-src 'none';";
+    let built = BUILT.replacen(policy, &format!("{policy} connect-src 'self';"), 1);
+    built.replacen(PLACEHOLDER, &inert(data), 1)
 }
 
 /// The series have them.
@@ -76,9 +145,9 @@ fn without_seconds(summary: &Summary) -> Summary {
 }
 
 /// JSON that no HTML parser takes for anything but text, and no JavaScript for an end of line.
-fn inert(page: &Page) -> String {
-    let json = serde_json::to_string(page)
-        .expect("a page has string keys and numbers, nothing that JSON cannot hold");
+fn inert(data: &impl Serialize) -> String {
+    let json = serde_json::to_string(data)
+        .expect("what is shown has string keys and numbers, nothing that JSON cannot hold");
     let mut text = String::with_capacity(json.len() + json.len() / 64);
     for letter in json.chars() {
         match letter {

@@ -89,6 +89,15 @@ pub struct Progress {
     pub under_way: Option<UnderWay>,
 }
 
+/// What changes each second while a run is under way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Now {
+    /// How far it is.
+    pub progress: Option<Progress>,
+    /// The trial that runs now, as far as it is.
+    pub series: Option<Series>,
+}
+
 /// The trial that runs now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnderWay {

@@ -1,5 +1,7 @@
 //! The run itself: its plan, its machine, how to run it again, and how far it is.
 
+use std::collections::BTreeMap;
+
 use super::model::{Progress, Run, UnderWay};
 use crate::machine::MachineFacts;
 use crate::store::record::RunRecord;
@@ -23,6 +25,20 @@ pub fn of(stored: &StoredRun) -> Run {
         machine: machine(&record.machine),
     }
 }
+
+/// What the machines of several runs do not share; `None`: they are alike in what matters.
+pub fn machines_differ(runs: &[&RunRecord]) -> Option<String> {
+    let machines: Vec<BTreeMap<String, String>> =
+        runs.iter().map(|run| machine(&run.machine).into_iter().collect()).collect();
+    let of = |label: &&str| machines.iter().any(|one| one.get(*label) != machines[0].get(*label));
+    let differ: Vec<String> =
+        SAME_MACHINE.iter().filter(|label| of(label)).map(|label| (*label).to_owned()).collect();
+    let what = words::list(&differ);
+    (!differ.is_empty()).then(|| format!("the runs' machines differ in {what}: see the evidence"))
+}
+
+/// Other than what they share, figures of two runs are no more than neighbours.
+const SAME_MACHINE: [&str; 6] = ["CPU", "CPUs", "memory", "kernel", "virtual machine", "container"];
 
 /// How far a run is that is under way; `None`: it is not.
 pub fn progress(stored: &StoredRun, summary: &Summary) -> Option<Progress> {

@@ -23,17 +23,27 @@ pub fn of_run(
     data: &RunData,
     summary: &Summary,
 ) -> Result<Vec<Series>, StoreError> {
-    let begun: Vec<(StoredTrial, TrialData)> =
-        stored.begun().into_iter().map(unfinished).collect::<Result<_, _>>()?;
     let ended = stored.trials.iter().zip(&data.trials);
     let ended = ended.filter(|(_, read)| read.record.load.is_some());
-    let jobs = ended.chain(begun.iter().map(|(trial, read)| (trial, read)));
-    let jobs: Vec<Job<'_>> = jobs
-        .filter_map(|(trial, read)| {
-            let cell = cell_of(summary, &stored.record, &read.record)?;
-            Some(Job { cell, model: summary.cells[cell].model, trial, read })
-        })
-        .collect();
+    let jobs: Vec<Job<'_>> =
+        ended.filter_map(|(trial, read)| Job::of(trial, read, stored, summary)).collect();
+    let mut series = read_all(&jobs)?;
+    series.extend(of_begun(stored, summary)?);
+    Ok(series)
+}
+
+/// Of trials that have not ended.
+///
+/// # Errors
+/// A trial's seconds cannot be read.
+pub fn of_begun(stored: &StoredRun, summary: &Summary) -> Result<Vec<Series>, StoreError> {
+    let begun: Vec<(StoredTrial, TrialData)> =
+        stored.begun().into_iter().map(unfinished).collect::<Result<_, _>>()?;
+    let jobs = begun.iter().filter_map(|(trial, read)| Job::of(trial, read, stored, summary));
+    jobs.map(|job| job.series()).collect()
+}
+
+fn read_all(jobs: &[Job<'_>]) -> Result<Vec<Series>, StoreError> {
     // Reading histograms is most of the work, and each trial's are its own.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
     if threads < 2 {
@@ -76,7 +86,17 @@ struct Job<'a> {
     read: &'a TrialData,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn of(
+        trial: &'a StoredTrial,
+        read: &'a TrialData,
+        stored: &StoredRun,
+        summary: &Summary,
+    ) -> Option<Job<'a>> {
+        let cell = cell_of(summary, &stored.record, &read.record)?;
+        Some(Job { cell, model: summary.cells[cell].model, trial, read })
+    }
+
     fn series(&self) -> Result<Series, StoreError> {
         let seconds = self.read.seconds.as_slice();
         let rows = seconds.last().map_or(0, |last| last.second as usize + 1);

@@ -1,0 +1,40 @@
+//! `stampede history`: the runs that are there.
+
+use std::path::Path;
+
+use super::args::HistoryArgs;
+use super::report::style;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::{history, report, store};
+
+/// Lists them, the newest first.
+pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
+    let results = args.results.as_deref().unwrap_or(Path::new(store::RESULTS));
+    readable(results)?;
+    let mut entries = history::of(results);
+    entries.truncate(args.limit.unwrap_or(usize::MAX));
+    if args.json {
+        let text = serde_json::to_string_pretty(&entries).map_err(|error| Failure::new(&error))?;
+        return print(format!("{text}\n").as_bytes());
+    }
+    if entries.is_empty() {
+        eprintln!("`{}` holds no run; `stampede compare` makes one", results.display());
+    }
+    print(report::history(&entries, &style()).as_bytes())
+}
+
+/// A folder that was named must be there; the usual one is made by the first run.
+pub fn readable(results: &Path) -> Result<(), Failure> {
+    let is_usual = results == Path::new(store::RESULTS) && !results.exists();
+    match std::fs::read_dir(results) {
+        Err(error) if !is_usual => {
+            let folder = results.display();
+            Err(Failure::rendered(format!(
+                "the folder of results `{folder}` cannot be read: {error}"
+            ))
+            .hint("name the folder that holds the runs, as `--in stampede-results`"))
+        }
+        _ => Ok(()),
+    }
+}

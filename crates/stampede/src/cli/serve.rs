@@ -1,0 +1,45 @@
+//! `stampede serve`: the runs in a browser.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use super::args::ServeArgs;
+use super::history::readable;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::serve::Server;
+use crate::{interrupt, store};
+
+/// Serves until Ctrl-C.
+pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
+    let results = args.results.clone().unwrap_or_else(|| PathBuf::from(store::RESULTS));
+    readable(&results)?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    // Something may be measured beside us.
+    let _ = rustix::process::nice(STEP_BACK);
+    let server = Server::bind(results, args.port).map_err(|error| {
+        let port = args.port;
+        Failure::rendered(format!("port {port} of 127.0.0.1 cannot be taken: {error}"))
+            .hint("name another with `--port`, or none for a free one")
+    })?;
+    let address = server.address().map_err(|error| Failure::new(&error))?;
+    print(format!("{address}\n").as_bytes())?;
+    eprintln!("Ctrl-C ends it");
+    if !args.no_open && can_open() {
+        // Where it fails the address is there to click on.
+        let _ = open::that_detached(&address);
+    }
+    server.run().map_err(|error| Failure::new(&error))?;
+    Ok(Outcome::Fine)
+}
+
+/// A person at a screen: not a server, not a script.
+fn can_open() -> bool {
+    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    has_screen && std::io::stdout().is_terminal()
+}
+
+/// As `nice -n 10`.
+const STEP_BACK: i32 = 10;

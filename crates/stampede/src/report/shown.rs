@@ -1,0 +1,110 @@
+//! What a report is about: a run, or several laid over each other, read from disk.
+
+use std::path::{Path, PathBuf};
+
+use super::page::{self, Page};
+use crate::store::{self, StoreError, StoredRun};
+use crate::summary::overlay::{Overlay, overlay};
+use crate::summary::{self, RunData, Summary};
+
+/// One run or several, read and summed up.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    runs: Vec<Read>,
+    /// Of several runs: how they lie over each other.
+    laid: Option<Overlay>,
+}
+
+/// A run that was read and summed up, expectations judged.
+#[derive(Clone, Debug)]
+struct Read {
+    stored: StoredRun,
+    data: RunData,
+    summary: Summary,
+}
+
+impl Shown {
+    /// Reads runs by folder, name or `last~1`; names are looked for in `results` too.
+    ///
+    /// # Errors
+    /// As [`store::read`]; [`StoreError::Twice`], [`StoreError::TooMany`].
+    pub fn read(results: &Path, names: &[String]) -> Result<Shown, StoreError> {
+        let most = summary::overlay::MOST_RUNS;
+        if names.len() > most {
+            return Err(StoreError::TooMany { named: names.len(), most });
+        }
+        let mut runs: Vec<Read> = Vec::new();
+        for name in names {
+            let read = Read::run(store::read_below(results, name)?)?;
+            let is_it = |other: &Read| other.stored.folder == read.stored.folder;
+            if runs.iter().any(is_it) {
+                return Err(StoreError::Twice { folder: read.stored.folder });
+            }
+            runs.push(read);
+        }
+        Ok(Shown { laid: (runs.len() > 1).then(|| lay_over(&runs)), runs })
+    }
+
+    /// What all formats but the page show.
+    pub fn summary(&self) -> &Summary {
+        self.laid.as_ref().map_or(&self.runs[0].summary, |laid| &laid.summary)
+    }
+
+    /// The first run as it is on disk: the only one, where they are not several.
+    pub fn stored(&self) -> &StoredRun {
+        &self.runs[0].stored
+    }
+
+    /// Everything that the page shows.
+    ///
+    /// # Errors
+    /// A trial's seconds cannot be read.
+    pub fn page(&self) -> Result<Page, StoreError> {
+        let pages = self.runs.iter().map(|run| page::page(&run.stored, &run.data, &run.summary));
+        let mut pages = pages.collect::<Result<Vec<Page>, StoreError>>()?;
+        Ok(match &self.laid {
+            Some(laid) => page::laid_over(pages, laid.clone()),
+            None => pages.remove(0),
+        })
+    }
+
+    /// Where the page is written: into the run's folder; of several beside that of the first.
+    pub fn page_path(&self) -> PathBuf {
+        let first = &self.runs[0].stored.folder;
+        if self.laid.is_none() {
+            return first.join("report.html");
+        }
+        let ids: Vec<String> =
+            self.runs.iter().map(|run| store::name::file_name(&run.stored.record.id)).collect();
+        let name = match ids.as_slice() {
+            [first, _, _, _, ..] => format!("{first}+{}-more", ids.len() - 1),
+            few => few.join("+"),
+        };
+        first.with_file_name(format!("{name}.html"))
+    }
+
+    /// The folder of its charts, in the same place.
+    pub fn charts_path(&self) -> PathBuf {
+        if self.laid.is_none() {
+            return self.runs[0].stored.folder.join("charts");
+        }
+        let page = self.page_path();
+        let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        page.with_file_name(format!("{name}-charts"))
+    }
+}
+
+impl Read {
+    fn run(stored: StoredRun) -> Result<Read, StoreError> {
+        let data = RunData::read(&stored)?;
+        let summary = summary::summarize(&data);
+        Ok(Read { stored, data, summary })
+    }
+}
+
+fn lay_over(runs: &[Read]) -> Overlay {
+    let mut laid = overlay(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
+    let records: Vec<_> = runs.iter().map(|run| &run.stored.record).collect();
+    laid.summary.notices.splice(1..1, page::run::machines_differ(&records));
+    laid
+}

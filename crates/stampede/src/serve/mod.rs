@@ -1,0 +1,210 @@
+//! `stampede serve`: the runs of a folder in a browser, the one under way live.
+//!
+//! ```text
+//! folder of results ─▶ shows (pages, the list) ─▶ HTTP on 127.0.0.1
+//!                  └─▶ watch (what changed) ────▶ server-sent events
+//! ```
+//! It reads, and nothing else: no request writes or starts anything. Who does not have the token
+//! sees nothing, and a page of another origin that guessed a name of ours (DNS rebinding) neither.
+
+mod shows;
+mod watch;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{RawQuery, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use futures_util::stream::{self, Stream};
+
+use crate::causes::chain;
+use crate::interrupt;
+use crate::store::StoreError;
+use shows::Site;
+use watch::{Message, Watch};
+
+/// A server that has its address and does not answer yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    site: Arc<Site>,
+}
+
+impl Server {
+    /// Takes a port of 127.0.0.1 (0: a free one) for the runs of a folder.
+    ///
+    /// # Errors
+    /// The port is taken, or not ours to take.
+    pub fn bind(results: PathBuf, port: u16) -> io::Result<Server> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
+        Ok(Server { listener, site: Arc::new(Site::new(results)) })
+    }
+
+    /// Where the list is, with the token.
+    ///
+    /// # Errors
+    /// The system does not tell the port.
+    pub fn address(&self) -> io::Result<String> {
+        let at: SocketAddr = self.listener.local_addr()?;
+        Ok(format!("http://{at}{}", self.site.home()))
+    }
+
+    /// Answers until an end is asked for.
+    ///
+    /// # Errors
+    /// The system gives no threads or no events.
+    pub fn run(self) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(READERS)
+            .build()?;
+        let result = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let serve = axum::serve(listener, router(self.site));
+            tokio::select! {
+                result = async { serve.await } => result,
+                () = asked_to_end() => Ok(()),
+            }
+        });
+        // Streams of events end with us; a page that is being read is not waited for.
+        runtime.shutdown_background();
+        result
+    }
+}
+
+async fn asked_to_end() {
+    while !interrupt::asked() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn router(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/", get(list))
+        .route("/events", get(list_events))
+        .route("/run", get(run))
+        .route("/run/events", get(run_events))
+        .route("/over", get(over))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), guard))
+        .with_state(site)
+}
+
+/// Lets through who asks for us by a name of this machine and has the token.
+async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let name = host.unwrap_or_default();
+    let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
+    let mut response = if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+        (StatusCode::FORBIDDEN, "Ask for 127.0.0.1 or localhost.\n").into_response()
+    } else if !site.lets_in(Query::of(request.uri().query()).one("token")) {
+        let say =
+            "The address lacks its token: take the whole one that `stampede serve` printed.\n";
+        (StatusCode::FORBIDDEN, say).into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn list(State(site): State<Arc<Site>>) -> Response {
+    blocking(move || Ok(site.list_page())).await
+}
+
+async fn run(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::of(query.as_deref());
+    blocking(move || site.run_page(query.one("name"))).await
+}
+
+async fn over(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::of(query.as_deref());
+    blocking(move || site.over_page(&query.all("run"))).await
+}
+
+/// Reading a run's folder may take a second: not on the thread that answers.
+async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'static) -> Response {
+    match tokio::task::spawn_blocking(read).await {
+        Ok(Ok(page)) => Html(page).into_response(),
+        Ok(Err(error @ StoreError::NoRun { .. })) => told(StatusCode::NOT_FOUND, &error),
+        Ok(Err(error)) => told(StatusCode::INTERNAL_SERVER_ERROR, &error),
+        Err(panic) => (StatusCode::INTERNAL_SERVER_ERROR, panic.to_string()).into_response(),
+    }
+}
+
+fn told(status: StatusCode, error: &StoreError) -> Response {
+    let hint = error.hint().map_or(String::new(), |hint| format!("hint: {hint}\n"));
+    (status, format!("{}\n{hint}", chain(error))).into_response()
+}
+
+async fn list_events(State(site): State<Arc<Site>>) -> impl IntoResponse {
+    events(Watch::list(site))
+}
+
+async fn run_events(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> impl IntoResponse {
+    let query = Query::of(query.as_deref());
+    let ended = query.one("ended").parse().unwrap_or(0);
+    events(Watch::run(site, query.one("name"), ended))
+}
+
+/// What a watch says, a look a second.
+fn events(watch: Watch) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let all = stream::unfold((watch, Vec::<Message>::new()), |(mut watch, mut told)| async {
+        while told.is_empty() {
+            if watch.is_over() {
+                return None;
+            }
+            tokio::time::sleep(EVERY).await;
+            let look = move || {
+                let told = watch.look();
+                (watch, told)
+            };
+            (watch, told) = tokio::task::spawn_blocking(look).await.ok()?;
+        }
+        let Message { event, data } = told.remove(0);
+        Some((Ok(Event::default().event(event).data(data)), (watch, told)))
+    });
+    Sse::new(all).keep_alive(KeepAlive::default())
+}
+
+/// A query's names and values.
+struct Query(Vec<(String, String)>);
+
+impl Query {
+    fn of(query: Option<&str>) -> Query {
+        let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        Query(pairs.into_owned().collect())
+    }
+
+    fn one(&self, name: &str) -> &str {
+        self.0.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
+    }
+
+    fn all(&self, name: &str) -> Vec<String> {
+        let values = self.0.iter().filter(|(other, _)| other == name);
+        values.map(|(_, value)| value.clone()).collect()
+    }
+}
+
+/// Between two looks: rows are seconds.
+const EVERY: Duration = Duration::from_secs(1);
+/// Threads that read: one for a page, one for events.
+const READERS: usize = 2;

@@ -1,0 +1,176 @@
+//! What is shown: the list, a run, several runs.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::history::{self, Entry};
+use crate::report::Shown;
+use crate::report::page::model::Served;
+use crate::report::page::{self, Page};
+use crate::store::{self, RunState, StoreError};
+
+/// A folder of results and who may look at it.
+#[derive(Debug)]
+pub struct Site {
+    results: PathBuf,
+    token: String,
+}
+
+/// The list of runs, as the page takes it.
+#[derive(Debug, Serialize)]
+struct List {
+    format: u32,
+    stampede: &'static str,
+    history: Vec<Linked>,
+    results: String,
+    served: ListAddresses,
+}
+
+#[derive(Debug, Serialize)]
+struct Linked {
+    #[serde(flatten)]
+    entry: Entry,
+    page: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ListAddresses {
+    home: String,
+    events: String,
+    over: String,
+}
+
+impl Site {
+    /// With a token of its own.
+    pub fn new(results: PathBuf) -> Site {
+        let mut bytes = [0; 16];
+        // The system's own source: a token that can be guessed is none.
+        let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        assert_eq!(filled, Ok(bytes.len()), "the system gives random bytes");
+        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Site { results, token }
+    }
+
+    /// Whether this is the token; how long that takes tells nothing of it.
+    pub fn lets_in(&self, token: &str) -> bool {
+        let pairs = self.token.bytes().zip(token.bytes());
+        let differ = pairs.fold(0, |differ, (ours, theirs)| differ | (ours ^ theirs));
+        token.len() == self.token.len() && differ == 0
+    }
+
+    /// The folder of results.
+    pub fn results(&self) -> &Path {
+        &self.results
+    }
+
+    /// Address of the list.
+    pub fn home(&self) -> String {
+        self.address("/", &[])
+    }
+
+    fn address(&self, path: &str, pairs: &[(&str, &str)]) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(pairs).append_pair("token", &self.token);
+        format!("{path}?{}", query.finish())
+    }
+
+    /// The list, as data.
+    pub fn list(&self) -> String {
+        serde_json::to_string(&self.list_data()).expect("strings and numbers")
+    }
+
+    /// The list, as a page.
+    pub fn list_page(&self) -> String {
+        page::served_html(&self.list_data())
+    }
+
+    fn list_data(&self) -> List {
+        let linked = |entry: Entry| {
+            let page = self.address("/run", &[("name", &entry.name)]);
+            Linked { entry, page }
+        };
+        List {
+            format: page::model::FORMAT,
+            stampede: env!("CARGO_PKG_VERSION"),
+            history: history::of(&self.results).into_iter().map(linked).collect(),
+            results: self.results.display().to_string(),
+            served: ListAddresses {
+                home: self.home(),
+                events: self.address("/events", &[]),
+                over: self.address("/over", &[]),
+            },
+        }
+    }
+
+    /// The folder of a run of the list; a name is no path.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`].
+    pub fn folder(&self, name: &str) -> Result<PathBuf, StoreError> {
+        let mut parts = Path::new(name).components();
+        let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+        let folder = self.results.join(name);
+        if is_name && folder.join("run.json").is_file() {
+            return Ok(folder);
+        }
+        Err(StoreError::NoRun {
+            name: name.to_owned(),
+            results: self.results.clone(),
+            known: history::of(&self.results).into_iter().map(|entry| entry.name).collect(),
+        })
+    }
+
+    /// What is shown of runs of the list.
+    ///
+    /// # Errors
+    /// As [`Shown::read`].
+    pub fn shown(&self, names: &[String]) -> Result<Shown, StoreError> {
+        let folder = |name: &String| Ok(self.folder(name)?.display().to_string());
+        let folders: Vec<String> = names.iter().map(folder).collect::<Result<_, StoreError>>()?;
+        Shown::read(&self.results, &folders)
+    }
+
+    /// A run's page.
+    ///
+    /// # Errors
+    /// The run is not there or cannot be read.
+    pub fn run_page(&self, name: &str) -> Result<String, StoreError> {
+        let shown = self.shown(&[name.to_owned()])?;
+        Ok(page::served_html(&self.run_data(name, &shown)?))
+    }
+
+    /// What a run's page shows.
+    ///
+    /// # Errors
+    /// A trial's seconds cannot be read.
+    pub fn run_data(&self, name: &str, shown: &Shown) -> Result<Page, StoreError> {
+        let stored = shown.stored();
+        let ended = stored.trials.len().to_string();
+        let live = stored.state == RunState::UnderWay;
+        let events =
+            live.then(|| self.address("/run/events", &[("name", name), ("ended", &ended)]));
+        let served = Some(Served { home: self.home(), events });
+        Ok(Page { served, ..shown.page()? })
+    }
+
+    /// The page of runs laid over each other.
+    ///
+    /// # Errors
+    /// As [`Site::run_page`], and those of [`Shown::read`].
+    pub fn over_page(&self, names: &[String]) -> Result<String, StoreError> {
+        if names.is_empty() {
+            return Err(StoreError::NoRun {
+                name: String::new(),
+                results: self.results.clone(),
+                known: store::runs(&self.results)
+                    .iter()
+                    .map(|run| run.display().to_string())
+                    .collect(),
+            });
+        }
+        let page = self.shown(names)?.page()?;
+        let served = Some(Served { home: self.home(), events: None });
+        Ok(page::served_html(&Page { served, ..page }))
+    }
+}

@@ -1,0 +1,123 @@
+//! What changed since the last look. A look lists folders and reads the trial under way; only
+//! when a trial has ended is a whole run read: something is being measured beside us.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::shows::Site;
+use crate::history;
+use crate::report::Shown;
+use crate::report::page;
+use crate::store::{self, RunState, StoreError};
+
+/// A server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// `page`, `now`, `over` or `history`.
+    pub event: &'static str,
+    /// JSON.
+    pub data: String,
+}
+
+/// Looks at a run, or at the list.
+#[derive(Debug)]
+pub struct Watch {
+    site: Arc<Site>,
+    of: Of,
+    is_over: bool,
+}
+
+#[derive(Debug)]
+enum Of {
+    Run {
+        name: String,
+        /// Trials that had ended when the page was made.
+        ended: usize,
+        shown: Option<Box<Shown>>,
+    },
+    List {
+        known: Vec<(PathBuf, RunState, usize)>,
+    },
+}
+
+impl Watch {
+    /// Of a run whose page knows `ended` ended trials.
+    pub fn run(site: Arc<Site>, name: &str, ended: usize) -> Watch {
+        Watch { site, of: Of::Run { name: name.to_owned(), ended, shown: None }, is_over: false }
+    }
+
+    /// Of the list.
+    pub fn list(site: Arc<Site>) -> Watch {
+        let known = history::fingerprint(site.results());
+        Watch { site, of: Of::List { known }, is_over: false }
+    }
+
+    /// Nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// What is new.
+    pub fn look(&mut self) -> Vec<Message> {
+        match &mut self.of {
+            Of::List { known } => {
+                let now = history::fingerprint(self.site.results());
+                if *known == now {
+                    return Vec::new();
+                }
+                *known = now;
+                vec![Message { event: "history", data: self.site.list() }]
+            }
+            Of::Run { name, ended, shown } => {
+                let told = look_at_run(&self.site, name, ended, shown);
+                // A run that went away has nothing more to tell.
+                let told = told.unwrap_or_else(|_| vec![over()]);
+                self.is_over = told.last().is_some_and(|last| *last == over());
+                told
+            }
+        }
+    }
+}
+
+fn look_at_run(
+    site: &Site,
+    name: &str,
+    known: &mut usize,
+    shown: &mut Option<Box<Shown>>,
+) -> Result<Vec<Message>, StoreError> {
+    let folder = site.folder(name)?;
+    let ended = store::ended_trials(&folder).len();
+    let read = || site.shown(&[name.to_owned()]).map(Box::new);
+    let current = match shown.take() {
+        Some(current) if ended == *known => current,
+        _ => read()?,
+    };
+    let is_whole = ended >= current.stored().record.trials();
+    let state = RunState::of(&folder, is_whole);
+    let mut told = Vec::new();
+    if state != RunState::UnderWay {
+        // Read once more: between the two looks its last words may have been written.
+        told.push(whole(site, name, &*read()?)?);
+        told.push(over());
+    } else if ended != *known {
+        told.push(whole(site, name, &current)?);
+    } else {
+        let now = page::now(current.stored(), current.summary())?;
+        told.push(Message { event: "now", data: json(&now) });
+    }
+    *known = ended;
+    *shown = Some(current);
+    Ok(told)
+}
+
+fn whole(site: &Site, name: &str, shown: &Shown) -> Result<Message, StoreError> {
+    Ok(Message { event: "page", data: json(&site.run_data(name, shown)?) })
+}
+
+fn over() -> Message {
+    Message { event: "over", data: "{}".to_owned() }
+}
+
+fn json(data: &impl serde::Serialize) -> String {
+    serde_json::to_string(data).expect("string keys and numbers, nothing that JSON cannot hold")
+}

@@ -1,0 +1,140 @@
+//! Several runs laid over each other: one summary whose runtimes carry their run's letter.
+//!
+//! Nothing is compared between runs: they were measured at different times, in rounds of their
+//! own. What each run says for itself is kept in its words.
+
+use std::collections::BTreeMap;
+
+use super::model::{CellSummary, FORMAT, Group, Summary};
+use super::{group, words};
+
+/// Several runs as one.
+#[derive(Clone, Debug)]
+pub struct Overlay {
+    /// Groups merged by app and load, nothing compared; cells of all runs.
+    pub summary: Summary,
+    /// A cell's runtime as named in the summary → its own name and the index of its run.
+    pub names: BTreeMap<String, (String, usize)>,
+    /// For each run and each of its cells, the place of the cell in the summary.
+    pub cells: Vec<Vec<usize>>,
+}
+
+/// A run's letter: `A` for the first.
+pub fn label(run: usize) -> String {
+    char::from(b'A' + (run % MOST_RUNS) as u8).to_string()
+}
+
+/// Letters end there.
+pub const MOST_RUNS: usize = 26;
+
+const BETWEEN_RUNS: &str = "runs are laid over each other: they were measured at different times, so \
+    nothing is compared between them";
+
+/// Lays runs over each other, in the order given.
+pub fn overlay(runs: &[&Summary]) -> Overlay {
+    let mut all = Merged::default();
+    all.notices.push(BETWEEN_RUNS.to_owned());
+    for (run, summary) in runs.iter().enumerate() {
+        all.notices.push(about(run, summary));
+        all.notices
+            .extend(summary.notices.iter().map(|notice| format!("{}: {notice}", label(run))));
+        for group in &summary.groups {
+            all.add(run, group, summary);
+        }
+    }
+    all.finish(runs)
+}
+
+#[derive(Default)]
+struct Merged {
+    notices: Vec<String>,
+    groups: Vec<Group>,
+    /// A group's cells: run, place in it, and the cell.
+    cells: Vec<Vec<(usize, usize, CellSummary)>>,
+    names: BTreeMap<String, (String, usize)>,
+}
+
+impl Merged {
+    fn add(&mut self, run: usize, group: &Group, summary: &Summary) {
+        let place = self.place(run, group);
+        let said = &mut self.groups[place].sentence;
+        let before = if said.is_empty() { "" } else { "\n" };
+        said.push_str(&format!("{before}{}: {}", label(run), group.sentence));
+        let load = self.groups[place].load.clone();
+        for (index, cell) in summary.cells.iter().enumerate() {
+            if (&cell.app, &cell.load) != (&group.app, &group.load) {
+                continue;
+            }
+            let name = format!("{} ({})", cell.runtime, label(run));
+            self.names.insert(name.clone(), (cell.runtime.clone(), run));
+            let cell = CellSummary { runtime: name, load: load.clone(), ..cell.clone() };
+            self.cells[place].push((run, index, cell));
+        }
+    }
+
+    /// Where a group belongs: to the same app under the same load. A load of the same name that
+    /// is another gets its run's letter.
+    fn place(&mut self, run: usize, group: &Group) -> usize {
+        let is_it = |other: &Group| {
+            (&other.app, &other.load_text, other.model)
+                == (&group.app, &group.load_text, group.model)
+                && (other.load == group.load || other.load == lettered(&group.load, run))
+        };
+        if let Some(place) = self.groups.iter().position(is_it) {
+            return place;
+        }
+        let taken =
+            self.groups.iter().any(|other| (&other.app, &other.load) == (&group.app, &group.load));
+        let load = if taken { lettered(&group.load, run) } else { group.load.clone() };
+        self.groups.push(Group {
+            load,
+            sentence: String::new(),
+            baseline: None,
+            comparisons: Vec::new(),
+            ..group.clone()
+        });
+        self.cells.push(Vec::new());
+        self.groups.len() - 1
+    }
+
+    fn finish(mut self, runs: &[&Summary]) -> Overlay {
+        let mut places: Vec<Vec<usize>> = runs.iter().map(|run| vec![0; run.cells.len()]).collect();
+        let mut cells = Vec::new();
+        for (group, own) in self.groups.iter_mut().zip(self.cells) {
+            let (order, mut sorted): (Vec<_>, Vec<_>) = own
+                .into_iter()
+                .map(|(run, index, cell)| ((cell.runtime.clone(), run, index), cell))
+                .unzip();
+            group::sort(group, &mut sorted);
+            for (name, run, index) in order {
+                let at = sorted.iter().position(|cell| cell.runtime == name).unwrap_or(0);
+                places[run][index] = cells.len() + at;
+            }
+            cells.append(&mut sorted);
+        }
+        let ids: Vec<&str> = runs.iter().map(|run| run.run.as_str()).collect();
+        let summary = Summary {
+            format: FORMAT,
+            run: ids.join(" + "),
+            stampede: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: String::new(),
+            seed: 0,
+            rounds: 0,
+            notices: self.notices,
+            groups: self.groups,
+            cells,
+        };
+        Overlay { summary, names: self.names, cells: places }
+    }
+}
+
+/// `A: run 20261121-035151-3f9a of 2026-11-21T03:51:51+01:00, 5 rounds, seed 42`.
+fn about(run: usize, summary: &Summary) -> String {
+    let Summary { run: id, started_at, rounds, seed, .. } = summary;
+    let rounds = words::number_of(*rounds, "round");
+    format!("{}: run {id} of {started_at}, {rounds}, seed {seed}", label(run))
+}
+
+fn lettered(load: &str, run: usize) -> String {
+    format!("{load} ({})", label(run))
+}

@@ -1,0 +1,83 @@
+//! Runs of every format that a stampede has written can be read; what is newer or no run at all
+//! is refused in words.
+
+#[path = "report_fixture/mod.rs"]
+mod fixture;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fixture::{MS, Shots, add, cell, spread};
+use stampede::event::{Event, Listen};
+use stampede::report::{Shown, Style};
+use stampede::store::RunFolder;
+
+/// Written once, when the format was new, and never again.
+fn kept(format: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/runs/format-{format}"))
+}
+
+/// How the run of format 1 was written: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
+#[test]
+#[ignore = "writes what the other tests read"]
+fn write() {
+    assert!(std::env::var_os("STAMPEDE_WRITE").is_some(), "set STAMPEDE_WRITE to write it anew");
+    let rise = "line(1,50,10s)";
+    let mut run = fixture::run(
+        vec![
+            cell("nginx-fpm", "rise", "open", rise),
+            cell("apache-modphp", "rise", "open", rise),
+            cell("nginx-fpm", "rush", "closed", "4 users for 10s"),
+        ],
+        1,
+    );
+    run.record.expect = vec!["p95 < 50ms".to_owned()];
+    for index in 0..3 {
+        let answered_ns = spread(300, MS * (index as u64 + 1));
+        add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+    }
+    let folder = RunFolder::create(Some(&kept(1)), &run.record).expect("a new folder");
+    for trial in &run.trials {
+        let mut written = folder.trial(&trial.record, "x").expect("a folder");
+        for sample in &trial.resources {
+            written.event(&Event::Resources(sample));
+        }
+        written.finish(&trial.record, trial.times.as_ref()).expect("written");
+    }
+}
+
+#[test]
+fn every_format_is_read() {
+    let name = kept(1).display().to_string();
+    let shown = Shown::read(Path::new("."), &[name]).expect("it reads");
+    insta::assert_snapshot!(stampede::report::text(shown.summary(), &Style::plain(160)));
+    let page = shown.page().expect("a page");
+    assert_eq!((page.series.len(), page.curves.len(), page.runs.len()), (3, 3, 1));
+}
+
+/// What `report` says of the kept run with other words in its `run.json`.
+fn said_of(from: &str, to: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(kept(1).join("run.json")).expect("it is there");
+    assert!(text.contains(from));
+    std::fs::write(folder.path().join("run.json"), text.replacen(from, to, 1)).expect("written");
+    let run = folder.path().display().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["report", &run])
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8_lossy(&output.stderr).replace(&run, "RUN")
+}
+
+#[test]
+fn what_is_newer_or_no_run_is_refused_in_words() {
+    let format = "\"format\": 1";
+    let said = [
+        said_of(format, "\"format\": 2"),
+        said_of(format, "\"format\": \"one\""),
+        said_of(format, "\"other\": 1"),
+        said_of("\"rounds\"", "\"squares\""),
+    ];
+    insta::assert_snapshot!(said.join("\n"));
+}

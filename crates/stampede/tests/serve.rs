@@ -1,0 +1,294 @@
+//! `stampede history` and `stampede serve`: the runs of a folder, the one under way live.
+
+#[path = "report_fixture/mod.rs"]
+mod fixture;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use fixture::{MS, Shots, add, cell, spread};
+use serde_json::Value;
+use stampede::event::{Event, Listen};
+use stampede::store::{RunFolder, write_summary};
+use stampede::summary::{RunData, summarize};
+use stampede_load::report::{Counts, Second};
+use stampede_load::time::Nanos;
+
+fn run(id: &str, started_at: &str) -> RunData {
+    let mut run = fixture::run(
+        vec![
+            cell("nginx-fpm", "day", "open", "const(5,10s)"),
+            cell("php-builtin", "day", "open", "const(5,10s)"),
+        ],
+        1,
+    );
+    run.record.id = id.to_owned();
+    run.record.started_at = started_at.to_owned();
+    for index in 0..2 {
+        let answered_ns = spread(2_000, MS + 500_000 * index as u64);
+        add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+    }
+    run
+}
+
+fn begin(results: &Path, run: &RunData) -> RunFolder {
+    RunFolder::create(Some(&results.join(&run.record.id)), &run.record).expect("a run's folder")
+}
+
+fn end_trial(folder: &RunFolder, run: &RunData, index: usize) {
+    let trial = &run.trials[index];
+    let ended = folder.trial(&trial.record, "x").expect("a folder");
+    ended.finish(&trial.record, trial.times.as_ref()).expect("written");
+}
+
+fn whole(results: &Path, run: &RunData) -> PathBuf {
+    let folder = begin(results, run);
+    (0..run.trials.len()).for_each(|index| end_trial(&folder, run, index));
+    let path = folder.close();
+    write_summary(&path, &stampede::report::json(&summarize(run))).expect("written");
+    path
+}
+
+/// A folder with a whole run, one cut off, one under way, one damaged, and what is no run.
+fn results() -> (tempfile::TempDir, RunFolder, RunData) {
+    let results = tempfile::tempdir().expect("a folder");
+    whole(results.path(), &run("whole", "2026-11-19T10:00:00+00:00"));
+    let cut_off = run("cut-off", "2026-11-20T10:00:00+00:00");
+    let folder = begin(results.path(), &cut_off);
+    end_trial(&folder, &cut_off, 0);
+    drop(folder);
+    let damaged = results.path().join("damaged");
+    std::fs::create_dir(&damaged).expect("a folder");
+    std::fs::write(damaged.join("run.json"), "{").expect("written");
+    std::fs::create_dir(results.path().join("no-run")).expect("a folder");
+    let under_way = run("under way & <b>", "2026-11-21T10:00:00+00:00");
+    let folder = begin(results.path(), &under_way);
+    end_trial(&folder, &under_way, 0);
+    (results, folder, under_way)
+}
+
+fn stampede(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stampede"));
+    command.args(arguments).output().expect("the binary starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn history_lists_every_run_the_newest_first() {
+    let (results, _held, _) = results();
+    let folder = results.path().display().to_string();
+    let listed = stampede(&["history", "--in", &folder]);
+    assert!(listed.status.success(), "{}", text(&listed.stderr));
+    insta::assert_snapshot!(text(&listed.stdout).replace(&folder, "RESULTS"));
+    let json = stampede(&["history", "--in", &folder, "--json", "-n", "3"]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let states: Vec<(&str, &str)> = json
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|run| (run["name"].as_str().unwrap_or("?"), run["state"].as_str().unwrap_or("?")))
+        .collect();
+    let expected = [("under way & <b>", "under_way"), ("cut-off", "cut_off"), ("whole", "ended")];
+    assert_eq!(states, expected);
+}
+
+#[test]
+fn history_of_nothing_says_what_to_do() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let folder = empty.path().display().to_string();
+    let listed = stampede(&["history", "--in", &folder]);
+    assert!(listed.status.success() && listed.stdout.is_empty());
+    assert_eq!(
+        text(&listed.stderr),
+        format!("`{folder}` holds no run; `stampede compare` makes one\n")
+    );
+    let listed = stampede(&["history", "--in", &format!("{folder}/no")]);
+    assert_eq!(listed.status.code(), Some(2));
+    insta::assert_snapshot!(text(&listed.stderr).replace(&folder, "FOLDER"));
+}
+
+/// A server that ends with the test, by the signal that a person sends.
+struct Served {
+    child: Child,
+    /// With scheme and token.
+    address: String,
+}
+
+impl Served {
+    fn of(results: &Path) -> Served {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_stampede"))
+            .args(["serve", "--no-open", "--in", &results.display().to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        let mut address = String::new();
+        let stdout = child.stdout.as_mut().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut address).expect("an address");
+        Served { child, address: address.trim_end().to_owned() }
+    }
+
+    fn place(&self) -> &str {
+        let (place, _) = self.address["http://".len()..].split_once('/').expect("a path");
+        place
+    }
+
+    fn token(&self) -> &str {
+        self.address.split_once("token=").expect("a token").1
+    }
+
+    fn connect(&self, method: &str, path: &str, host: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(self.place()).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .expect("sent");
+        BufReader::new(stream)
+    }
+
+    /// Status and everything after it.
+    fn ask(&self, method: &str, path: &str, host: &str) -> (u16, String) {
+        let mut answer = String::new();
+        self.connect(method, path, host).read_to_string(&mut answer).expect("an answer");
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.expect("a status"), answer)
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        self.ask("GET", path, self.place())
+    }
+
+    fn end(mut self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+        assert!(self.child.wait().expect("it ends").success(), "Ctrl-C is an ordinary end");
+    }
+}
+
+fn data_of(page: &str) -> Value {
+    let (_, data) = page.split_once("id=\"data\">").expect("its data");
+    serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON")
+}
+
+#[test]
+fn the_list_and_its_runs_are_served_to_who_has_the_token() {
+    let (results, _held, _) = results();
+    let served = Served::of(results.path());
+    let (status, list) = served.get(&format!("/?token={}", served.token()));
+    assert_eq!(status, 200, "{list}");
+    for header in
+        ["cache-control: no-store", "x-frame-options: DENY", "referrer-policy: no-referrer"]
+    {
+        assert!(list.contains(header), "{header}");
+    }
+    assert!(list.contains("default-src 'none'; connect-src 'self';"));
+    let data = data_of(&list);
+    let entries = data["history"].as_array().expect("a list");
+    assert_eq!(entries.len(), 4);
+    for entry in &entries[..3] {
+        let (status, page) = served.get(entry["page"].as_str().expect("an address"));
+        assert_eq!(status, 200, "{page}");
+        let run = data_of(&page);
+        assert_eq!(run["runs"][0]["state"], entry["state"]);
+        assert_eq!(run["served"]["events"].is_string(), entry["state"] == "under_way");
+    }
+    let (status, said) = served.get(entries[3]["page"].as_str().expect("an address"));
+    assert_eq!(status, 500);
+    assert!(said.contains("run.json` is damaged"), "{said}");
+    let over = data["served"]["over"].as_str().expect("an address");
+    let (status, page) = served.get(&format!("{over}&run=whole&run=cut-off"));
+    assert_eq!((status, data_of(&page)["runs"].as_array().map(Vec::len)), (200, Some(2)));
+    assert_eq!(served.get(over).0, 404, "over nothing");
+    served.end();
+}
+
+#[test]
+fn nobody_else_is_answered_and_nothing_else_is_done() {
+    let (results, _held, _) = results();
+    std::fs::create_dir(results.path().join("inside")).expect("a folder");
+    let served = Served::of(&results.path().join("inside"));
+    let token = served.token();
+    let wrong = "0".repeat(token.len());
+    for path in ["/", "/?token=", &format!("/?token={wrong}"), "/run?name=whole", "/events", "/no"]
+    {
+        let (status, said) = served.get(path);
+        assert_eq!(status, 403, "{path}");
+        assert!(!said.contains("<script"), "{said}");
+    }
+    let home = format!("/?token={token}");
+    assert_eq!(served.ask("GET", &home, "evil.example").0, 403);
+    for host in ["localhost", "127.0.0.1:9", "[::1]:80"] {
+        assert_eq!(served.ask("GET", &home, host).0, 200, "{host}");
+    }
+    for method in ["POST", "PUT", "DELETE"] {
+        assert_eq!(served.ask(method, &home, served.place()).0, 405, "{method}");
+    }
+    // A name is no path: the runs beside the folder are not its runs.
+    for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole"] {
+        let (status, said) = served.get(&format!("/run?name={name}&token={token}"));
+        assert_eq!(status, 404, "{name}: {said}");
+    }
+    served.end();
+}
+
+/// The next event and its data; comments that keep the connection are passed over.
+fn event(stream: &mut impl std::io::BufRead) -> (String, Value) {
+    let (mut name, mut line) = (String::new(), String::new());
+    loop {
+        line.clear();
+        assert!(stream.read_line(&mut line).expect("in time") > 0, "the stream ended");
+        if let Some(event) = line.strip_prefix("event: ") {
+            event.trim_end().clone_into(&mut name);
+        } else if let Some(data) = line.strip_prefix("data: ") {
+            return (name, serde_json::from_str(data).expect("JSON"));
+        }
+    }
+}
+
+#[test]
+fn a_run_under_way_fills_its_page() {
+    let (results, folder, run) = results();
+    let served = Served::of(results.path());
+    let (_, list) = served.get(&format!("/?token={}", served.token()));
+    let list = data_of(&list);
+    let mut of_list =
+        served.connect("GET", list["served"]["events"].as_str().expect("it"), served.place());
+    let (_, page) = served.get(list["history"][0]["page"].as_str().expect("an address"));
+    let page = data_of(&page);
+    assert_eq!(page["progress"], serde_json::json!({"ended": 1, "planned": 2, "under_way": null}));
+    let events = page["served"]["events"].as_str().expect("an address");
+    let mut of_run = served.connect("GET", events, served.place());
+
+    let mut second = folder.trial(&run.trials[1].record, "x").expect("a folder");
+    let counts = Counts { planned: 5, started: 5, ok: 5, ..Counts::default() };
+    let times = stampede::store::hlog::no_times();
+    let row = Second { index: 0, counts, times, in_flight_max: 3, busy: Nanos(9) };
+    second.event(&Event::Second(&row));
+    let now = loop {
+        let (name, now) = event(&mut of_run);
+        assert_eq!(name, "now");
+        if now["progress"]["under_way"]["seconds"] == 1 {
+            break now;
+        }
+    };
+    assert_eq!((&now["series"]["ok"][0], &now["series"]["unfinished"]), (&5.into(), &true.into()));
+    second.finish(&run.trials[1].record, run.trials[1].times.as_ref()).expect("written");
+    folder.close();
+    let mut last = event(&mut of_run);
+    while last.0 == "now" {
+        last = event(&mut of_run);
+    }
+    assert_eq!(last.0, "page");
+    assert_eq!(last.1["runs"][0]["state"], "ended");
+    assert_eq!(last.1["served"]["events"], Value::Null);
+    assert_eq!(event(&mut of_run).0, "over");
+
+    let (name, list) = event(&mut of_list);
+    assert_eq!((name.as_str(), &list["history"][0]["state"]), ("history", &"ended".into()));
+    served.end();
+}

@@ -1,0 +1,63 @@
+// Values of unknown kind, as JSON gives them: each reader makes what is missing or of another kind
+// empty.
+
+import type { Column } from "./data.ts";
+
+export type Raw = Record<string, unknown>;
+
+export function isNumber(raw: unknown): raw is number {
+  return typeof raw === "number" && Number.isFinite(raw);
+}
+
+export function number(raw: unknown): number {
+  return isNumber(raw) ? raw : 0;
+}
+
+export function text(raw: unknown): string {
+  if (typeof raw === "string") return raw;
+  if (raw === null || raw === undefined) return "";
+  return typeof raw === "object" ? JSON.stringify(raw) : String(raw);
+}
+
+export function list(raw: unknown): unknown[] {
+  return Array.isArray(raw) ? raw : [];
+}
+
+export function record(raw: unknown): Raw {
+  return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw) : {};
+}
+
+export function records(raw: unknown): Raw[] {
+  return list(raw).map(record);
+}
+
+export function texts(raw: unknown): string[] {
+  return list(raw).map(text);
+}
+
+export function numbers(raw: unknown): number[] {
+  return list(raw).filter(isNumber);
+}
+
+export function column(raw: unknown): Column {
+  return list(raw).map((value) => (isNumber(value) ? value : null));
+}
+
+export function columns(raw: unknown): Record<string, Column> {
+  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, column(of)]));
+}
+
+export function pairs(raw: unknown): [string, string][] {
+  return list(raw).map((pair) => [text(list(pair)[0]), text(list(pair)[1])]);
+}
+
+export function textRecord(raw: unknown): Record<string, string> {
+  return Object.fromEntries(Object.entries(record(raw)).map(([name, of]) => [name, text(of)]));
+}
+
+/** An address on the server that the page came from; whatever else stands there is none. */
+export function address(raw: unknown): string {
+  const written = text(raw);
+  // White space within would be left out, and `/ /` be the address of another server.
+  return /^\/(?!\/)[^\s\\]*$/.test(written) ? written : "";
+}

@@ -1,0 +1,81 @@
+// The line that says how far a run under way is, and whether the page is live. It stays when the
+// rest of the page is made anew, so that it is read out once and not each time.
+
+import type { Connection } from "./events.ts";
+import type { Page, Progress } from "./data.ts";
+import { h, withCode } from "./dom.ts";
+import * as format from "./format.ts";
+
+export class Strip {
+  readonly element: HTMLElement;
+  private readonly line = h("p", { class: "live-line" });
+  private readonly bar = h("span", { class: "fill" });
+  private readonly progress = h("div", { class: "bar", role: "progressbar", "aria-label": "Trials that ended", "aria-valuemin": 0 }, this.bar);
+  /** Told when another trial begins, not each second. */
+  private readonly told = h("p", { class: "hidden", "aria-live": "polite" });
+  private readonly lost = h("p", { class: "connection", role: "status", hidden: true });
+
+  constructor(label: string) {
+    this.element = h("section", { class: "strip", "aria-label": label, hidden: true }, this.line, this.progress, this.told, this.lost);
+    this.line.hidden = this.progress.hidden = true;
+  }
+
+  /** How far the run of a page is. */
+  show(page: Page): void {
+    const { progress } = page;
+    this.line.hidden = this.progress.hidden = progress === null;
+    if (progress) this.fill(page, progress);
+    this.settle();
+  }
+
+  private fill(page: Page, progress: Progress): void {
+    const { ended, planned, under_way: now } = progress;
+    const parts = partsOf(page, progress);
+    this.line.replaceChildren(
+      h("span", { class: "pulse", "aria-hidden": "true" }),
+      h("strong", {}, parts[0] ?? ""),
+      ...parts.slice(1).map((words) => h("span", {}, words)),
+      h("span", { class: "seconds" }, now ? secondsWords(now.seconds) : ""));
+    const share = planned > 0 ? Math.min(1, ended / planned) : 0;
+    this.bar.style.setProperty("width", `${(share * 100).toFixed(2)}%`);
+    this.progress.setAttribute("aria-valuemax", String(Math.max(planned, 1)));
+    this.progress.setAttribute("aria-valuenow", String(ended));
+    this.progress.setAttribute("aria-valuetext", `${ended} of ${format.numberOf(planned, "trial")} ended`);
+    this.tell(parts.join(", "));
+  }
+
+  private tell(words: string): void {
+    if (this.told.textContent !== words) this.told.textContent = words;
+  }
+
+  /** Says what became of the connection, quietly. */
+  connection(state: Connection): void {
+    const words = {
+      live: "",
+      lost: "Not live any more: there is no connection to `stampede serve`. What is here stays, and it goes on by itself when the connection is back.",
+      gone: "Not live any more: `stampede serve` sends nothing more to this page. What is here stays.",
+      // Without a last page that says that the run ended: its folder went away.
+      over: this.line.hidden ? "The run is over: this is all of it." : "Not live any more: nothing more will come. What is here stays.",
+    }[state];
+    this.element.classList.toggle("still", state !== "live");
+    if (this.lost.textContent !== words.replaceAll("`", "")) this.lost.replaceChildren(...withCode(words));
+    this.lost.hidden = words === "";
+    this.settle();
+  }
+
+  private settle(): void {
+    this.element.hidden = this.line.hidden && this.lost.hidden;
+  }
+}
+
+/** `Trial 7 of 18`, its runtime, its app and load. */
+export function partsOf(page: Page, { ended, planned, under_way: now }: Progress): string[] {
+  if (!now) return [`${ended} of ${format.numberOf(planned, "trial")} ended`];
+  const cell = page.summary.cells[now.cell];
+  const trial = `Trial ${now.trial} of ${planned}`;
+  return cell ? [trial, cell.runtime, `${cell.app} · ${cell.load}`] : [trial];
+}
+
+export function secondsWords(seconds: number): string {
+  return seconds > 0 ? `${format.seconds(seconds)} of its load` : "starts, verifies and warms up";
+}
