@@ -38,7 +38,8 @@ pub enum Command {
     Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(ListArgs),
-    /// Print the table of an earlier run again, or of several laid over each other
+    /// Print the table of an earlier run again, or of several laid over each other; or page and charts
+    #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// List the runs that are there, the newest first
     History(HistoryArgs),
@@ -243,6 +244,9 @@ pub struct ReportArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Folder for the files of `--format svg` [default: charts/ in the run's folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `history`.
@@ -286,6 +290,10 @@ pub enum Format {
     Csv,
     /// The summary, documented and versioned
     Json,
+    /// An SVG file for each chart, for articles; prints their paths
+    Svg,
+    /// Test cases for continuous integration: each cell, and each of its expectations
+    Junit,
 }
 
 const COMPARE_HELP: &str = "Examples:
@@ -297,6 +305,12 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare plans/demo.yaml --dry-run
 
 Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+
+const REPORT_HELP: &str = "Examples:
+  stampede report
+  stampede report last --format markdown
+  stampede report last --format svg --out charts
+  stampede report last --format junit > junit.xml";
 
 const SERVE_HELP: &str = "The address holds a token, new each time: who does not have it sees nothing. Nothing can be
 written or started through it. On a server: ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090

@@ -1,4 +1,4 @@
-//! `stampede report`: an earlier run's page and table again.
+//! `stampede report`: an earlier run's page and table again, its charts, its test cases.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,10 @@ use crate::store;
 
 /// Prints the run in the format asked for.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+    if args.out.is_some() && args.format != Format::Svg {
+        return Err(Failure::rendered("`--out` is the folder of `--format svg`".to_owned())
+            .hint("the other formats go to stdout: `> FILE` puts them into a file"));
+    }
     let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
         .map_err(|error| Failure::from_store(&error))?;
     let summary = shown.summary();
@@ -30,8 +34,27 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         Format::Markdown => report::markdown(summary),
         Format::Csv => report::csv(summary),
         Format::Json => report::json(summary),
+        Format::Svg => charts(&shown, args.out.as_deref())?,
+        Format::Junit => report::junit(summary),
     };
     print(text.as_bytes())
+}
+
+/// Writes the charts; their paths, a line each.
+fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
+    let from_store = |error| Failure::from_store(&error);
+    let charts = report::svg::charts(&shown.page().map_err(from_store)?);
+    if charts.is_empty() {
+        let text = format!("run `{}` has nothing to draw", shown.summary().run);
+        return Err(Failure::rendered(text).hint("none of its trials has a load"));
+    }
+    let folder = out.map_or_else(|| shown.charts_path(), Path::to_owned);
+    let (paths, before) = store::write_files(&folder, &charts).map_err(from_store)?;
+    if before > 0 {
+        let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
+        eprintln!("note: {files} of `{}` overwritten", folder.display());
+    }
+    Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
 
 /// Writes the page where it belongs. Where that cannot be it is said, and no more: a run of a

@@ -4,11 +4,13 @@
 mod columns;
 mod csv;
 mod history;
+mod junit;
 mod layout;
 mod markdown;
 mod notes;
 pub mod page;
 mod shown;
+pub mod svg;
 mod text;
 
 use crate::summary::model::Figure;
@@ -16,6 +18,7 @@ use crate::summary::{Summary, words};
 
 pub use csv::csv;
 pub use history::history;
+pub use junit::junit;
 pub use markdown::markdown;
 pub use shown::Shown;
 pub use text::text;

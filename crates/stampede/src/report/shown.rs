@@ -82,6 +82,16 @@ impl Shown {
         };
         first.with_file_name(format!("{name}.html"))
     }
+
+    /// The folder of its charts, in the same place.
+    pub fn charts_path(&self) -> PathBuf {
+        if self.laid.is_none() {
+            return self.runs[0].stored.folder.join("charts");
+        }
+        let page = self.page_path();
+        let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        page.with_file_name(format!("{name}-charts"))
+    }
 }
 
 impl Read {

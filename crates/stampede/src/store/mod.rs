@@ -51,6 +51,25 @@ pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
     write::whole(path, text.as_bytes())
 }
 
+/// Writes files into a folder, which is made where it is not there; answers with their paths, and
+/// how many of them were there before.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn write_files(
+    folder: &Path,
+    files: &[(String, String)],
+) -> Result<(Vec<PathBuf>, usize), StoreError> {
+    std::fs::create_dir_all(folder)
+        .map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
+    let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
+    let before = paths.iter().filter(|path| path.exists()).count();
+    for (path, (_, text)) in paths.iter().zip(files) {
+        write::whole(path, text.as_bytes())?;
+    }
+    Ok((paths, before))
+}
+
 /// Why results cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

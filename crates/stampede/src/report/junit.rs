@@ -1,0 +1,121 @@
+//! JUnit's XML, which systems for continuous integration read: a test suite for each app and load,
+//! a test case for each cell and for each of its expectations.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::summary::model::{CellSummary, CellVerdict, Expected, Group, Judged};
+use crate::summary::{Summary, is_about_another_run, words};
+
+/// Renders a run. Judged as `compare` does in its exit code: what would be 3 is an error, what would
+/// be 1 is a failure. A refused cell alone is skipped here, since its plan says so itself.
+pub fn junit(summary: &Summary) -> String {
+    let mut report = Report::new(format!("stampede {}", summary.run));
+    for group in &summary.groups {
+        report.add_test_suite(suite(summary, group));
+    }
+    report.set_time(report.test_suites.iter().filter_map(|suite| suite.time).sum());
+    let xml = report.to_string().expect("XML is written to memory, and all text is UTF-8");
+    // Control characters are gone by now; these two are none, and XML 1.0 cannot hold them either.
+    xml.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+fn suite(summary: &Summary, group: &Group) -> TestSuite {
+    let mut suite = TestSuite::new(format!("{} · {}", group.app, group.load));
+    suite.add_property(("load", group.load_text.as_str()));
+    suite.add_property(("run", summary.run.as_str()));
+    suite.add_property(("seed", summary.seed.to_string().as_str()));
+    suite.set_system_out(&group.sentence);
+    let mut time = Duration::ZERO;
+    for cell in summary.cells_of(group) {
+        time += length(cell);
+        suite.add_test_case(measured(group, cell));
+        let expected = cell.expectations.iter();
+        suite.add_test_cases(expected.map(|judged| expectation(group, cell, judged)));
+    }
+    suite.set_time(time);
+    suite
+}
+
+/// Whether a cell was measured.
+fn measured(group: &Group, cell: &CellSummary) -> TestCase {
+    let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
+    let missing = cell.trials_missing;
+    let trials = words::number_of(missing, "trial");
+    let status = match cell.verdict {
+        CellVerdict::Refused => skipped(or(&reasons, "refused")),
+        CellVerdict::Missing => error("missing", or(&reasons, "no trial of it is there")),
+        CellVerdict::Invalid => error("invalid", or(&reasons, "no trial counts")),
+        CellVerdict::Valid | CellVerdict::Suspect if missing > 0 => {
+            error("missing", format!("{trials} of the plan did not take place"))
+        }
+        CellVerdict::Valid | CellVerdict::Suspect => TestCaseStatus::success(),
+    };
+    let mut case = case(group, cell, "measured", status);
+    case.set_time(length(cell));
+    let counts = matches!(cell.verdict, CellVerdict::Valid | CellVerdict::Suspect);
+    if counts && !reasons.is_empty() {
+        case.set_system_out(reasons.join("\n"));
+    }
+    case
+}
+
+/// Whether an expectation was met.
+fn expectation(group: &Group, cell: &CellSummary, judged: &Judged) -> TestCase {
+    let status = match &judged.outcome {
+        Expected::Met => TestCaseStatus::success(),
+        Expected::NotMet { figure } => {
+            let found = match figure.as_str() {
+                "failed" => "but a shot without a correct answer stands there".to_owned(),
+                figure => format!("found {figure}"),
+            };
+            fails("not met", format!("expected {}, {found}", judged.text))
+        }
+        Expected::Unknown if is_about_another_run(&judged.text) => {
+            skipped("it is about another run".to_owned())
+        }
+        Expected::Unknown if cell.trials_counted > 0 => {
+            fails("not shown", format!("expected {}, which could not be shown", judged.text))
+        }
+        Expected::Unknown => skipped("nothing was measured".to_owned()),
+    };
+    case(group, cell, &judged.text, status)
+}
+
+fn case(group: &Group, cell: &CellSummary, what: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(format!("{}: {what}", cell.runtime), status);
+    case.set_classname(format!("{} · {}", group.app, group.load));
+    case
+}
+
+fn skipped(why: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(why);
+    status
+}
+
+fn error(kind: &str, why: String) -> TestCaseStatus {
+    not_fine(NonSuccessKind::Error, kind, why)
+}
+
+fn fails(kind: &str, why: String) -> TestCaseStatus {
+    not_fine(NonSuccessKind::Failure, kind, why)
+}
+
+fn not_fine(kind: NonSuccessKind, named: &str, why: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    // Some readers show the one, some the other.
+    status.set_type(named).set_message(&why).set_description(why);
+    status
+}
+
+fn or(reasons: &[String], otherwise: &str) -> String {
+    if reasons.is_empty() { otherwise.to_owned() } else { reasons.join("\n") }
+}
+
+/// Of the load of all its trials, in whole seconds.
+fn length(cell: &CellSummary) -> Duration {
+    let seconds = cell.trials.iter().map(|trial| trial.over_time.offered.len() as u64);
+    Duration::from_secs(seconds.sum())
+}

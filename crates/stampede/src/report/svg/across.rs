@@ -1,0 +1,220 @@
+//! Charts across loads: what a runtime does as the load grows.
+
+use super::Drawn;
+use super::chart::{Axis, Chart, Grain, Line, Strength, most};
+use super::frame::Frame;
+use super::look::Look;
+use super::panel::source;
+use super::scale::Scale;
+use super::words;
+use crate::report::page::Page;
+use crate::summary::model::{CellSummary, Figure, Group, LoadModel};
+use crate::summary::words::list;
+
+/// Loads of one app and one model, the lightest first.
+struct Loads<'a> {
+    page: &'a Page,
+    groups: Vec<&'a Group>,
+    cells: Vec<&'a CellSummary>,
+    /// Where each load stands on the x axis.
+    x: Vec<f64>,
+    has_rates: bool,
+    looks: &'a [(String, Look)],
+}
+
+/// The charts of each app that has several loads of a kind, with the app's name.
+pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Drawn)> {
+    let mut kinds: Vec<(&str, LoadModel)> = Vec::new();
+    for group in &page.summary.groups {
+        if !kinds.contains(&(&group.app, group.model)) {
+            kinds.push((&group.app, group.model));
+        }
+    }
+    let of = |(app, model): (&'a str, LoadModel)| {
+        let own = |group: &&Group| group.app == app && group.model == model;
+        let groups: Vec<&Group> = page.summary.groups.iter().filter(own).collect();
+        let loads = (groups.len() > 1).then(|| Loads::new(page, groups, looks));
+        loads.into_iter().flat_map(move |loads| loads.charts()).map(move |drawn| (app, drawn))
+    };
+    kinds.into_iter().flat_map(of).collect()
+}
+
+/// What one chart shows of every cell.
+struct Shown<'s> {
+    file: &'static str,
+    title: String,
+    label: &'s str,
+    words: fn(f64) -> String,
+    figure: &'s dyn Fn(&CellSummary) -> Figure,
+    /// The figure's own units in one of the axis.
+    unit: f64,
+    without: Option<&'s str>,
+}
+
+impl<'a> Loads<'a> {
+    fn new(page: &'a Page, groups: Vec<&'a Group>, looks: &'a [(String, Look)]) -> Loads<'a> {
+        let rate = |group: &Group| {
+            let own = page.summary.cells_of(group);
+            own.filter_map(|cell| cell.figures.offered_per_second.value()).reduce(f64::max)
+        };
+        let mut rates: Vec<(&Group, Option<f64>)> =
+            groups.into_iter().map(|group| (group, rate(group))).collect();
+        let mut known: Vec<f64> = rates.iter().filter_map(|(_, rate)| *rate).collect();
+        known.sort_by(f64::total_cmp);
+        known.dedup();
+        // Rates that are nearly the same would lie on each other.
+        let apart = known.last().map_or(0.0, |most| most * 0.03);
+        let has_rates =
+            known.len() == rates.len() && known.windows(2).all(|two| two[1] - two[0] > apart);
+        if has_rates {
+            rates.sort_by(|a, b| a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal));
+        }
+        let x = match has_rates {
+            true => known,
+            false => (1..).map(f64::from).take(rates.len()).collect(),
+        };
+        let groups: Vec<&Group> = rates.into_iter().map(|(group, _)| group).collect();
+        let cells = groups.iter().flat_map(|group| page.summary.cells_of(group)).collect();
+        Loads { page, groups, cells, x, has_rates, looks }
+    }
+
+    fn charts(&self) -> Vec<Drawn> {
+        let (what, time): (&str, fn(&CellSummary) -> Figure) = match self.groups[0].model {
+            LoadModel::Open => ("response time", |cell| cell.figures.response_time_ns.p95),
+            LoadModel::Closed => ("service time", |cell| cell.figures.service_time_ns.p95),
+        };
+        let slowest = self.slowest(&time);
+        let p95 = |file, title: String, without| Shown {
+            file,
+            title,
+            label: "p95 over all planned shots",
+            words: words::nanos,
+            figure: &time,
+            unit: 1.0,
+            without,
+        };
+        let cpu = Shown {
+            file: "cpu",
+            title: "CPU by load".to_owned(),
+            label: "highest reading, share of the whole stack's CPU budget",
+            words: words::percent,
+            figure: &|cell| cell.figures.cpu_percent_max,
+            unit: 1.0,
+            without: None,
+        };
+        let memory = Shown {
+            file: "memory",
+            title: "Memory by load".to_owned(),
+            label: "highest reading of the whole stack, without page cache",
+            words: words::mebibytes,
+            figure: &|cell| cell.figures.memory_bytes_max,
+            unit: f64::from(1 << 20),
+            without: None,
+        };
+        let without = slowest.map(|slowest| {
+            let title = format!("p95 of {what} by load, without {slowest}");
+            p95("p95-without-slowest", title, Some(slowest))
+        });
+        let all = p95("p95", format!("p95 of {what} by load"), None);
+        let all = [Some(all), without, Some(cpu), Some(memory)];
+        all.iter().flatten().filter_map(|shown| self.chart(shown)).collect()
+    }
+
+    /// `None` where no runtime has the figure.
+    fn chart(&self, shown: &Shown<'_>) -> Option<Drawn> {
+        let mut lines = self.lines(shown);
+        lines.retain(|line| line.values().next().is_some());
+        if lines.is_empty() {
+            return None;
+        }
+        let y = Axis::from_zero(shown.label, most(&lines), Grain::Fine, shown.words);
+        let body = Chart { x: self.axis(), y, lines, marks: Vec::new() }.body();
+        let names: Vec<&str> = self.groups.iter().map(|group| group.load.as_str()).collect();
+        let frame = Frame {
+            title: shown.title.clone(),
+            subtitle: format!("{} · {}", self.groups[0].app, names.join(", ")),
+            notes: self.notes(shown),
+            source: source(self.page),
+        };
+        Some(Drawn { file: shown.file, svg: frame.around(body) })
+    }
+
+    fn lines(&self, shown: &Shown<'_>) -> Vec<Line> {
+        let own = self.looks.iter().filter(|(runtime, _)| {
+            shown.without != Some(runtime) && self.cells.iter().any(|cell| cell.runtime == *runtime)
+        });
+        let line = |(runtime, look): &(String, Look)| Line {
+            name: runtime.clone(),
+            look: *look,
+            points: self
+                .x
+                .iter()
+                .zip(&self.groups)
+                .map(|(x, group)| {
+                    let value =
+                        self.cell(runtime, group).and_then(|cell| (shown.figure)(cell).value());
+                    (*x, value.map(|value| value / shown.unit).filter(|value| value.is_finite()))
+                })
+                .collect(),
+            strength: Strength::Full,
+        };
+        own.map(line).collect()
+    }
+
+    fn cell(&self, runtime: &str, group: &Group) -> Option<&'a CellSummary> {
+        self.cells.iter().copied().find(|cell| cell.runtime == runtime && cell.load == group.load)
+    }
+
+    fn axis(&self) -> Axis {
+        if self.has_rates {
+            let most = self.x.iter().copied().fold(0.0, f64::max);
+            let ticks = self.x.iter().map(|x| (*x, words::short(*x))).collect();
+            let label = "offered rate, shots a second".to_owned();
+            return Axis { label, scale: Scale::linear(0.0, most * 1.02), ticks };
+        }
+        // Half a step at both ends, so that the first and the last name have room.
+        let count = self.x.len() as f64;
+        let letters = (820.0 / count / 8.0).max(6.0) as usize;
+        let names = self.groups.iter().map(|group| words::cut(&group.load, letters));
+        Axis {
+            label: "load".to_owned(),
+            scale: Scale::linear(0.5, count + 0.5),
+            ticks: self.x.iter().copied().zip(names).collect(),
+        }
+    }
+
+    /// What a point or a gap does not say of itself.
+    fn notes(&self, shown: &Shown<'_>) -> Vec<String> {
+        let of = |is: fn(&Figure) -> bool| {
+            let own = self
+                .cells
+                .iter()
+                .filter(|cell| shown.without != Some(&cell.runtime) && is(&(shown.figure)(cell)));
+            own.map(|cell| format!("{} at {}", cell.runtime, cell.load)).collect::<Vec<_>>()
+        };
+        let said = [
+            (
+                "A lower bound only, cut off by a timeout",
+                of(|one| matches!(one, Figure::AtLeast(_))),
+            ),
+            (
+                "No point, since a shot without a correct answer stands there",
+                of(|one| *one == Figure::Failed),
+            ),
+            ("No point, since too few shots lie beyond it", of(|one| *one == Figure::TooFew)),
+            ("Not measured or not read", of(|one| *one == Figure::None)),
+        ];
+        let some = said.into_iter().filter(|(_, cells)| !cells.is_empty());
+        some.map(|(words, cells)| format!("{words}: {}.", list(&cells))).collect()
+    }
+
+    /// Of at least three runtimes, the one with the highest p95 at any load.
+    fn slowest(&self, time: &dyn Fn(&CellSummary) -> Figure) -> Option<&'a str> {
+        let known = || {
+            self.cells.iter().filter_map(|cell| Some((cell.runtime.as_str(), time(cell).value()?)))
+        };
+        let names: std::collections::BTreeSet<&str> = known().map(|(runtime, _)| runtime).collect();
+        let slowest = known().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(runtime, _)| runtime);
+        slowest.filter(|_| names.len() > 2)
+    }
+}

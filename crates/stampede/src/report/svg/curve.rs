@@ -1,0 +1,96 @@
+//! The percentile curve: how slow the slowest are. Each step to the right is ten times rarer.
+
+use super::Drawn;
+use super::chart::{Axis, Chart, Line, Strength};
+use super::panel::Panel;
+use super::scale::{Scale, tail};
+use super::words;
+use crate::report::page::model::Curve;
+use crate::summary::words::list;
+
+/// `None` where no trial counts.
+pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
+    let what = panel.what();
+    let lines: Vec<Line> = panel
+        .cells
+        .iter()
+        .filter_map(|(index, cell)| {
+            let curve = curve(panel, *index)?;
+            let points = points(curve, cell.counts.planned);
+            (!points.is_empty()).then(|| Line {
+                name: cell.runtime.clone(),
+                look: panel.look(&cell.runtime),
+                points,
+                strength: Strength::Full,
+            })
+        })
+        .collect();
+    let furthest = lines.iter().flat_map(|line| line.points.last()).map(|(x, _)| *x);
+    let x = Scale::log(1.0, furthest.fold(1.0, f64::max));
+    let values: Vec<f64> = lines.iter().flat_map(Line::values).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let ticks = TICKS.iter().filter(|percent| tail(**percent, 1) <= x.high * 1.000_1);
+    let x = Axis {
+        label: "percentile of all planned shots; each nine has the same room".to_owned(),
+        scale: x,
+        ticks: ticks.map(|percent| (tail(*percent, 1), words::percentile(*percent))).collect(),
+    };
+    let y = Axis::log(&format!("{what}, log scale"), &values, words::micros);
+    let body = Chart { x, y, lines, marks: Vec::new() }.body();
+    let frame = panel.frame(format!("Percentiles of {what}"), notes(panel));
+    Some(Drawn { file: "percentiles", svg: frame.around(body) })
+}
+
+fn curve<'a>(panel: &Panel<'a>, index: usize) -> Option<&'a Curve> {
+    panel.page.curves.iter().find(|curve| curve.cell == index)
+}
+
+/// Of points at the same place the slowest stays.
+fn points(curve: &Curve, planned: u64) -> Vec<(f64, Option<f64>)> {
+    let mut points: Vec<(f64, Option<f64>)> = Vec::new();
+    for (percent, us) in &curve.points {
+        let x = tail(*percent, planned);
+        if points.last().is_some_and(|(last, _)| *last >= x) {
+            points.pop();
+        }
+        points.push((x, Some(us.0).filter(|us| us.is_finite())));
+    }
+    points
+}
+
+fn notes(panel: &Panel<'_>) -> Vec<String> {
+    let failed: Vec<String> = panel
+        .cells
+        .iter()
+        .filter_map(|(index, cell)| {
+            let from = curve(panel, *index)?.failed_from?;
+            Some(format!("{} from {}", cell.runtime, words::percentile((from * 1e4).round() / 1e4)))
+        })
+        .collect();
+    let mut notes = vec![
+        "Trials that count, merged; a shot without a correct answer ranks slower than all answers."
+            .to_owned(),
+    ];
+    if !failed.is_empty() {
+        notes.push(format!(
+            "A line ends where there is no correct answer any more: {}.",
+            list(&failed)
+        ));
+    }
+    let without: Vec<String> = panel
+        .cells
+        .iter()
+        .filter(|(index, _)| curve(panel, *index).is_none_or(|curve| curve.points.is_empty()))
+        .map(|(_, cell)| cell.runtime.clone())
+        .collect();
+    if !without.is_empty() {
+        notes.push(format!("No curve: {}.", list(&without)));
+    }
+    notes
+}
+
+/// As far as there are shots.
+const TICKS: [f64; 12] =
+    [0.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.999_9, 99.999_99, 99.999_999];

@@ -1,0 +1,136 @@
+//! An element of an SVG file. Whatever comes from data goes through here and is text: nothing
+//! else of this module writes a `<`.
+
+use std::fmt::Write as _;
+
+/// An element, its attributes and what is in it.
+#[derive(Clone, Debug)]
+pub struct Element {
+    name: &'static str,
+    attributes: Vec<(&'static str, String)>,
+    inside: Vec<Inside>,
+}
+
+#[derive(Clone, Debug)]
+enum Inside {
+    Element(Element),
+    Text(String),
+}
+
+impl Element {
+    /// An empty one.
+    pub fn new(name: &'static str) -> Element {
+        Element { name, attributes: Vec::new(), inside: Vec::new() }
+    }
+
+    /// With an attribute of text.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Element {
+        self.attributes.push((name, value.into()));
+        self
+    }
+
+    /// With an attribute that is a length in pixels.
+    pub fn at(self, name: &'static str, value: f64) -> Element {
+        self.with(name, number(value))
+    }
+
+    /// With text in it.
+    pub fn text(mut self, text: impl Into<String>) -> Element {
+        self.inside.push(Inside::Text(text.into()));
+        self
+    }
+
+    /// With an element in it.
+    pub fn child(mut self, child: Element) -> Element {
+        self.inside.push(Inside::Element(child));
+        self
+    }
+
+    /// With elements in it.
+    pub fn children(mut self, children: impl IntoIterator<Item = Element>) -> Element {
+        self.inside.extend(children.into_iter().map(Inside::Element));
+        self
+    }
+
+    /// As a file.
+    pub fn file(&self) -> String {
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        self.write(&mut out);
+        out
+    }
+
+    /// An element that holds elements gets lines of their own for them: such a file can be compared
+    /// line by line. Text stays as it is.
+    fn write(&self, out: &mut String) {
+        let _ = write!(out, "<{}", self.name);
+        for (name, value) in &self.attributes {
+            let _ = write!(out, " {name}=\"{}\"", escaped(value));
+        }
+        if self.inside.is_empty() {
+            out.push_str("/>\n");
+            return;
+        }
+        out.push('>');
+        if matches!(self.inside.first(), Some(Inside::Element(_))) {
+            out.push('\n');
+        }
+        for inside in &self.inside {
+            match inside {
+                Inside::Element(element) => element.write(out),
+                Inside::Text(text) => out.push_str(&escaped(text)),
+            }
+        }
+        let _ = writeln!(out, "</{}>", self.name);
+    }
+}
+
+/// A length with hundredths of a pixel at most. What is no number is none in a file either.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "0".to_owned();
+    }
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Text that XML 1.0 takes for nothing but text, in an attribute too. Characters that it cannot hold
+/// at all, and line breaks, which would be spaces anyway, are replaced.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            control if control.is_control() => out.push('\u{fffd}'),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_never_markup() {
+        let text = "</text><script a='b' c=\"d\">&\u{0}\n\u{ffff}";
+        let file = Element::new("text").with("aria-label", text).text(text).file();
+        let safe =
+            "&lt;/text&gt;&lt;script a=&apos;b&apos; c=&quot;d&quot;&gt;&amp;\u{fffd} \u{fffd}";
+        let (_, file) = file.split_once('\n').expect("a first line");
+        assert_eq!(file, format!("<text aria-label=\"{safe}\">{safe}</text>\n"));
+    }
+
+    #[test]
+    fn lengths_are_short_and_numbers() {
+        let written = [1.0, 1.234_5, -0.001, 0.1, f64::NAN, f64::INFINITY].map(number);
+        assert_eq!(written, ["1", "1.23", "0", "0.1", "0", "0"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! What all charts have around them: title, subtitle, notes, and which run they are of.
+
+use super::element::Element;
+use super::look::GROUND;
+use super::words;
+
+/// Words around a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// What it shows.
+    pub title: String,
+    /// Under which load.
+    pub subtitle: String,
+    /// What a reader must know of it.
+    pub notes: Vec<String>,
+    /// Which run it is of.
+    pub source: String,
+}
+
+/// What is in a frame, drawn from 0 downwards.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Pixels.
+    pub height: f64,
+    /// All of it.
+    pub elements: Vec<Element>,
+}
+
+/// Width of every chart, in pixels.
+pub const WIDTH: f64 = 960.0;
+/// From its edge to whatever is in it.
+pub const MARGIN: f64 = 28.0;
+/// Of what is said: black enough to be read.
+pub const INK: &str = "#15181c";
+/// Of axes, notes and subtitles: a contrast of 6 on the ground.
+pub const SOFT: &str = "#5a6069";
+
+impl Frame {
+    /// The file.
+    pub fn around(&self, body: Body) -> String {
+        let title = words::cut(&self.title, TITLE_LETTERS);
+        let subtitle = words::wrapped(&self.subtitle, SUBTITLE_LETTERS);
+        let notes: Vec<String> =
+            self.notes.iter().flat_map(|note| words::wrapped(note, NOTE_LETTERS)).collect();
+        let top = 40.0 + 20.0 * subtitle.len() as f64 + 16.0;
+        let below = top + body.height;
+        let foot = below + 18.0 * notes.len() as f64;
+        let height = foot + 30.0;
+        let mut lines = vec![text(&title, MARGIN, 38.0, 21.0, INK).with("font-weight", "600")];
+        for (line, place) in subtitle.iter().zip(1..) {
+            lines.push(text(line, MARGIN, 40.0 + 20.0 * f64::from(place), 14.0, SOFT));
+        }
+        for (line, place) in notes.iter().zip(0..) {
+            lines.push(text(line, MARGIN, below + 18.0 * f64::from(place) + 8.0, 12.0, SOFT));
+        }
+        let source = text(&self.source, WIDTH - MARGIN, foot + 14.0, 11.0, FAINT);
+        let box_of = format!("0 0 {WIDTH} {}", super::element::number(height));
+        Element::new("svg")
+            .with("xmlns", "http://www.w3.org/2000/svg")
+            .with("viewBox", box_of)
+            .at("width", WIDTH)
+            .at("height", height)
+            .with("font-family", FONTS)
+            .with("role", "img")
+            .child(Element::new("title").text(format!("{title}: {}", self.subtitle)))
+            .child(Element::new("desc").text(self.notes.join(" ")))
+            .child(
+                Element::new("rect")
+                    .with("width", "100%")
+                    .with("height", "100%")
+                    .with("fill", GROUND),
+            )
+            .children(lines)
+            .child(source.with("text-anchor", "end"))
+            .child(
+                Element::new("g")
+                    .with("transform", format!("translate(0 {})", super::element::number(top)))
+                    .children(body.elements),
+            )
+            .file()
+    }
+}
+
+/// A line of text whose base stands at `y`.
+pub fn text(text: &str, x: f64, y: f64, size: f64, colour: &str) -> Element {
+    Element::new("text").at("x", x).at("y", y).at("font-size", size).with("fill", colour).text(text)
+}
+
+/// About how wide a text is; rather more than less, since every reader has another font.
+pub fn width_of(text: &str, size: f64) -> f64 {
+    let of = |letter: char| match letter {
+        '\u{202f}' => 0.25,
+        ' ' | 'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | '|' | '!' | '(' | ')' | '\'' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.92,
+        letter if letter.is_ascii_uppercase() => 0.72,
+        letter if u32::from(letter) < 0x1100 => 0.6,
+        _ => 1.05,
+    };
+    text.chars().map(of).sum::<f64>() * size
+}
+
+const FAINT: &str = "#7b828c";
+/// Each reader's own face for screens; real text stays real text.
+const FONTS: &str =
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+/// As many as fit at their size.
+const TITLE_LETTERS: usize = 74;
+const SUBTITLE_LETTERS: usize = 118;
+const NOTE_LETTERS: usize = 140;

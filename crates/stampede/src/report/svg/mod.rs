@@ -1,0 +1,54 @@
+//! Charts for articles: an SVG file each, the same charts as the page's.
+//!
+//! ```text
+//! Page ─▶ Panel (which trials) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶ Element ─▶ text
+//! ```
+//! They are written here and not by a library of charts: those that are kept well draw on whole
+//! pixels and cut a dashed line into hundreds of short ones, which shows in print.
+
+mod across;
+mod chart;
+mod curve;
+mod element;
+mod frame;
+mod look;
+mod name;
+mod over_time;
+mod panel;
+mod rising;
+mod scale;
+mod spread;
+mod words;
+
+use super::page::Page;
+use panel::Panel;
+
+/// A chart that is drawn.
+struct Drawn {
+    /// The last part of its file's name.
+    file: &'static str,
+    svg: String,
+}
+
+/// Every chart: its file's name and its SVG. Charts in which there is nothing to draw are left out.
+pub fn charts(page: &Page) -> Vec<(String, String)> {
+    let looks = look::of_runtimes(page);
+    let mut files: Vec<(String, String)> = Vec::new();
+    let mut add = |stem: &str, drawn: Drawn| {
+        let name = name::unique(&format!("{stem}-{}", drawn.file), &files);
+        files.push((name, drawn.svg));
+    };
+    for group in &page.summary.groups {
+        let panel = Panel::new(page, group, &looks);
+        let stem = format!("{}-{}", name::part(&group.app), name::part(&group.load));
+        let mut drawn = over_time::of(&panel);
+        drawn.extend(rising::of(&panel));
+        drawn.extend(curve::of(&panel));
+        drawn.extend(spread::of(&panel));
+        drawn.into_iter().for_each(|drawn| add(&stem, drawn));
+    }
+    for (app, drawn) in across::of(page, &looks) {
+        add(&format!("{}-across-loads", name::part(app)), drawn);
+    }
+    files
+}

@@ -1,0 +1,189 @@
+//! The cells of one app and load, and which trial of each is drawn over time: the one in the
+//! middle by p95, as on the page.
+
+use super::frame::Frame;
+use super::look::Look;
+use super::scale::median;
+use super::words;
+use crate::report::page::Page;
+use crate::report::page::model::Series;
+use crate::report::text;
+use crate::store::record::Judged;
+use crate::summary::model::{CellSummary, Figures, Group, LoadModel, TimeFigures, TrialSummary};
+use crate::summary::words as figures;
+
+/// One app and load.
+pub struct Panel<'a> {
+    /// All of the run.
+    pub page: &'a Page,
+    /// Which app and load.
+    pub group: &'a Group,
+    /// Its cells with their places in the summary, the best first.
+    pub cells: Vec<(usize, &'a CellSummary)>,
+    /// What is drawn over time.
+    pub shown: Vec<Shown<'a>>,
+    looks: &'a [(String, Look)],
+}
+
+/// A cell's trial that is drawn over time.
+pub struct Shown<'a> {
+    /// The cell.
+    pub cell: &'a CellSummary,
+    /// Its trial over time.
+    pub series: &'a Series,
+    /// What it is worth.
+    pub worth: Worth<'a>,
+    /// Its runtime's.
+    pub look: Look,
+}
+
+/// What a trial that is drawn is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Worth<'a> {
+    /// It counts.
+    Counts,
+    /// It does not.
+    Invalid(&'a TrialSummary),
+    /// It has not ended.
+    Unfinished,
+}
+
+impl<'a> Panel<'a> {
+    /// Of a group.
+    pub fn new(page: &'a Page, group: &'a Group, looks: &'a [(String, Look)]) -> Panel<'a> {
+        let own =
+            |(_, cell): &(usize, &CellSummary)| cell.app == group.app && cell.load == group.load;
+        let cells: Vec<_> = page.summary.cells.iter().enumerate().filter(own).collect();
+        let mut panel = Panel { page, group, cells, shown: Vec::new(), looks };
+        panel.shown =
+            panel.cells.iter().filter_map(|(index, cell)| panel.pick(*index, cell)).collect();
+        panel
+    }
+
+    fn pick(&self, index: usize, cell: &'a CellSummary) -> Option<Shown<'a>> {
+        let own = self.page.series.iter().filter(|series| series.cell == index);
+        let all: Vec<(&Series, Worth<'_>)> =
+            own.map(|series| (series, worth(cell, series))).collect();
+        // The best kind that is there.
+        let kinds: [fn(&Worth<'_>) -> bool; 3] = [
+            |worth| *worth == Worth::Counts,
+            |worth| matches!(worth, Worth::Invalid(_)),
+            |worth| *worth == Worth::Unfinished,
+        ];
+        let pool: Vec<_> = kinds
+            .iter()
+            .map(|kind| all.iter().filter(|(_, worth)| kind(worth)).collect::<Vec<_>>())
+            .find(|pool| !pool.is_empty())?;
+        let p95 = |series: &Series| {
+            let trial = cell.trials.iter().find(|trial| trial.number == series.trial);
+            let value = trial.and_then(|trial| self.times(&trial.figures).p95.value());
+            value.unwrap_or(f64::INFINITY)
+        };
+        let middle = median(pool.iter().map(|(series, _)| p95(series)).collect())?;
+        let (series, worth) = pool.iter().find(|(series, _)| p95(series) == middle)?;
+        Some(Shown { cell, series, worth: *worth, look: self.look(&cell.runtime) })
+    }
+
+    /// A runtime's look.
+    pub fn look(&self, runtime: &str) -> Look {
+        let found = self.looks.iter().find(|(name, _)| name == runtime);
+        found.map_or(Look::at(0), |(_, look)| *look)
+    }
+
+    /// The times that the model has.
+    pub fn times<'f>(&self, figures: &'f Figures) -> &'f TimeFigures {
+        match self.group.model {
+            LoadModel::Open => &figures.response_time_ns,
+            LoadModel::Closed => &figures.service_time_ns,
+        }
+    }
+
+    /// What they are called.
+    pub fn what(&self) -> &'static str {
+        match self.group.model {
+            LoadModel::Open => "response time",
+            LoadModel::Closed => "service time",
+        }
+    }
+
+    /// The words around a chart of this group.
+    pub fn frame(&self, title: String, notes: Vec<String>) -> Frame {
+        let cells: Vec<&CellSummary> = self.cells.iter().map(|(_, cell)| *cell).collect();
+        let subtitle = text::title(self.group, &cells);
+        Frame { title, subtitle, notes, source: source(self.page) }
+    }
+
+    /// What is not as it should be in what is drawn over time.
+    pub fn said(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.shown.iter().filter_map(Shown::said).collect();
+        let without = self
+            .cells
+            .iter()
+            .filter(|(_, cell)| !self.shown.iter().any(|shown| shown.cell.runtime == cell.runtime));
+        let without: Vec<String> = without.map(|(_, cell)| cell.runtime.clone()).collect();
+        if !without.is_empty() {
+            said.push(format!("No trial with a load: {}.", figures::list(&without)));
+        }
+        let trials = self.page.series.iter().filter(|series| {
+            !series.unfinished && self.cells.iter().any(|(index, _)| *index == series.cell)
+        });
+        if trials.count() > self.shown.len() {
+            said.push("Of each runtime the trial in the middle by p95.".to_owned());
+        }
+        let step = self.shown.iter().map(|shown| shown.series.step).fold(1.0, f64::max);
+        if step > 1.0 {
+            let seconds = words::short(step * 2.0);
+            said.push(format!(
+                "Each two points are the lowest and the highest of {seconds} seconds."
+            ));
+        }
+        said
+    }
+}
+
+impl Shown<'_> {
+    /// As in the legend.
+    pub fn name(&self) -> String {
+        let runtime = &self.cell.runtime;
+        match self.worth {
+            Worth::Counts => runtime.clone(),
+            Worth::Invalid(_) => format!("{runtime} (invalid)"),
+            Worth::Unfinished => format!("{runtime} (unfinished)"),
+        }
+    }
+
+    fn said(&self) -> Option<String> {
+        let runtime = &self.cell.runtime;
+        match self.worth {
+            Worth::Counts => None,
+            Worth::Invalid(trial) => {
+                let reasons = words::cut(&trial.reasons.join("; "), REASON_LETTERS);
+                let number = trial.number;
+                Some(format!("{runtime}: trial {number} is invalid, its line is faint: {reasons}."))
+            }
+            Worth::Unfinished => {
+                let number = self.series.trial;
+                Some(format!("{runtime}: trial {number} has not ended, its line is faint."))
+            }
+        }
+    }
+}
+
+/// Which run a chart is of.
+pub fn source(page: &Page) -> String {
+    format!("run {} · stampede {}", page.summary.run, page.summary.stampede)
+}
+
+fn worth<'a>(cell: &'a CellSummary, series: &Series) -> Worth<'a> {
+    if series.unfinished {
+        return Worth::Unfinished;
+    }
+    let trial = cell.trials.iter().find(|trial| trial.number == series.trial);
+    match trial.filter(|trial| trial.verdict == Judged::Invalid) {
+        Some(trial) => Worth::Invalid(trial),
+        None => Worth::Counts,
+    }
+}
+
+/// Two lines of a note.
+const REASON_LETTERS: usize = 240;

@@ -1,0 +1,191 @@
+//! The distribution over trials: a point each, with the interval over them.
+
+use super::Drawn;
+use super::element::Element;
+use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
+use super::look::Look;
+use super::panel::Panel;
+use super::scale::{Kind, Scale, extent};
+use super::words;
+use crate::report::figure_text;
+use crate::store::record::Judged;
+use crate::summary::model::{CellSummary, Figure, Figures, Primary};
+use crate::summary::words as figures;
+
+/// The figure that is drawn: the one that cells are sorted by.
+struct Metric {
+    title: String,
+    of: fn(&Panel<'_>, &Figures) -> Figure,
+    words: fn(f64) -> String,
+    axis: fn(f64) -> String,
+}
+
+/// `None` where no cell has several trials.
+pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
+    if !panel.cells.iter().any(|(_, cell)| cell.trials.len() > 1) {
+        return None;
+    }
+    let metric = metric(panel);
+    let trials = panel.cells.iter().flat_map(|(_, cell)| &cell.trials);
+    let values: Vec<f64> = trials
+        .filter_map(|trial| (metric.of)(panel, &trial.figures).value())
+        .filter(|value| value.is_finite())
+        .collect();
+    if values.is_empty() {
+        return None;
+    }
+    let intervals: Vec<(f64, f64)> = panel
+        .cells
+        .iter()
+        .filter_map(|(_, cell)| (metric.of)(panel, &cell.figures).interval())
+        .collect();
+    let widest = panel
+        .cells
+        .iter()
+        .map(|(_, cell)| width_of(&words::cut(&cell.runtime, NAME_LETTERS), NAME))
+        .fold(110.0, f64::max);
+    let rows = Rows {
+        left: MARGIN + 24.0 + widest + 20.0,
+        right: WIDTH - MARGIN - 12.0,
+        scale: extent(&values, &intervals),
+    };
+    let rows_height = ROW * panel.cells.len() as f64;
+    let mut elements = rows.axis(&metric, rows_height);
+    for (place, (_, cell)) in panel.cells.iter().enumerate() {
+        elements.push(rows.row(panel, &metric, cell, ROW * (place as f64 + 0.5)));
+    }
+    let below = if rows.scale.kind == Kind::Log { 60.0 } else { 42.0 };
+    let notes = vec![
+        "A marker for each trial (hollow or pale: invalid, does not count), a stroke for the estimate, a band \
+         for its 95 % interval."
+            .to_owned(),
+    ];
+    let frame = panel.frame(format!("{}, each trial", metric.title), notes);
+    Some(Drawn {
+        file: "trials",
+        svg: frame.around(Body { height: rows_height + below, elements }),
+    })
+}
+
+fn metric(panel: &Panel<'_>) -> Metric {
+    let what = panel.what();
+    let time = |name: &str, of| Metric {
+        title: format!("{name} of {what}"),
+        of,
+        words: figures::time,
+        axis: words::nanos,
+    };
+    match panel.group.primary {
+        Primary::ResponseTimeP95 => time("p95", |panel, figures| panel.times(figures).p95),
+        Primary::ResponseTimeP50 => time("Median", |panel, figures| panel.times(figures).p50),
+        Primary::ResponseTimeMean => time("Mean", |panel, figures| panel.times(figures).mean),
+        Primary::Throughput => Metric {
+            title: "Throughput".to_owned(),
+            of: |_, figures| figures.throughput_per_second,
+            words: |rate| format!("{} /s", figures::rate(rate)),
+            axis: words::per_second,
+        },
+    }
+}
+
+/// Where the rows are.
+struct Rows {
+    left: f64,
+    right: f64,
+    scale: Scale,
+}
+
+impl Rows {
+    fn x_of(&self, value: f64) -> f64 {
+        self.left + self.scale.place(value) * (self.right - self.left)
+    }
+
+    fn axis(&self, metric: &Metric, height: f64) -> Vec<Element> {
+        let mut elements = Vec::new();
+        for step in self.scale.steps(8) {
+            let x = self.x_of(step);
+            let line = Element::new("line").at("x1", x).at("x2", x).at("y1", 0.0).at("y2", height);
+            elements.push(line.with("stroke", "#e6e8eb"));
+            let words = (metric.axis)(step);
+            elements.push(text(&words, x, height + 20.0, 12.0, SOFT).with("text-anchor", "middle"));
+        }
+        if self.scale.kind == Kind::Log {
+            let middle = (self.left + self.right) / 2.0;
+            let words = text("log scale", middle, height + 40.0, 12.0, SOFT);
+            elements.push(words.with("text-anchor", "middle"));
+        }
+        elements
+    }
+
+    fn row(&self, panel: &Panel<'_>, metric: &Metric, cell: &CellSummary, y: f64) -> Element {
+        let look = panel.look(&cell.runtime);
+        let figure = (metric.of)(panel, &cell.figures);
+        let name = words::cut(&cell.runtime, NAME_LETTERS);
+        let said = match cell.trials_counted {
+            0 => "no trial counts".to_owned(),
+            _ => words::tied(&figure_text(figure, metric.words)),
+        };
+        Element::new("g")
+            .children(look.point(MARGIN + 6.0, y - 4.0, 5.0))
+            .child(text(&name, MARGIN + 24.0, y, NAME, INK))
+            .child(text(&said, MARGIN + 24.0, y + 15.0, 12.0, SOFT))
+            .children(self.estimate(figure, look, y))
+            .children(self.trials(panel, metric, cell, look, y))
+    }
+
+    /// The band of the interval, and the stroke of the estimate.
+    fn estimate(&self, figure: Figure, look: Look, y: f64) -> Vec<Element> {
+        let band = figure.interval().map(|(low, high)| {
+            let (from, to) = (self.x_of(low), self.x_of(high));
+            Element::new("rect")
+                .at("x", from)
+                .at("y", y - 9.0)
+                .at("width", (to - from).max(1.0))
+                .at("height", 18.0)
+                .with("fill", look.colour)
+                .with("fill-opacity", "0.16")
+                .at("rx", 3.0)
+        });
+        let stroke = figure.value().map(|value| {
+            let x = self.x_of(value);
+            Element::new("line")
+                .at("x1", x)
+                .at("x2", x)
+                .at("y1", y - 13.0)
+                .at("y2", y + 13.0)
+                .with("stroke", look.colour)
+                .at("stroke-width", 2.0)
+        });
+        band.into_iter().chain(stroke).collect()
+    }
+
+    fn trials(
+        &self,
+        panel: &Panel<'_>,
+        metric: &Metric,
+        cell: &CellSummary,
+        look: Look,
+        y: f64,
+    ) -> Vec<Element> {
+        let mut trials: Vec<_> = cell.trials.iter().collect();
+        // Hollow ones last: they would be hidden by those that count.
+        trials.sort_by_key(|trial| trial.verdict == Judged::Invalid);
+        let points = trials.into_iter().filter_map(|trial| {
+            let value =
+                (metric.of)(panel, &trial.figures).value().filter(|value| value.is_finite())?;
+            let x = self.x_of(value);
+            let invalid = trial.verdict == Judged::Invalid;
+            let point = if invalid { look.hollow(x, y, 4.5) } else { look.point(x, y, 4.5) }?;
+            let counts = if invalid { ", invalid" } else { "" };
+            let words = (metric.words)(value);
+            Some(point.child(
+                Element::new("title").text(format!("trial {}: {words}{counts}", trial.number)),
+            ))
+        });
+        points.collect()
+    }
+}
+
+const ROW: f64 = 46.0;
+const NAME: f64 = 13.0;
+const NAME_LETTERS: usize = 30;

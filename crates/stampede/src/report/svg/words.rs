@@ -1,0 +1,113 @@
+//! What stands at the axes and in the notes of charts: numbers that keep their unit beside them.
+
+use crate::summary::words;
+
+/// Narrow and not to be broken: between groups of three digits, and before a unit.
+const THIN: &str = "\u{202f}";
+
+/// A figure of the tables, with spaces that do not break.
+pub fn tied(figure: &str) -> String {
+    figure.replace(' ', THIN)
+}
+
+/// A short number for an axis: no more digits than it has.
+pub fn short(value: f64) -> String {
+    if value.abs() >= 1_000.0 {
+        return tied(&words::count(value.abs().round() as u64));
+    }
+    // Three significant digits, then without the zeros behind them.
+    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
+    let text = format!("{value:.*}", digits.clamp(0, 9) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A short time for an axis, of µs: `0`, `500 µs`, `1.5 ms`.
+pub fn micros(us: f64) -> String {
+    match us {
+        0.0 => "0".to_owned(),
+        us if us < 1.0 => with_unit(us * 1e3, "ns"),
+        us if us < 1e3 => with_unit(us, "µs"),
+        us if us < 1e6 => with_unit(us / 1e3, "ms"),
+        us => with_unit(us / 1e6, "s"),
+    }
+}
+
+/// The same of ns.
+pub fn nanos(ns: f64) -> String {
+    micros(ns / 1e3)
+}
+
+/// A share of the budget.
+pub fn percent(percent: f64) -> String {
+    with_unit(percent, "%")
+}
+
+/// A rate.
+pub fn per_second(rate: f64) -> String {
+    with_unit(rate, "/s")
+}
+
+/// Memory, of MiB.
+pub fn mebibytes(mib: f64) -> String {
+    if mib == 0.0 { "0".to_owned() } else { with_unit(mib, "MiB") }
+}
+
+/// The name of a percentile: `p50`, `p99.9`.
+pub fn percentile(percent: f64) -> String {
+    let text = format!("{percent:.6}");
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Lines of at most `width` letters, broken between words; a word that is longer is cut.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = cut(word, width);
+        let fits = |line: &String| line.chars().count() + 1 + word.chars().count() <= width;
+        match lines.last_mut().filter(|line| fits(line)) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// At most `letters` of a text, the last an ellipsis where it is longer.
+pub fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    format!("{}{THIN}{unit}", short(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_no_more_digits_than_they_need() {
+        let shown = [0.0, 0.5, 2.0, 25.0, 0.125, 100.0, 1_000.0, 250_000.0].map(short);
+        assert_eq!(
+            shown,
+            ["0", "0.5", "2", "25", "0.125", "100", "1\u{202f}000", "250\u{202f}000"]
+        );
+        let times = [0.0, 0.5, 500.0, 1_500.0, 11e6].map(micros);
+        assert_eq!(times, ["0", "500\u{202f}ns", "500\u{202f}µs", "1.5\u{202f}ms", "11\u{202f}s"]);
+        assert_eq!([50.0, 99.9, 99.99].map(percentile), ["p50", "p99.9", "p99.99"]);
+    }
+
+    #[test]
+    fn lines_break_between_words_and_long_words_are_cut() {
+        assert_eq!(wrapped("aa bb  cc\ndd", 5), ["aa bb", "cc dd"]);
+        assert_eq!(wrapped("aaaaaaaa b", 5), ["aaaa…", "b"]);
+        assert_eq!(cut("aaaa", 4), "aaaa");
+    }
+}

@@ -1,0 +1,446 @@
+//! What `report --format svg` and `--format junit` write: XML that is whole, and nothing of a run
+//! in it that is taken for more than text.
+
+#[path = "report_fixture/mod.rs"]
+mod fixture;
+mod written;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fixture::{MS, Shots, add, cell, closed, open, spread, troubled};
+use proptest::prelude::*;
+use quick_xml::Reader;
+use quick_xml::events::Event as Xml;
+use stampede::report::page::Page;
+use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, Series, Times};
+use stampede::report::{junit, svg};
+use stampede::store::record::Judged;
+use stampede::summary::{RunData, summarize};
+
+/// What would be markup, were it taken for it, and what XML cannot hold.
+const PLANTED: &str =
+    "</script><img src=x onerror=alert(1)>\" onload='x' ]]>&amp;\u{0}\u{1b}[31m\u{ffff}\n--> end";
+
+/// Elements and attributes that charts have.
+const ELEMENTS: [&str; 10] =
+    ["svg", "title", "desc", "g", "rect", "line", "path", "circle", "polygon", "text"];
+const ATTRIBUTES: [&str; 32] = [
+    "xmlns",
+    "viewBox",
+    "width",
+    "height",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "role",
+    "fill",
+    "fill-opacity",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linejoin",
+    "paint-order",
+    "opacity",
+    "transform",
+    "text-anchor",
+    "x",
+    "y",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "cx",
+    "cy",
+    "r",
+    "rx",
+    "d",
+    "points",
+    "class",
+    "id",
+];
+
+/// What a file has in it: elements, attributes with their values, and all text.
+#[derive(Default)]
+struct Parsed {
+    elements: BTreeSet<String>,
+    attributes: Vec<(String, String)>,
+    text: String,
+}
+
+/// Parsed to its end, each element closed.
+fn parsed(xml: &str) -> Parsed {
+    let mut reader = Reader::from_str(xml);
+    let (mut found, mut depth) = (Parsed::default(), 0);
+    loop {
+        let event = reader.read_event().unwrap_or_else(|error| panic!("{error}: {xml}"));
+        match event {
+            Xml::Start(element) => {
+                depth += 1;
+                found.element(&element);
+            }
+            Xml::Empty(element) => found.element(&element),
+            Xml::End(_) => depth -= 1,
+            Xml::Text(text) => found.text += &text.xml10_content().expect("text"),
+            Xml::GeneralRef(name) => found.reference(&name.decode().expect("a name")),
+            Xml::Decl(_) => {}
+            Xml::Eof => break,
+            other => panic!("{other:?} does not belong: {xml}"),
+        }
+    }
+    assert_eq!(depth, 0, "{xml}");
+    found
+}
+
+impl Parsed {
+    fn element(&mut self, element: &quick_xml::events::BytesStart<'_>) {
+        self.elements.insert(String::from_utf8_lossy(element.name().as_ref()).into_owned());
+        for attribute in element.attributes() {
+            let attribute = attribute.expect("an attribute");
+            let name = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+            let value = String::from_utf8_lossy(&attribute.value).into_owned();
+            self.attributes.push((name, value));
+        }
+    }
+
+    fn reference(&mut self, name: &str) {
+        self.text += match name {
+            "lt" => "<",
+            "gt" => ">",
+            "amp" => "&",
+            "quot" => "\"",
+            "apos" => "'",
+            other => panic!("&{other}; is not known"),
+        };
+    }
+}
+
+/// A chart has what charts have, and every length is a number.
+fn sound(svg: &str) -> Parsed {
+    let found = parsed(svg);
+    for element in &found.elements {
+        assert!(ELEMENTS.contains(&element.as_str()), "{element}: {svg}");
+    }
+    for (name, value) in &found.attributes {
+        assert!(ATTRIBUTES.contains(&name.as_str()), "{name}: {svg}");
+        let lower = value.to_lowercase();
+        assert!(!lower.contains("nan") && !lower.contains("inf"), "{name}={value}");
+        assert!(!value.contains("://") || name == "xmlns", "{name}={value}");
+    }
+    assert!(svg.chars().all(|letter| letter == '\n' || !letter.is_control()), "{svg}");
+    found
+}
+
+fn report(run: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .arg("report")
+        .arg(run)
+        .args(args)
+        .output()
+        .expect("the binary starts")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = written::write(folder.path(), &open(), 130);
+    let output = report(&run, &["--format", "svg"]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(err(&output), "");
+    let paths = out(&output);
+    let names: Vec<&str> =
+        paths.lines().map(|path| path.rsplit('/').next().expect("a name")).collect();
+    let charts =
+        ["response-time", "throughput", "errors", "in-flight", "cpu", "memory", "percentiles"];
+    let expected: Vec<String> =
+        charts.iter().chain(&["trials"]).map(|chart| format!("hello-day-{chart}.svg")).collect();
+    assert_eq!(names, expected);
+    for path in paths.lines() {
+        assert!(Path::new(path).starts_with(run.join("charts")), "{path}");
+        let text = sound(&std::fs::read_to_string(path).expect("it is there")).text;
+        for runtime in ["apache-modphp", "nginx-fpm", "php-builtin"] {
+            // Errors are drawn of those that have some.
+            assert!(text.contains(runtime) || path.contains("errors"), "{path}: {runtime}");
+        }
+        assert!(text.contains("hello · day: const(200,10s)"), "{path}");
+    }
+    let again = report(&run, &["--format", "svg"]);
+    let charts = run.join("charts");
+    assert_eq!(err(&again), format!("note: 8 files of `{}` overwritten\n", charts.display()));
+    assert_eq!(out(&again), paths);
+}
+
+#[test]
+fn out_is_a_folder_that_is_made_or_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = written::write(folder.path(), &closed(), 5);
+    let there = folder.path().join("a/b");
+    let there = there.display().to_string();
+    let output = report(&run, &["--format", "svg", "--out", &there]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(out(&output).lines().all(|path| path.starts_with(&there)), "{}", out(&output));
+    assert!(out(&output).contains("hello-4-users-10s-service-time.svg"), "{}", out(&output));
+
+    let taken = run.join("run.json/charts");
+    let output = report(&run, &["--format", "svg", "--out", &taken.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = err(&output).replace(&folder.path().display().to_string(), "");
+    insta::assert_snapshot!("out_cannot_be_made", said);
+    let output = report(&run, &["--format", "csv", "--out", &there]);
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
+    insta::assert_snapshot!("out_without_svg", err(&output));
+}
+
+#[test]
+fn a_run_without_a_load_has_nothing_to_draw_and_test_cases_all_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(5,10s)")], 2);
+    let run = written::write(folder.path(), &run, 0);
+    let output = report(&run, &["--format", "svg"]);
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""));
+    insta::assert_snapshot!("nothing_to_draw", err(&output));
+    let output = report(&run, &["--format", "junit"]);
+    assert!(output.status.success());
+    assert!(out(&output).contains("<error message="), "{}", out(&output));
+}
+
+#[test]
+fn nothing_of_a_run_is_ever_markup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
+    run.record.cells[0].app = PLANTED.to_owned();
+    run.record.expect.push(PLANTED.to_owned());
+    for judged in [Judged::Invalid, Judged::Suspect] {
+        let answered_ns = spread(500, MS);
+        let shots = Shots { answered_ns, verdict: (judged, vec![PLANTED]), ..Shots::default() };
+        add(&mut run, 0, shots).record.verdict.reasons.push(PLANTED.to_owned());
+    }
+    let run = written::write(folder.path(), &run, 3);
+    let output = report(&run, &["--format", "svg"]);
+    assert!(output.status.success(), "{}", err(&output));
+    for path in out(&output).lines() {
+        let name = Path::new(path).file_name().expect("a name").to_string_lossy().into_owned();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
+        assert!(name.chars().all(plain), "{name}");
+        let text = sound(&std::fs::read_to_string(path).expect("it is there")).text;
+        assert!(text.contains("</script><img src=x onerror=alert(1)>"), "as text: {text}");
+    }
+    let xml = out(&report(&run, &["--format", "junit"]));
+    let found = parsed(&xml);
+    let known = [
+        "testsuites",
+        "testsuite",
+        "properties",
+        "property",
+        "testcase",
+        "system-out",
+        "failure",
+        "error",
+        "skipped",
+    ];
+    assert!(found.elements.iter().all(|one| known.contains(&one.as_str())), "{xml}");
+    assert!(xml.chars().all(|letter| letter == '\n' || !letter.is_control()), "{xml:?}");
+    assert!(!xml.contains('\u{ffff}'), "{xml:?}");
+}
+
+#[test]
+fn junit_for_continuous_integration() {
+    let mut run = troubled();
+    run.record.expect =
+        ["p95 < 5ms", "p99.99 < 1s", "ok >= 99.9%", "p95 worse < 10%"].map(str::to_owned).into();
+    let xml = junit(&summarize(&run));
+    parsed(&xml);
+    insta::assert_snapshot!("junit_troubled", xml);
+    insta::assert_snapshot!("junit_closed", junit(&summarize(&closed())));
+}
+
+/// What `compare` ends with, and what the test cases say, are the same judgement.
+#[test]
+fn junit_judges_as_the_exit_code_does() {
+    let expectations = ["p95 < 1s", "p95 < 1ms", "p99.99 < 1s", "p95 worse < 10%"];
+    for (make, expect) in [open, closed, troubled]
+        .into_iter()
+        .flat_map(|make: fn() -> RunData| expectations.map(|expect| (make, expect)))
+    {
+        let mut run = make();
+        run.record.expect = vec![expect.to_owned()];
+        let summary = summarize(&run);
+        let xml = junit(&summary);
+        assert_eq!(xml.contains("<failure"), summary.breaks_an_expectation(), "{expect}: {xml}");
+        let whole = !xml.contains("<error") && !xml.contains("<skipped message=\"4 workers");
+        assert_eq!(whole, summary.is_whole(), "{expect}: {xml}");
+    }
+}
+
+#[test]
+fn a_chart_as_it_is_written() {
+    let mut page = page_of(&open(), Vec::new());
+    let columns = |first: Option<f64>| Series {
+        times: Times {
+            p95: numbers(&[first, None, Some(3_000.0), Some(2_500.0)]),
+            ..Times::default()
+        },
+        ok: whole(&[200.0, 0.0, 199.0, 200.0]),
+        offered: whole(&[200.0; 4]),
+        step: 1.0,
+        ..Series::default()
+    };
+    page.series = vec![
+        Series { cell: 0, trial: 2, ..columns(Some(2_000.0)) },
+        Series { cell: 1, trial: 1, ..columns(None) },
+    ];
+    let charts = svg::charts(&page);
+    let (name, text) = &charts[0];
+    assert_eq!(name, "hello-day-response-time.svg");
+    sound(text);
+    insta::assert_snapshot!("response_time_svg", text);
+}
+
+/// An invalid trial is drawn faint where there is no other, and one that has not ended where
+/// there is nothing else at all; both are said.
+#[test]
+fn a_trial_that_does_not_count_is_faint_and_said() {
+    let drawn = |verdict: &[Judged], unfinished: &[bool]| {
+        let mut run = fixture::run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 2);
+        for judged in verdict {
+            let verdict = (*judged, vec!["p99 lateness 12 ms"]);
+            add(&mut run, 0, Shots { answered_ns: spread(2_000, MS), verdict, ..Shots::default() });
+        }
+        let trials = unfinished.iter().zip(1..).map(|(unfinished, trial)| Series {
+            trial,
+            unfinished: *unfinished,
+            times: Times { p95: numbers(&[Some(f64::from(trial)); 9]), ..Times::default() },
+            step: 1.0,
+            ..Series::default()
+        });
+        svg::charts(&page_of(&run, trials.collect())).remove(0).1
+    };
+    let valid = drawn(&[Judged::Invalid, Judged::Valid], &[false, false]);
+    assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("(invalid)"), "{valid}");
+    let valid = drawn(&[Judged::Valid], &[false, true]);
+    assert!(!valid.contains("opacity=\"0.35\"") && !valid.contains("unfinished"), "{valid}");
+    let invalid = drawn(&[Judged::Invalid], &[false, true]);
+    assert!(invalid.contains("nginx-fpm (invalid)"), "{invalid}");
+    assert!(invalid.contains("trial 1 is invalid, its line is faint: p99 lateness 12 ms."));
+    assert!(invalid.contains("opacity=\"0.35\""), "{invalid}");
+    let unfinished = drawn(&[], &[true]);
+    assert!(unfinished.contains("nginx-fpm (unfinished)"), "{unfinished}");
+    assert!(unfinished.contains("trial 1 has not ended, its line is faint."), "{unfinished}");
+}
+
+#[test]
+fn several_loads_are_laid_beside_each_other() {
+    let cells = ["slow", "light", "heavy"]
+        .iter()
+        .flat_map(|runtime| ["a", "b"].map(|load| cell(runtime, load, "open", "const(200,10s)")));
+    let mut run = fixture::run(cells.collect(), 1);
+    for index in 0..6 {
+        // Two rates, so that loads have places of their own.
+        let answered_ns = spread(1_000 * (2 - index % 2), MS * (1 + index / 2));
+        add(&mut run, index as usize, Shots { answered_ns, ..Shots::default() });
+    }
+    let charts: BTreeMap<String, String> =
+        svg::charts(&page_of(&run, Vec::new())).into_iter().collect();
+    let names: Vec<&str> = charts.keys().map(String::as_str).collect();
+    let across = ["cpu", "memory", "p95-without-slowest", "p95"]
+        .map(|kind| format!("hello-across-loads-{kind}.svg"));
+    assert_eq!(names, across);
+    charts.values().for_each(|chart| {
+        sound(chart);
+    });
+    assert!(charts["hello-across-loads-p95-without-slowest.svg"].contains("without heavy"));
+    assert!(!charts["hello-across-loads-p95-without-slowest.svg"].contains(">heavy<"));
+}
+
+fn numbers(values: &[Option<f64>]) -> Vec<Option<Number>> {
+    values.iter().map(|value| value.map(Number)).collect()
+}
+
+fn whole(values: &[f64]) -> Vec<Number> {
+    values.iter().copied().map(Number).collect()
+}
+
+/// A page with these series and nothing beside them.
+fn page_of(run: &RunData, series: Vec<Series>) -> Page {
+    Page {
+        format: FORMAT,
+        stampede: "0.1.0".to_owned(),
+        runs: Vec::new(),
+        names: BTreeMap::new(),
+        summary: summarize(run),
+        series,
+        curves: Vec::new(),
+        evidence: Evidence::default(),
+        downloads: Vec::new(),
+        progress: None,
+        served: None,
+    }
+}
+
+fn any_number() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..1e9_f64, any::<f64>(), Just(f64::NAN), Just(1.0)]
+}
+
+fn any_column() -> impl Strategy<Value = Vec<Option<f64>>> {
+    prop::collection::vec(prop::option::of(any_number()), 0..40)
+}
+
+fn any_series() -> impl Strategy<Value = Series> {
+    let columns = prop::collection::vec(any_column(), 5);
+    (0..4_usize, 1..20_u32, any::<bool>(), columns).prop_map(
+        |(cell, trial, unfinished, columns)| {
+            let whole = |column: &[Option<f64>]| {
+                column.iter().map(|value| Number(value.unwrap_or(0.0))).collect::<Vec<_>>()
+            };
+            Series {
+                cell,
+                trial,
+                round: 1,
+                unfinished,
+                step: f64::from(trial % 3),
+                times: Times { p95: numbers(&columns[0]), ..Times::default() },
+                offered: whole(&columns[1]),
+                ok: whole(&columns[2]),
+                dropped: whole(&columns[3]),
+                failed: [("http:502".to_owned(), whole(&columns[4]))].into(),
+                in_flight: whole(&columns[2]),
+                resources: Resources {
+                    at: whole(&columns[1]),
+                    cpu_percent: [("php".to_owned(), numbers(&columns[0]))].into(),
+                    memory_mib: [("php".to_owned(), numbers(&columns[3]))].into(),
+                },
+            }
+        },
+    )
+}
+
+fn any_curve() -> impl Strategy<Value = Curve> {
+    let points = prop::collection::vec((0.0..=100.0_f64, any_number().prop_map(Number)), 0..20);
+    (0..4_usize, points, prop::option::of(0.0..100.0_f64))
+        .prop_map(|(cell, points, failed_from)| Curve { cell, points, failed_from })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn whatever_was_measured_is_drawn_with_numbers(
+        series in prop::collection::vec(any_series(), 0..6),
+        curves in prop::collection::vec(any_curve(), 0..4),
+    ) {
+        let mut page = page_of(&open(), series);
+        page.curves = curves;
+        for (_, chart) in svg::charts(&page) {
+            sound(&chart);
+        }
+    }
+}

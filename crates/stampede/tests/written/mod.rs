@@ -1,0 +1,63 @@
+//! A run on disk, as `compare` leaves it, without its load.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use stampede::event::{Event, Listen};
+use stampede::monitor::sample::{ResourceSample, RoleSample};
+use stampede::store::RunFolder;
+use stampede::store::hlog::no_times;
+use stampede::summary::RunData;
+use stampede_load::report::{Counts, Second, TimeSet};
+use stampede_load::time::Nanos;
+
+use super::fixture::{self, MS, spread};
+
+/// Writes a run as `compare` does, each of its trials with `seconds` seconds of load.
+pub fn write(folder: &Path, run: &RunData, seconds: u32) -> PathBuf {
+    let stored = RunFolder::create(Some(&folder.join("run")), &run.record).expect("a run's folder");
+    for trial in &run.trials {
+        let cell = &run.record.cells[trial.record.cell];
+        let mut written =
+            stored.trial(&trial.record, &cell.runtime.replace('/', "-")).expect("a folder");
+        let mut totals = no_times();
+        for index in 0..seconds {
+            let second = second(index, trial.record.number);
+            totals.response_time.merge(&second.times.response_time);
+            totals.service_time.merge(&second.times.service_time);
+            written.event(&Event::Second(&second));
+            written.event(&Event::Resources(&reading(index)));
+        }
+        written.finish(&trial.record, Some(&totals)).expect("written");
+    }
+    stored.path().to_owned()
+}
+
+/// Fifty answers, and a slow one now and then.
+pub fn second(index: u32, seed: u32) -> Second {
+    let slow = if index % 97 == seed % 97 { 80 } else { 1 };
+    let answered = fixture::times(&spread(50, MS * slow));
+    let failed: BTreeMap<String, u64> = match slow {
+        1 => BTreeMap::new(),
+        _ => BTreeMap::from([("http:502".to_owned(), 2)]),
+    };
+    let counts = Counts { planned: 52, started: 52, ok: 50, failed, ..Counts::default() };
+    let times = TimeSet { response_time: answered.clone(), service_time: answered, ..no_times() };
+    Second { index, counts, times, in_flight_max: 3, busy: Nanos(99) }
+}
+
+fn reading(index: u32) -> ResourceSample {
+    let role = |memory_bytes| RoleSample {
+        cpu_ns: 123_456_789,
+        memory_bytes,
+        memory_read: true,
+        ..RoleSample::default()
+    };
+    ResourceSample {
+        at_ns: u64::from(index + 1) * 1_000_000_000,
+        interval_ns: 1_000_000_000,
+        roles: [("php".to_owned(), role(64 << 20)), ("web".to_owned(), role(8 << 20))].into(),
+        ..ResourceSample::default()
+    }
+}
