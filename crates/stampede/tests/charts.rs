@@ -337,6 +337,32 @@ fn a_trial_that_does_not_count_is_faint_and_said() {
     assert!(unfinished.contains("trial 1 has not ended, its line is faint."), "{unfinished}");
 }
 
+/// As on the page: the colour says the runtime, dash and marker say the run.
+#[test]
+fn runs_that_are_laid_over_each_other_share_their_colours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = ["one", "two"].map(|name| {
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).expect("a folder");
+        let mut run = open();
+        run.record.id = name.to_owned();
+        written::write(&place, &run, 20)
+    });
+    let second = runs[1].display().to_string();
+    let output = report(&runs[0], &[&second, "--format", "svg"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let files = out(&output);
+    let first = files.lines().next().expect("a file");
+    let charts = folder.path().join("one/one+two-charts/hello-day-response-time.svg");
+    assert_eq!(first, charts.display().to_string());
+    let svg = std::fs::read_to_string(first).expect("it is there");
+    assert!(sound(&svg).text.contains("nginx-fpm (B)"), "{svg}");
+    let strokes = sound(&svg).attributes.into_iter().filter(|(name, _)| name == "stroke");
+    let colours: BTreeSet<String> = strokes.map(|(_, colour)| colour).collect();
+    // Three runtimes, the ground, the grid and its axis.
+    assert_eq!(colours.len(), 6, "{colours:?}");
+}
+
 #[test]
 fn several_loads_are_laid_beside_each_other() {
     let cells = ["slow", "light", "heavy"]

@@ -43,11 +43,21 @@ impl Look {
     /// Of the runtime at a place in the plan.
     pub fn at(place: usize) -> Look {
         // Past the last colour the dashes move on by one, so that no two lines are the same.
-        let dash = DASHES[(place + place / COLOURS.len()) % DASHES.len()];
+        Look::of(place, place + place / COLOURS.len(), place)
+    }
+
+    /// The same where runs are laid over each other: the colour says the runtime, dash and marker
+    /// say the run.
+    pub fn at_run(place: usize, run: usize) -> Look {
+        let again = place / COLOURS.len();
+        Look::of(place, run + 2 * again, run + 3 * again)
+    }
+
+    fn of(colour: usize, dash: usize, marker: usize) -> Look {
         Look {
-            colour: COLOURS[place % COLOURS.len()],
-            dash,
-            marker: Some(MARKERS[place % MARKERS.len()]),
+            colour: COLOURS[colour % COLOURS.len()],
+            dash: DASHES[dash % DASHES.len()],
+            marker: Some(MARKERS[marker % MARKERS.len()]),
             width: 2.0,
         }
     }
@@ -140,7 +150,21 @@ pub fn of_runtimes(page: &Page) -> Vec<(String, Look)> {
             names.push(name);
         }
     }
-    names.into_iter().cloned().zip((0..).map(Look::at)).collect()
+    let own = |name: &String| page.names.get(name).map_or(name.clone(), |one| one.runtime.clone());
+    let mut runtimes: Vec<String> = Vec::new();
+    let look = |name: &String| {
+        let own = own(name);
+        let place = runtimes.iter().position(|one| *one == own).unwrap_or_else(|| {
+            runtimes.push(own);
+            runtimes.len() - 1
+        });
+        match page.names.get(name) {
+            Some(named) => Look::at_run(place, named.run),
+            None => Look::at(place),
+        }
+    };
+    let looks: Vec<Look> = names.iter().copied().map(look).collect();
+    names.into_iter().cloned().zip(looks).collect()
 }
 
 /// What charts are drawn on.
