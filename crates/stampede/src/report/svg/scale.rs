@@ -97,9 +97,11 @@ pub fn step(high: f64, most: usize) -> f64 {
 }
 
 fn log_steps(low: f64, high: f64, by: &[f64]) -> Vec<f64> {
-    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    // Ten times the largest number is infinite, and has no power of ten.
+    let power = |end: f64| (end.log10() as i32).clamp(f64::MIN_10_EXP, f64::MAX_10_EXP);
+    let powers = power(low) - 1..=power(high) + 1;
     let all = powers.flat_map(|power| by.iter().map(move |by| by * 10_f64.powi(power)));
-    all.filter(|step| *step >= low && *step <= high).collect()
+    all.filter(|step| step.is_finite() && *step >= low && *step <= high).collect()
 }
 
 /// `1 / (1 - q)` of a percentile: 1, 2, 10, 100 for 0, 50, 90 and 99. On a log scale of it each
