@@ -170,6 +170,13 @@ mod tests {
         assert_eq!(extent(&[0.0], &[]), Scale::linear(0.0, 1.0));
     }
 
+    #[test]
+    fn the_largest_and_the_smallest_number_have_a_scale_too() {
+        let scale = Scale::log_around(&[f64::MIN_POSITIVE, f64::MAX]);
+        let steps = scale.steps(6);
+        assert!(steps.len() < 700 && steps.iter().all(|step| step.is_finite()), "{steps:?}");
+    }
+
     proptest! {
         #[test]
         fn a_place_is_on_the_scale(values in prop::collection::vec(any::<f64>(), 0..20), one: f64) {
