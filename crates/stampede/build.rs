@@ -2,7 +2,7 @@
 //! new file in it would go unseen until the next full build.
 
 fn main() {
-    for folder in ["../../runtimes", "../../apps"] {
+    for folder in ["../../runtimes", "../../apps", "../../php/src", "../../php/autoload.php"] {
         println!("cargo:rerun-if-changed={folder}");
     }
 }

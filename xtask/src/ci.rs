@@ -23,7 +23,25 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), Str
     tidy()?;
     cargo(root, LINTS)?;
     report_ui::check(root)?;
+    php_library(root)?;
     cargo(root, TESTS)
+}
+
+/// The tests of `php/`; without PHPUnit they are skipped, which is said.
+fn php_library(root: &Path) -> Result<(), String> {
+    announce("phpunit");
+    let status = match Command::new("phpunit").args(["-c", "php"]).current_dir(root).status() {
+        Ok(status) => status,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("SKIPPED: `phpunit` is not installed (scripts/install-packages test)");
+            return Ok(());
+        }
+        Err(why) => return Err(format!("`phpunit` does not start: {why}")),
+    };
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("`phpunit -c php` failed: {status}")),
+    }
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {

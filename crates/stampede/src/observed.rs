@@ -25,8 +25,12 @@ pub struct Differences {
     pub asked: Vec<String>,
     /// What a SAPI has or sets by itself: not against anyone.
     pub forced: Vec<String>,
+    /// What of one request a later one sees, in a runtime that keeps its memory: its nature.
+    pub kept: Vec<String>,
 }
 
+/// How verification says that something of one request was there in another.
+pub const VISIBLE: &str = " of one request is visible in a later one";
 /// Keys shown in one reason; more would bury it.
 const KEYS_MAX: usize = 6;
 
@@ -50,6 +54,7 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
             false => differences(reference, one),
         };
         found.not_comparable.splice(0..0, alone(one));
+        found.kept = kept(one);
         found
     });
     all.collect()
@@ -68,7 +73,7 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
     if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
         suspect(format!("after the load: {} workers instead of {}", is.workers, was.workers));
     }
-    if was.isolated && !is.isolated {
+    if was.isolated && !is.isolated && !after.given.keeps_memory {
         suspect(format!("after the load: {}", not_isolated(is)));
     }
     if was.answer_sha256 != is.answer_sha256 {
@@ -98,14 +103,20 @@ fn alone(one: &Shown) -> Vec<String> {
     if workers != 0 && asked != 0 && workers != asked && !fewer {
         reasons.push(format!("{workers} workers instead of the {asked} asked for"));
     }
-    if !isolated {
+    if !isolated && !one.given.keeps_memory {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
 }
 
+/// What leaks where leaking is the runtime's nature: `class`, `constant` …
+fn kept(one: &Shown) -> Vec<String> {
+    let leaks = one.observed.notices.iter().filter(|_| one.given.keeps_memory);
+    leaks.filter_map(|notice| notice.strip_suffix(VISIBLE).map(str::to_owned)).collect()
+}
+
 fn not_isolated(observed: &Observed) -> String {
-    let why = observed.notices.iter().find(|notice| notice.contains("visible in a later"));
+    let why = observed.notices.iter().find(|notice| notice.ends_with(VISIBLE));
     why.cloned().unwrap_or_else(|| "requests are not shown to be isolated".into())
 }
 
@@ -326,6 +337,24 @@ mod tests {
         php.ini: memory_limit `-1` instead of `256M`
         with extension intl, without extension json
         ");
+    }
+
+    #[test]
+    fn a_runtime_that_keeps_its_memory_by_nature_is_comparable() {
+        let mut worker = shown("worker");
+        worker.given.keeps_memory = true;
+        worker.observed.isolated = false;
+        worker.observed.notices = vec![format!("class{VISIBLE}"), "another".into()];
+        let found = &compare_observed(&[shown("a"), worker.clone()])[1];
+        assert_eq!(found.not_comparable, Vec::<String>::new());
+        assert_eq!(found.kept, ["class"]);
+        let mut isolated = worker.clone();
+        isolated.observed.isolated = true;
+        assert_eq!(changed(&isolated, &worker), []);
+        worker.given.keeps_memory = false;
+        let found = &compare_observed(&[shown("a"), worker])[1];
+        assert_eq!(found.not_comparable, [format!("class{VISIBLE}")]);
+        assert_eq!(found.kept, Vec::<String>::new());
     }
 
     #[test]

@@ -213,11 +213,11 @@ fn a_planned_runtime_is_refused_or_skipped_and_a_typo_is_a_mistake() {
     let rest = "app: hello\nload: [{users: 1, for: 1s}]\n";
     let mut shown = String::new();
     for lines in [
-        "runtimes: [roadrunner]",
-        "runtimes: [roadruner]\nmissing: skip",
-        "runtimes: [roadrunner, {unit: {use: nginx-unit}}]\nmissing: skip",
-        "runtimes: [roadrunner]\nmissing: skp",
-        "runtimes: [roadrunner]\nphp_ini: article-005",
+        "runtimes: [swoole]",
+        "runtimes: [swole]\nmissing: skip",
+        "runtimes: [swoole, {unit: {use: nginx-unit}}]\nmissing: skip",
+        "runtimes: [swoole]\nmissing: skp",
+        "runtimes: [swoole]\nphp_ini: article-005",
     ] {
         place.write("plan.yaml", &format!("{rest}{lines}\n"));
         let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);

@@ -25,7 +25,8 @@ pub fn length(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_source(file: &File) -> bool {
-    matches!(file.extension(), "rs" | "ts" | "php" | "py" | "sh") || file.text.starts_with("#!")
+    matches!(file.extension(), "rs" | "ts" | "php" | "py" | "sh" | "go")
+        || file.text.starts_with("#!")
 }
 
 fn is_data_table(file: &File) -> bool {
@@ -38,7 +39,7 @@ pub fn white_space(tree: &Tree) -> Vec<Finding> {
     for file in tree.files().iter().filter(|file| !is_verbatim(file)) {
         // Not `lines`, which takes a carriage return for part of the line's end.
         for (number, line) in (1..).zip(file.text.split('\n')) {
-            if line.contains('\t') && file.name() != "Makefile" {
+            if line.contains('\t') && !wants_tabs(file) {
                 findings.push(Finding::new(&file.path, number, "tab; indent with spaces"));
             }
             if line.ends_with([' ', '\t', '\r']) {
@@ -51,6 +52,11 @@ pub fn white_space(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Make reads nothing else, and Go's own tools write nothing else.
+fn wants_tabs(file: &File) -> bool {
+    matches!(file.name(), "Makefile" | "go.mod") || file.extension() == "go"
 }
 
 /// Files whose every byte is what a program wrote or was sent.
@@ -130,8 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn make_wants_tabs_and_snapshots_keep_their_bytes() {
-        assert_eq!(white_space(&Tree::of(&[("Makefile", "a:\n\tb\n"), ("a.snap", "x \n")])), []);
+    fn make_and_go_want_tabs_and_snapshots_keep_their_bytes() {
+        let tabs = "a:\n\tb\n";
+        let files = [("Makefile", tabs), ("a.go", tabs), ("go.mod", tabs), ("a.snap", "x \n")];
+        assert_eq!(white_space(&Tree::of(&files)), []);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `stampede install`: Debian packages of runtimes, and no service started for them.
+//! `stampede install`: Debian packages of runtimes, and no service started for them; and programs
+//! that no package has.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::args::InstallArgs;
+use super::assemble::{self, Assembly};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::interrupt;
@@ -28,9 +30,16 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .iter()
         .filter(|runtime| !is_complete(&runtime::listed(&catalogue, &runtime.name)))
         .collect();
-    let words = words(&catalogue, &incomplete)?;
+    let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime);
+    let assemblies = assemble::wanted(&catalogue, &incomplete, lacks)?;
+    let of_packages = |runtime: &&&RuntimeFolder| {
+        let made = runtime.manifest.assemble.as_ref().map(|parts| &parts.need);
+        lacks(runtime).iter().any(|need| Some(need) != made)
+    };
+    let packaged: Vec<&RuntimeFolder> = incomplete.iter().filter(of_packages).copied().collect();
+    let words = words(&catalogue, &packaged)?;
     if args.print {
-        return print(commands(&words)?.as_bytes());
+        return print(all_commands(&words, &assemblies)?.as_bytes());
     }
     // With nothing missing the script only puts back what an installation changed that was
     // killed: a policy-rc.d left behind would keep every service of the machine from starting.
@@ -40,6 +49,10 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let mut installed = Vec::new();
     if !words.is_empty() || mends {
         installed = install(&words, &args.runtimes)?;
+    }
+    for assembly in &assemblies {
+        assembly.run()?;
+        installed.push(assembly.name());
     }
     let listed: Vec<Listed> =
         runtimes.iter().map(|runtime| runtime::listed(&catalogue, &runtime.name)).collect();
@@ -53,7 +66,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         return print(format!("{all:#}\n").as_bytes());
     }
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
-    let done = if words.is_empty() { "nothing is missing" } else { "installed" };
+    let done =
+        if words.is_empty() && assemblies.is_empty() { "nothing is missing" } else { "installed" };
     let text = format!(
         "{done}: {}\n\nTry next:\n  stampede up {}   alone, until Ctrl-C\n  stampede compare --app hello --runtimes {} --rate 100 --for 10s\n",
         names.join(", "),
@@ -65,6 +79,14 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
 
 fn is_complete(one: &Listed) -> bool {
     matches!(one.state, State::Found { .. })
+}
+
+/// Needs of a runtime that are nowhere.
+fn lacks(catalogue: &Catalogue, runtime: &RuntimeFolder) -> Vec<String> {
+    match runtime::listed(catalogue, &runtime.name).state {
+        State::Missing { missing, .. } => missing,
+        State::Found { .. } | State::Wrong { .. } => Vec::new(),
+    }
 }
 
 fn lacking(one: &Listed) -> String {
@@ -110,10 +132,15 @@ fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<Strin
     Ok(words.into_iter().collect())
 }
 
-fn commands(words: &[String]) -> Result<String, Failure> {
-    if words.is_empty() {
+fn all_commands(words: &[String], assemblies: &[Assembly]) -> Result<String, Failure> {
+    if words.is_empty() && assemblies.is_empty() {
         return Ok("# nothing is missing\n".to_owned());
     }
+    let packages = if words.is_empty() { String::new() } else { commands(words)? };
+    Ok(packages + &assemblies.iter().map(Assembly::commands).collect::<String>())
+}
+
+fn commands(words: &[String]) -> Result<String, Failure> {
     let script = script()?;
     let output = Command::new("bash")
         .arg(script.path())

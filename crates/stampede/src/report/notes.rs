@@ -68,6 +68,10 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
         if let Some(forced) = list("its SAPI decides by itself: ", cell.forced.clone()) {
             add(Weight::Plain, format!("{name}: {forced}"));
         }
+        let kept = "kept from request to request, as its mode means: ";
+        if let Some(kept) = list(kept, cell.kept.clone()) {
+            add(Weight::Plain, format!("{name}: {kept}"));
+        }
     }
     for comparison in &group.comparisons {
         if let Some(why) = &comparison.why_not {

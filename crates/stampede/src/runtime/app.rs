@@ -123,7 +123,11 @@ fn kind_of(composer: &Value) -> AppKind {
     }
 }
 
-fn extract(dir: &include_dir::Dir<'_>, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+pub(super) fn extract(
+    dir: &include_dir::Dir<'_>,
+    root: &Path,
+    to: &Path,
+) -> Result<(), RuntimeError> {
     make_dir(&below(dir.path(), root, to))?;
     for file in dir.files() {
         let to = below(file.path(), root, to);

@@ -11,7 +11,7 @@ use super::app::App;
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
 use super::locate::Places;
-use super::manifest::RuntimeManifest;
+use super::manifest::{RuntimeManifest, VariantManifest};
 use super::setting;
 use crate::plan::model::{AppChoice, Scalar};
 
@@ -96,12 +96,67 @@ impl Catalogue {
             }
         })?;
         let (file, text) = folder.manifest(name, "runtime.yaml")?;
+        if text.lines().any(|line| line.starts_with("use:")) {
+            return self.variant(name, &file, parse(&file, &text)?);
+        }
         let manifest: RuntimeManifest = parse(&file, &text)?;
         setting::check_manifest(&file, &manifest)?;
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
         let name = name.to_string();
         let (manifest, folder) = (Arc::new(manifest), folder.clone());
         Ok(RuntimeFolder { name, manifest, front: None, folder, common })
+    }
+
+    /// Bytes of a file of a runtime's folder.
+    pub fn runtime_file(&self, name: &str, file: &str) -> Option<Vec<u8>> {
+        self.runtimes.get(name)?.file(file)
+    }
+
+    /// A folder that is another runtime with settings: its files are that runtime's.
+    fn variant(
+        &self,
+        name: &str,
+        file: &str,
+        variant: VariantManifest,
+    ) -> Result<RuntimeFolder, RuntimeError> {
+        let of = &variant.of;
+        let wrong = |problem: String, nearest| RuntimeError::Manifest {
+            file: file.into(),
+            line: of.referenced.line(),
+            column: of.referenced.column(),
+            problem,
+            nearest,
+        };
+        let folder = self.runtimes.get(&of.value).filter(|_| of.value != COMMON);
+        let (_, text) = folder
+            .ok_or_else(|| {
+                let others = self.runtime_names().into_iter().filter(|known| *known != name);
+                wrong(
+                    format!("there is no runtime `{}` to use", of.value),
+                    nearest(&of.value, others),
+                )
+            })?
+            .manifest(&of.value, "runtime.yaml")?;
+        // One step: a variant of a variant could lead back to itself.
+        if text.lines().any(|line| line.starts_with("use:")) {
+            return Err(wrong(format!("`{}` is a variant itself", of.value), None));
+        }
+        let used = self.runtime(&of.value)?;
+        let mut manifest = RuntimeManifest::clone(&used.manifest);
+        manifest.title = variant.title;
+        for (key, value) in variant.settings {
+            let known = || manifest.settings.keys().map(String::as_str);
+            let near = nearest(&key, known());
+            let Some(spec) = manifest.settings.get_mut(&key) else {
+                let problem = format!("`{}` has no setting `{key}` of its own", of.value);
+                return Err(wrong(problem, near));
+            };
+            if !setting::allows(spec, &value) {
+                return Err(wrong(format!("`{key}` cannot be `{value}`"), None));
+            }
+            spec.default = value;
+        }
+        Ok(RuntimeFolder { name: name.to_string(), manifest: Arc::new(manifest), ..used })
     }
 
     /// Reads an app, of the catalogue or of a folder.

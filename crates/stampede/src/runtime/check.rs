@@ -18,6 +18,8 @@ pub struct Traits {
     pub workers: u32,
     /// Whether it closes every connection after its answer, whatever is asked.
     pub closes: bool,
+    /// What its name in tables ends in: nothing, or ` (assembled)`.
+    pub made_here: &'static str,
 }
 
 impl Catalogue {
@@ -30,11 +32,12 @@ impl Catalogue {
         let runtime = self.chosen(choice)?;
         check_kind(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-        locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
+        let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),
             closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
+            made_here: locate::made_here(&needs),
         })
     }
 }

@@ -123,6 +123,9 @@ impl Places {
     /// where that can, for it starts no service.
     pub fn install(&self, runtime: &RuntimeFolder) -> Option<String> {
         let manifest = &runtime.manifest;
+        if manifest.assemble.is_some() && runtime.front.is_none() {
+            return Some(format!("stampede install {}", runtime.name));
+        }
         let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
         let packages: Vec<&str> =
             manifest.install[family].packages.iter().map(|word| first_package(word)).collect();
@@ -170,6 +173,15 @@ pub fn all(
     let install = places.install(runtime);
     Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
+
+/// ` (assembled)` where one of these was put together by stampede and is no release of its
+/// makers: its version says so. Else nothing.
+pub fn made_here(found: &BTreeMap<String, Located>) -> &'static str {
+    let is_ours = found.values().any(|found| found.version.contains(ASSEMBLED));
+    if is_ours { ASSEMBLED } else { "" }
+}
+
+const ASSEMBLED: &str = " (assembled)";
 
 /// Folder of PHP's shared extensions, as compiled into a PHP program or library: no PHP
 /// need be started to learn it, and mod_php could not be. `None`: all is built in.

@@ -56,9 +56,43 @@ pub struct RuntimeManifest {
     /// What differs whatever php.ini says.
     #[serde(default)]
     pub forced: Forced,
+    /// Whether it needs stampede's PHP library, in `php` of the work folder.
+    #[serde(default)]
+    pub php_library: bool,
+    /// A need that `stampede install` can put together where it is nowhere.
+    #[serde(default)]
+    pub assemble: Option<Assemble>,
     /// How to get what it needs, by family of distributions.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
+}
+
+/// A Go program of a runtime's folder `assemble`: main.go, go.mod and go.sum. What it prints as
+/// its version says ` (assembled)`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assemble {
+    /// The need that it is.
+    pub need: String,
+    /// The runtime whose folder has it.
+    pub runtime: String,
+    /// Oldest version of Go that can build it.
+    pub go: String,
+    /// Modules that the public database of sums lacks, as GONOSUMDB names them.
+    pub without_sum: String,
+}
+
+/// `runtime.yaml` of a variant that has a folder of its own: another runtime with settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VariantManifest {
+    /// Title for people.
+    pub title: String,
+    /// The runtime whose settings it has otherwise.
+    #[serde(rename = "use")]
+    pub of: Spanned<String>,
+    /// Settings of that runtime's own → what they are when the plan is silent.
+    pub settings: BTreeMap<String, Scalar>,
 }
 
 /// How a runtime treats app state.
@@ -74,6 +108,12 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Whether PHP goes on from request to request, so that a later one sees what an earlier
+    /// one left.
+    pub const fn keeps_memory(self) -> bool {
+        matches!(self, Mode::Worker | Mode::EventLoop)
+    }
+
     /// As in GLOSSARY.md.
     pub const fn name(self) -> &'static str {
         match self {

@@ -17,6 +17,7 @@ use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::error::RuntimeError;
 use super::front;
+use super::library;
 use super::locate::{self, Located};
 use super::manifest::{ProcessManifest, RunAs};
 use super::port;
@@ -115,6 +116,9 @@ pub fn prepare(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
+    if runtime.manifest.php_library {
+        library::copy_to(&dir.join("php"), user.as_ref())?;
+    }
     if settings.is_on("access_log") {
         access_log(&dir, user.as_ref())?;
     }
@@ -294,6 +298,7 @@ impl Parts<'_> {
         Ok(Value::from(Serde(json!({
             "dir": dir,
             "docroot": docroot(dir, self.app),
+            "app": { "dir": dir.join("app"), "kind": self.app.manifest.kind.name() },
             "index": self.app.manifest.index,
             "host": port::HOST,
             // Its own: where a front listens for clients, the one behind it.
@@ -435,6 +440,7 @@ impl Parts<'_> {
             provider: Provider::Native,
             workers: self.settings.workers(),
             grows,
+            keeps_memory: self.runtime.manifest.mode.keeps_memory(),
             ini: asked_ini(&self.settings.values, &self.choice.php_ini),
             forced_extensions: forced.extensions.clone(),
             forced_ini: forced.ini.clone(),
@@ -450,7 +456,7 @@ impl Parts<'_> {
         let versions =
             self.needs.iter().map(|(name, found)| (name.clone(), found.version.clone())).collect();
         RuntimeRecord {
-            title: self.runtime.manifest.title.clone(),
+            title: format!("{}{}", self.runtime.manifest.title, locate::made_here(self.needs)),
             mode: self.runtime.manifest.mode.name().into(),
             versions,
             settings: self.settings.values.clone(),

@@ -18,6 +18,10 @@ foreach ([
         $stampede['seen'][] = $name;
     }
 }
+// A worker keeps what was planted: what can be taken back is, before it says what it is.
+putenv('STAMPEDE_CANARY');
+ini_restore('user_agent');
+unset($GLOBALS['stampede_canary']);
 $stampede['pid'] = getmypid();
 if (isset($_GET['sleep_ms'])) {
     usleep(1000 * min(2000, (int) $_GET['sleep_ms']));

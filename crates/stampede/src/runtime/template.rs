@@ -25,6 +25,7 @@ pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeE
     // These are config files: escaping is each format's own matter.
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.add_filter("ini", ini);
+    environment.add_filter("php", php);
     environment.add_filter("dirname", dirname);
     environment.add_filter("sh", |word: &str| shell_words::quote(word).into_owned());
     environment.add_template(file, text).map_err(wrong)?;
@@ -41,6 +42,11 @@ fn ini(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// A text of PHP that means just itself.
+fn php(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 fn dirname(path: &str) -> String {
     Path::new(path).parent().unwrap_or(Path::new("/")).display().to_string()
 }
@@ -55,6 +61,12 @@ mod tests {
     fn a_name_that_is_not_there_is_an_error() {
         let error = render("x.conf", "a {{ nothing }} b", &context! {}).expect_err("strict");
         insta::assert_snapshot!(error, @"template `x.conf` cannot be rendered");
+    }
+
+    #[test]
+    fn php_texts_mean_themselves() {
+        assert_eq!(php("a $b"), "'a $b'");
+        assert_eq!(php("it's \\ so"), "'it\\'s \\\\ so'");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::error::RuntimeError;
 use super::fastcgi;
 use super::port;
 use super::start::Running;
+use crate::observed::VISIBLE;
 use crate::store::record::Observed;
 
 /// Longest single question.
@@ -160,10 +161,7 @@ impl Asker<'_> {
         }
         // One more that plants nothing, so that nothing stays planted where it can stay.
         seen.extend(self.probe("")?.seen);
-        let mut notices: Vec<String> = seen
-            .iter()
-            .map(|name| format!("{name} of one request is visible in a later one"))
-            .collect();
+        let mut notices: Vec<String> = seen.iter().map(|name| format!("{name}{VISIBLE}")).collect();
         if !twice {
             notices.push("no worker was met twice: isolation is not shown".into());
         }

@@ -216,6 +216,8 @@ pub struct Given {
     pub workers: u32,
     /// Whether it starts with fewer workers and adds them under load.
     pub grows: bool,
+    /// Whether PHP goes on from request to request, by the runtime's nature.
+    pub keeps_memory: bool,
     /// php.ini keys that the plan or a setting decides → what was asked for.
     pub ini: BTreeMap<String, String>,
     /// Extensions that its SAPI has by itself. A trailing `*` stands for any rest.

@@ -66,6 +66,7 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         not_comparable: Vec::new(),
         asked: Vec::new(),
         forced: Vec::new(),
+        kept: Vec::new(),
         provider: Provider::default(),
         title: String::new(),
         mode: String::new(),

@@ -17,6 +17,7 @@ pub fn mark(cells: &mut [CellSummary], group: &Group, run: &RunData) {
         cell.not_comparable = found.not_comparable;
         cell.asked = found.asked;
         cell.forced = found.forced;
+        cell.kept = found.kept;
     }
 }
 

@@ -136,6 +136,9 @@ pub struct CellSummary {
     /// What its SAPI has or sets otherwise than the others': not against anyone.
     #[serde(default)]
     pub forced: Vec<String>,
+    /// What of one request a later one sees, where that is the runtime's nature.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// Where the runtime comes from.
     #[serde(default)]
     pub provider: Provider,

@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn workers_that_cannot_fit_are_told_before() {
-        let traits = |workers| [Traits { held_by: HeldBy::Request, workers, closes: false }];
+        let traits =
+            |workers| [Traits { held_by: HeldBy::Request, workers, closes: false, made_here: "" }];
         let crowded = |memory, workers| crowded(&plan("1", memory), &machine(), &traits(workers));
         assert!(crowded("1GiB", 1_000).is_empty());
         assert!(crowded("0", 4_000).is_empty());

@@ -14,7 +14,7 @@ use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
-use crate::runtime::{App, Catalogue, Placement};
+use crate::runtime::{App, Catalogue, Placement, Traits};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
 };
@@ -56,7 +56,7 @@ impl Comparison {
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));
         notices.extend(budget::crowded(&plan, facts, &traits));
-        let record = run_record(&plan, &cells, facts, notices);
+        let record = run_record(&plan, &cells, &traits, facts, notices);
         nothing_to_measure(&plan, &record.cells)?;
         Ok(Comparison {
             plan,
@@ -272,6 +272,7 @@ fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Ve
 fn run_record(
     plan: &Plan,
     cells: &[Cell],
+    traits: &[Traits],
     facts: &MachineFacts,
     mut notices: Vec<String>,
 ) -> RunRecord {
@@ -293,7 +294,7 @@ fn run_record(
         flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
         seed: plan.seed,
         rounds,
-        cells: cells.iter().map(|cell| cell_record(plan, cell)).collect(),
+        cells: cells.iter().map(|cell| cell_record(plan, cell, traits)).collect(),
         order: cells::order(cells, rounds, plan.seed),
         expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
         expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
@@ -308,10 +309,11 @@ fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
     (!texts.is_empty()).then(|| (load.name.clone(), texts))
 }
 
-fn cell_record(plan: &Plan, cell: &Cell) -> CellRecord {
+fn cell_record(plan: &Plan, cell: &Cell, traits: &[Traits]) -> CellRecord {
     let load = &plan.loads[cell.load];
     let counts = plan.budget.cpu_counts();
     let mut runtime = plan.runtimes[cell.runtime].name.clone();
+    runtime += traits[cell.runtime].made_here;
     if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
         runtime += &format!(" cpus={}", counts[cell.cpus]);
     }

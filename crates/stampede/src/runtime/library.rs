@@ -1,0 +1,20 @@
+//! stampede's PHP library for worker scripts, in the work folder.
+
+use std::path::Path;
+
+use include_dir::{Dir, include_dir};
+
+use super::app::{extract, hand_over, io_error};
+use super::error::RuntimeError;
+use super::user::User;
+
+static SOURCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../php/src");
+const AUTOLOAD: &str = include_str!("../../../../php/autoload.php");
+
+/// Writes it to `folder`, readable by the user that PHP runs as.
+pub(super) fn copy_to(folder: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    extract(&SOURCE, SOURCE.path(), &folder.join("src"))?;
+    let autoload = folder.join("autoload.php");
+    std::fs::write(&autoload, AUTOLOAD).map_err(io_error("write", &autoload))?;
+    user.map_or(Ok(()), |user| hand_over(folder, &[], user.uid, user.gid))
+}

@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\App;
+
+use Stampede\Worker\App;
+use Stampede\Worker\Needs;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+
+/** `handler.php` returns a closure: `$_SERVER` in; status, headers and body out. */
+final class CallableApp implements App
+{
+    /** @var callable(array<string, mixed>): array<string, mixed> */
+    private $handler;
+
+    public function __construct(private string $file)
+    {
+    }
+
+    public static function adapters(): array
+    {
+        return [];
+    }
+
+    public function handle(Request $request): Response
+    {
+        $answer = ($this->handler)($_SERVER);
+        if (!is_array($answer) || !isset($answer['status'])) {
+            throw new Problem("`{$this->file}` answers no status, headers and body");
+        }
+        $headers = Response::listed($answer['headers'] ?? []);
+
+        return new Response((int) $answer['status'], $headers, (string) ($answer['body'] ?? ''));
+    }
+
+    public function terminate(): void
+    {
+    }
+
+    public function reboot(): void
+    {
+        $handler = Needs::file($this->file, 'an app of kind `callable`');
+        if (!is_callable($handler)) {
+            throw new Problem("`{$this->file}` returns nothing that can be called");
+        }
+        $this->handler = $handler;
+    }
+}

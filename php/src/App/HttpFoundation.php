@@ -1,0 +1,89 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\App;
+
+use Stampede\Worker\Needs;
+use Stampede\Worker\Psr7;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+use Symfony\Component\HttpFoundation\File\UploadedFile;
+use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
+use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
+
+/** Requests and answers of Symfony, Laravel and Lumen: directly, or by way of PSR-7. */
+final class HttpFoundation
+{
+    private const BRIDGE = 'Symfony\Bridge\PsrHttpMessage\Factory';
+    private ?Psr7 $psr7 = null;
+    private ?object $toFoundation = null;
+    private ?object $toPsr = null;
+
+    public function __construct(string $adapter)
+    {
+        if ($adapter !== 'psr7') {
+            return;
+        }
+        $this->psr7 = new Psr7('adapter `psr7`');
+        [$factory, $class] = [$this->psr7->factory, self::BRIDGE . '\HttpFoundationFactory'];
+        Needs::type($class, 'symfony/psr-http-message-bridge', 'adapter `psr7`');
+        $this->toFoundation = new $class();
+        $class = self::BRIDGE . '\PsrHttpFactory';
+        $this->toPsr = new $class($factory, $factory, $factory, $factory);
+    }
+
+    public function request(Request $request): SymfonyRequest
+    {
+        if ($this->psr7 !== null) {
+            return $this->toFoundation->createRequest($this->psr7->request($request));
+        }
+
+        return new SymfonyRequest(
+            $request->query(),
+            $request->form,
+            [],
+            $request->cookies,
+            self::files($request->files),
+            $_SERVER,
+            $request->body,
+        );
+    }
+
+    public function response(SymfonyResponse $response): Response
+    {
+        if ($this->psr7 !== null) {
+            return $this->psr7->response($this->toPsr->createResponse($response));
+        }
+        $headers = Response::listed($response->headers->allPreserveCaseWithoutCookies());
+        foreach ($response->headers->getCookies() as $cookie) {
+            $headers['Set-Cookie'][] = (string) $cookie;
+        }
+        $body = $response->getContent();
+        // A streamed answer prints itself; a file's does too.
+        if ($body === false) {
+            ob_start();
+            $response->sendContent();
+            $body = (string) ob_get_clean();
+        }
+
+        return new Response($response->getStatusCode(), $headers, $body);
+    }
+
+    /**
+     * @param array<mixed> $tree
+     * @return array<mixed>
+     */
+    private static function files(array $tree): array
+    {
+        return array_map(static function (mixed $node): mixed {
+            if (!Request::isFile($node)) {
+                return self::files((array) $node);
+            }
+            // `true`: PHP itself took no upload here, and would deny that this is one.
+            [$path, $name, $type] = [$node['tmp_name'], $node['name'] ?? '', $node['type'] ?? null];
+
+            return new UploadedFile($path, $name, $type, $node['error'], true);
+        }, $tree);
+    }
+}

@@ -1,0 +1,58 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\App;
+
+use Illuminate\Contracts\Http\Kernel;
+use Illuminate\Http\Request as LaravelRequest;
+use Stampede\Worker\App;
+use Stampede\Worker\Needs;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+
+/** Laravel's HTTP kernel, from `bootstrap/app.php`. */
+final class LaravelApp implements App
+{
+    private object $app;
+    private Kernel $kernel;
+    private HttpFoundation $http;
+    private ?\Closure $finish = null;
+
+    public function __construct(string $adapter, private string $folder)
+    {
+        Needs::type(Kernel::class, 'laravel/framework', 'an app of kind `laravel`');
+        $this->http = new HttpFoundation($adapter);
+    }
+
+    public static function adapters(): array
+    {
+        return ['psr7'];
+    }
+
+    public function handle(Request $request): Response
+    {
+        $asked = LaravelRequest::createFromBase($this->http->request($request));
+        $answered = $this->kernel->handle($asked);
+        $this->finish = fn () => $this->kernel->terminate($asked, $answered);
+
+        return $this->http->response($answered);
+    }
+
+    public function terminate(): void
+    {
+        [$finish, $this->finish] = [$this->finish, null];
+        $finish && $finish();
+        // From Laravel 8.75 on: what is bound for one request only.
+        if (method_exists($this->app, 'forgetScopedInstances')) {
+            $this->app->forgetScopedInstances();
+        }
+    }
+
+    public function reboot(): void
+    {
+        $file = "{$this->folder}/bootstrap/app.php";
+        $this->app = Needs::file($file, 'an app of kind `laravel`');
+        $this->kernel = $this->app->make(Kernel::class);
+    }
+}

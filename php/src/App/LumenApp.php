@@ -1,0 +1,54 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\App;
+
+use Stampede\Worker\App;
+use Stampede\Worker\Needs;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+
+/** Lumen's application, from `bootstrap/app.php`. */
+final class LumenApp implements App
+{
+    private const APPLICATION = 'Laravel\Lumen\Application';
+    private const REQUEST = 'Laravel\Lumen\Http\Request';
+    private object $app;
+    private HttpFoundation $http;
+
+    public function __construct(string $adapter, private string $folder)
+    {
+        $kind = 'an app of kind `lumen`';
+        Needs::type(self::APPLICATION, 'laravel/lumen-framework', $kind);
+        $this->http = new HttpFoundation($adapter);
+    }
+
+    public static function adapters(): array
+    {
+        return ['psr7'];
+    }
+
+    /** Its `handle` runs the terminating middleware too. */
+    public function handle(Request $request): Response
+    {
+        $class = self::REQUEST;
+        $asked = $this->http->request($request);
+        $asked = class_exists($class) ? $class::createFromBase($asked) : $asked;
+
+        return $this->http->response($this->app->handle($asked));
+    }
+
+    public function terminate(): void
+    {
+        if (method_exists($this->app, 'terminate')) {
+            $this->app->terminate();
+        }
+    }
+
+    public function reboot(): void
+    {
+        $file = "{$this->folder}/bootstrap/app.php";
+        $this->app = Needs::file($file, 'an app of kind `lumen`');
+    }
+}

@@ -1,0 +1,93 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\App;
+
+use Stampede\Worker\App;
+use Stampede\Worker\Needs;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\HttpKernel\RebootableInterface;
+use Symfony\Component\HttpKernel\TerminableInterface;
+
+/** A Symfony kernel: `App\Kernel`, or what the front controller gives symfony/runtime. */
+final class SymfonyApp implements App
+{
+    private const RUNTIME = 'Symfony\Component\Runtime\SymfonyRuntime';
+    private ?HttpKernelInterface $kernel = null;
+    private HttpFoundation $http;
+    private ?\Closure $finish = null;
+
+    public function __construct(
+        private string $adapter,
+        private string $folder,
+        private string $front,
+    ) {
+        Needs::type(HttpKernelInterface::class, 'symfony/http-kernel', 'an app of kind `symfony`');
+        if ($adapter === 'symfony-runtime') {
+            Needs::type(self::RUNTIME, 'symfony/runtime', 'adapter `symfony-runtime`');
+        }
+        $this->http = new HttpFoundation($adapter);
+    }
+
+    public static function adapters(): array
+    {
+        return ['psr7', 'symfony-runtime'];
+    }
+
+    public function handle(Request $request): Response
+    {
+        $asked = $this->http->request($request);
+        $answered = $this->kernel->handle($asked);
+        $kernel = $this->kernel;
+        if ($kernel instanceof TerminableInterface) {
+            $this->finish = static fn () => $kernel->terminate($asked, $answered);
+        }
+
+        return $this->http->response($answered);
+    }
+
+    /** The kernel itself resets its services when the next request comes. */
+    public function terminate(): void
+    {
+        [$finish, $this->finish] = [$this->finish, null];
+        $finish && $finish();
+    }
+
+    public function reboot(): void
+    {
+        if ($this->kernel instanceof RebootableInterface) {
+            $this->kernel->reboot(null);
+        } else {
+            $this->kernel = $this->adapter === 'symfony-runtime' ? $this->resolved() : $this->own();
+        }
+    }
+
+    private function own(): HttpKernelInterface
+    {
+        Needs::type('App\Kernel', 'symfony/framework-bundle', 'an app of kind `symfony`');
+        $class = 'App\Kernel';
+
+        return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
+    }
+
+    private function resolved(): HttpKernelInterface
+    {
+        $made = Needs::file($this->front, 'adapter `symfony-runtime`');
+        if (!$made instanceof \Closure) {
+            throw new Problem("`{$this->front}` returns no closure for symfony/runtime");
+        }
+        $class = self::RUNTIME;
+        $runtime = new $class(['project_dir' => $this->folder, 'disable_dotenv' => true]);
+        [$make, $arguments] = $runtime->getResolver($made)->resolve();
+        $kernel = $make(...$arguments);
+        if (!$kernel instanceof HttpKernelInterface) {
+            throw new Problem("the closure of `{$this->front}` makes no kernel");
+        }
+
+        return $kernel;
+    }
+}

@@ -1,0 +1,46 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+use Stampede\Worker\App\CallableApp;
+use Stampede\Worker\App\LaravelApp;
+use Stampede\Worker\App\LumenApp;
+use Stampede\Worker\App\Psr15App;
+use Stampede\Worker\App\SymfonyApp;
+
+/** From an app's folder and kind to a booted app. */
+final class Apps
+{
+    public const ADAPTERS = ['own', 'psr7', 'symfony-runtime'];
+
+    /**
+     * @param string $folder of the app; `vendor/` is in it
+     * @param string $kind as in `app.yaml`
+     * @throws Problem it cannot be booted with what is there
+     */
+    public static function boot(string $folder, string $kind, string $adapter, string $front): App
+    {
+        if (!in_array($adapter, self::ADAPTERS, true)) {
+            $known = implode(', ', self::ADAPTERS);
+            throw new Problem("`$adapter` is no adapter; there are $known");
+        }
+        $vendor = "$folder/vendor/autoload.php";
+        is_file($vendor) && require_once $vendor;
+        $app = match ($kind) {
+            'callable' => new CallableApp("$folder/handler.php"),
+            'psr15' => new Psr15App("$folder/handler.php"),
+            'symfony' => new SymfonyApp($adapter, $folder, $front),
+            'laravel' => new LaravelApp($adapter, $folder),
+            'lumen' => new LumenApp($adapter, $folder),
+            default => throw new Problem("workers run no app of kind `$kind`"),
+        };
+        if ($adapter !== 'own' && !in_array($adapter, $app::adapters(), true)) {
+            throw new Problem("an app of kind `$kind` has no adapter `$adapter`");
+        }
+        $app->reboot();
+
+        return $app;
+    }
+}

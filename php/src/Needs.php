@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+/** What of an app's vendor folder must be there. */
+final class Needs
+{
+    /** @throws Problem the class or interface is not there; names the Composer package */
+    public static function type(string $type, string $package, string $why): void
+    {
+        if (!class_exists($type) && !interface_exists($type)) {
+            throw new Problem("$why needs `$type`: composer require $package");
+        }
+    }
+
+    /** What a file of the app returns. */
+    public static function file(string $file, string $why): mixed
+    {
+        if (!is_file($file)) {
+            throw new Problem("$why needs `$file`, which is not there");
+        }
+
+        return require $file;
+    }
+}

@@ -1,0 +1,63 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+/**
+ * What the app prints. Under PHP-FPM it reaches the client; in a worker, standard output may be
+ * the runtime's own line, which a single byte would break.
+ */
+final class Output
+{
+    private string $printed = '';
+    private bool $guarded = false;
+
+    /** From now on nothing that is printed reaches standard output. For a whole worker. */
+    public function guard(): void
+    {
+        // Cleanable as PHP's own outermost buffer, but not removable.
+        $flags = PHP_OUTPUT_HANDLER_CLEANABLE | PHP_OUTPUT_HANDLER_FLUSHABLE;
+        $this->guarded = ob_start([$this, 'take'], 0, $flags);
+    }
+
+    /** Runs `$work` and gives what it printed, also where it throws, by `taken`. */
+    public function during(callable $work): mixed
+    {
+        $this->printed = '';
+        $level = ob_get_level();
+        ob_start([$this, 'take']);
+        try {
+            return $work();
+        } finally {
+            $this->drain($level);
+        }
+    }
+
+    /** What was printed since the last call. */
+    public function taken(): string
+    {
+        $this->drain($this->guarded ? 1 : ob_get_level());
+        $printed = $this->printed;
+        $this->printed = '';
+
+        return $printed;
+    }
+
+    /** @internal for PHP */
+    public function take(string $text): string
+    {
+        $this->printed .= $text;
+
+        return '';
+    }
+
+    private function drain(int $level): void
+    {
+        while (ob_get_level() > $level && ob_end_flush()) {
+        }
+        if ($this->guarded) {
+            ob_flush();
+        }
+    }
+}

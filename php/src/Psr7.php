@@ -1,0 +1,85 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestInterface;
+
+/** Requests as PSR-7 has them, made by the factory that the app brings; and answers back. */
+final class Psr7
+{
+    /** Classes that are all factories of PSR-17 in one. */
+    private const FACTORIES = [
+        'Nyholm\Psr7\Factory\Psr17Factory',
+        'GuzzleHttp\Psr7\HttpFactory',
+    ];
+
+    /** @var object a factory of PSR-17, of all its interfaces */
+    public object $factory;
+
+    /** @throws Problem there is no factory */
+    public function __construct(string $why)
+    {
+        foreach (self::FACTORIES as $class) {
+            if (class_exists($class)) {
+                $this->factory = new $class();
+
+                return;
+            }
+        }
+        Needs::type(self::FACTORIES[0], 'nyholm/psr7', $why);
+    }
+
+    public function request(Request $request): ServerRequestInterface
+    {
+        $host = $request->header('Host') ?? 'localhost';
+        $uri = "{$request->scheme}://$host{$request->target}";
+        $made = $this->factory->createServerRequest($request->method, $uri, $_SERVER);
+        $version = substr((string) strrchr($request->protocol, '/'), 1);
+        $made = $made->withProtocolVersion($version ?: '1.1');
+        foreach ($request->headers as $name => $values) {
+            $made = $made->withHeader((string) $name, $values);
+        }
+        $made = $made
+            ->withQueryParams($request->query())
+            ->withCookieParams($request->cookies)
+            ->withUploadedFiles($this->files($request->files))
+            ->withBody($this->factory->createStream($request->body));
+
+        return $request->form === [] ? $made : $made->withParsedBody($request->form);
+    }
+
+    public function response(ResponseInterface $response): Response
+    {
+        $body = (string) $response->getBody();
+
+        return new Response($response->getStatusCode(), $response->getHeaders(), $body);
+    }
+
+    /**
+     * @param array<mixed> $tree
+     * @return array<mixed>
+     */
+    private function files(array $tree): array
+    {
+        return array_map(function (mixed $node): mixed {
+            if (!Request::isFile($node)) {
+                return $this->files((array) $node);
+            }
+            $stream = $node['error'] === UPLOAD_ERR_OK
+                ? $this->factory->createStreamFromFile($node['tmp_name'])
+                : $this->factory->createStream('');
+            [$size, $error] = [$node['size'] ?? null, $node['error']];
+
+            return $this->factory->createUploadedFile(
+                $stream,
+                $size,
+                $error,
+                $node['name'] ?? null,
+                $node['type'] ?? null,
+            );
+        }, $tree);
+    }
+}

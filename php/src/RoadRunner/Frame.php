@@ -1,0 +1,59 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\RoadRunner;
+
+use Stampede\Worker\Problem;
+
+/**
+ * A frame of goridge, version 1: twelve bytes of header, options of four bytes each, a payload.
+ *
+ * Header: version and its own length in words (4 bits each), flags, length of the payload (4
+ * bytes), CRC-32 of these six bytes (4), stream bits, a spare byte. Little-endian throughout.
+ */
+final class Frame
+{
+    public const CONTROL = 0x01;
+    public const JSON = 0x08;
+    public const ERROR = 0x40;
+    public const PROTO = 0x80;
+    /** Bytes of a header without options. */
+    public const HEADER = 12;
+    private const VERSION = 1;
+
+    /** @param list<int> $options */
+    public function __construct(
+        public int $flags,
+        public string $payload,
+        public array $options = [],
+    ) {
+    }
+
+    public function bytes(): string
+    {
+        $words = self::HEADER / 4 + count($this->options);
+        $begin = pack('CCV', self::VERSION << 4 | $words, $this->flags, strlen($this->payload));
+
+        return $begin . pack('V', crc32($begin)) . "\0\0" . pack('V*', ...$this->options)
+            . $this->payload;
+    }
+
+    /**
+     * @param callable(int): string $read gives exactly so many bytes
+     * @throws Problem what came is no frame
+     */
+    public static function read(callable $read): self
+    {
+        $header = $read(self::HEADER);
+        $words = ord($header[0]) & 0x0F;
+        $whole = pack('V', crc32(substr($header, 0, 6))) === substr($header, 6, 4);
+        if (!$whole || ord($header[0]) >> 4 !== self::VERSION || $words < self::HEADER / 4) {
+            throw new Problem('what RoadRunner sent is no frame of goridge: ' . bin2hex($header));
+        }
+        $options = $words > 3 ? array_values(unpack('V*', $read(4 * $words - self::HEADER))) : [];
+        $length = unpack('V', $header, 2)[1];
+
+        return new self(ord($header[1]), $length > 0 ? $read($length) : '', $options);
+    }
+}

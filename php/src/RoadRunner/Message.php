@@ -1,0 +1,132 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\RoadRunner;
+
+use Stampede\Worker\Problem;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+
+/**
+ * A frame's payload as RoadRunner's HTTP plugin means it: a context, whose length is the frame's
+ * option, and the body. The context is a protobuf message, before version 2025 it may be JSON.
+ */
+final class Message
+{
+    public static function request(Frame $frame): Request
+    {
+        $length = $frame->options[0] ?? -1;
+        if ($length < 0 || $length > strlen($frame->payload)) {
+            throw new Problem('a request of RoadRunner does not say where its body begins');
+        }
+        $context = substr($frame->payload, 0, $length);
+        $body = (string) substr($frame->payload, $length);
+        $told = $frame->flags & Frame::PROTO ? self::fromProto($context) : self::fromJson($context);
+
+        return self::asked($told, $body);
+    }
+
+    public static function response(Response $response, int $codec): Frame
+    {
+        $context = $codec & Frame::PROTO
+            ? Proto::number(1, $response->status) . Proto::mapped(2, $response->headers)
+            : json_encode(
+                ['status' => $response->status, 'headers' => (object) $response->headers],
+                JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE,
+            );
+
+        return new Frame($codec, $context . $response->body, [strlen($context)]);
+    }
+
+    /**
+     * Also what spiral/roadrunner-http has, by the names that it gives it.
+     *
+     * @param array<string, mixed> $told
+     */
+    public static function asked(array $told, string $body): Request
+    {
+        $uri = (string) $told['uri'];
+        $host = parse_url($uri, PHP_URL_HOST);
+        $port = parse_url($uri, PHP_URL_PORT);
+        // Not by parts: a path that is no good URL is still what the client asked.
+        $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $uri);
+        $headers = Response::listed((array) $told['headers']);
+        if ($host && !isset($headers['Host']) && !isset($headers['host'])) {
+            $headers = ['Host' => [$port ? "$host:$port" : $host]] + $headers;
+        }
+        $parsed = (bool) $told['parsed'];
+        $form = $parsed && $body !== '' ? json_decode($body, true) : [];
+
+        return new Request(
+            (string) $told['method'],
+            str_starts_with((string) $target, '/') ? $target : "/$target",
+            $headers,
+            $parsed ? '' : $body,
+            array_map([self::class, 'last'], (array) $told['cookies']),
+            is_array($form) ? $form : [],
+            self::files((array) $told['uploads']),
+            (string) $told['protocol'],
+            (string) $told['remoteAddr'],
+            str_starts_with($uri, 'https:') ? 'https' : 'http',
+        );
+    }
+
+    /** @return array<string, mixed> */
+    private static function fromProto(string $context): array
+    {
+        $fields = Proto::decode($context);
+        $one = static fn (int $field): string => (string) ($fields[$field][0] ?? '');
+
+        return [
+            'remoteAddr' => $one(1),
+            'protocol' => $one(2),
+            'method' => $one(3),
+            'uri' => $one(4),
+            'headers' => Proto::map($fields[5] ?? []),
+            'cookies' => Proto::map($fields[6] ?? []),
+            'parsed' => $one(8) === '1',
+            'uploads' => json_decode($one(9) ?: '[]', true) ?? [],
+        ];
+    }
+
+    /** @return array<string, mixed> */
+    private static function fromJson(string $context): array
+    {
+        $told = json_decode($context, true);
+        if (!is_array($told) || !isset($told['method'], $told['uri'])) {
+            throw new Problem('a request of RoadRunner is neither protobuf nor JSON');
+        }
+        $empty = ['headers' => [], 'cookies' => [], 'parsed' => false, 'uploads' => []];
+
+        return $told + $empty + ['remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
+    }
+
+    private static function last(mixed $values): string
+    {
+        $values = (array) $values;
+
+        return (string) end($values);
+    }
+
+    /**
+     * @param array<mixed> $tree
+     * @return array<mixed>
+     */
+    private static function files(array $tree): array
+    {
+        return array_map(static function (mixed $node): mixed {
+            if (!is_array($node) || !array_key_exists('tmpName', $node)) {
+                return self::files((array) $node);
+            }
+
+            return [
+                'name' => (string) $node['name'],
+                'type' => (string) $node['mime'],
+                'size' => (int) $node['size'],
+                'error' => (int) $node['error'],
+                'tmp_name' => (string) $node['tmpName'],
+            ];
+        }, $tree);
+    }
+}

@@ -1,0 +1,100 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\RoadRunner;
+
+use Stampede\Worker\Problem;
+
+/** As much of Protocol Buffers as RoadRunner's HTTP messages have: varints and byte strings. */
+final class Proto
+{
+    /**
+     * @return array<int, list<int|string>> values by field number, in order
+     * @throws Problem the message is cut off, or has a type that is not expected
+     */
+    public static function decode(string $bytes): array
+    {
+        $fields = [];
+        for ($at = 0, $end = strlen($bytes); $at < $end;) {
+            $key = self::varint($bytes, $at);
+            $value = self::varint($bytes, $at);
+            if (($key & 7) === 2) {
+                if ($value > $end - $at) {
+                    throw new Problem('a message of RoadRunner is cut off');
+                }
+                [$length, $value] = [$value, substr($bytes, $at, $value)];
+                $at += $length;
+            } elseif (($key & 7) !== 0) {
+                throw new Problem('a message of RoadRunner has an unknown type ' . ($key & 7));
+            }
+            $fields[$key >> 3][] = $value;
+        }
+
+        return $fields;
+    }
+
+    /**
+     * A field that is a map from a text to a list of texts.
+     *
+     * @param list<int|string> $entries
+     * @return array<string, list<string>>
+     */
+    public static function map(array $entries): array
+    {
+        $map = [];
+        foreach ($entries as $entry) {
+            $fields = self::decode((string) $entry);
+            $map[(string) ($fields[1][0] ?? '')] = self::decode((string) ($fields[2][0] ?? ''))[1]
+                ?? [];
+        }
+
+        return $map;
+    }
+
+    public static function number(int $field, int $value): string
+    {
+        return self::encoded($field << 3) . self::encoded($value);
+    }
+
+    public static function text(int $field, string $value): string
+    {
+        return self::encoded($field << 3 | 2) . self::encoded(strlen($value)) . $value;
+    }
+
+    /** @param array<string, list<string>> $map */
+    public static function mapped(int $field, array $map): string
+    {
+        $bytes = '';
+        foreach ($map as $name => $values) {
+            $list = implode('', array_map(static fn ($one) => self::text(1, $one), $values));
+            $bytes .= self::text($field, self::text(1, (string) $name) . self::text(2, $list));
+        }
+
+        return $bytes;
+    }
+
+    private static function varint(string $bytes, int &$at): int
+    {
+        for ($value = 0, $shift = 0; $shift < 64; $shift += 7) {
+            if (!isset($bytes[$at])) {
+                break;
+            }
+            $byte = ord($bytes[$at++]);
+            $value |= ($byte & 0x7F) << $shift;
+            if ($byte < 0x80) {
+                return $value;
+            }
+        }
+        throw new Problem('a message of RoadRunner is cut off');
+    }
+
+    private static function encoded(int $value): string
+    {
+        for ($bytes = ''; $value > 0x7F; $value >>= 7) {
+            $bytes .= chr($value & 0x7F | 0x80);
+        }
+
+        return $bytes . chr($value);
+    }
+}

@@ -1,0 +1,129 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+/** The docroot: the app, and the scripts beside its front controller. Nothing in it throws. */
+final class Site
+{
+    public Output $output;
+    /** @var array<string, mixed> */
+    private array $base;
+    /** @var callable(string): void */
+    private $log;
+    private bool $reached = false;
+
+    /** @param ?callable(string): void $log takes a line; standard error when not given */
+    public function __construct(
+        private App $app,
+        private string $docroot,
+        private string $index = 'index.php',
+        private bool $reboot = false,
+        ?callable $log = null,
+    ) {
+        $this->output = new Output();
+        $this->log = $log ?? static fn (string $line) => fwrite(STDERR, "$line\n");
+        $own = ['argv', 'argc', 'PHP_SELF', 'SCRIPT_NAME', 'SCRIPT_FILENAME', 'PATH_TRANSLATED'];
+        $this->base = array_diff_key($_SERVER, array_flip($own));
+    }
+
+    public function answer(Request $request): Response
+    {
+        $script = $this->script($request);
+        $this->enter($request, $script ?? "/{$this->index}");
+        $this->reached = $script === null;
+        try {
+            $response = $this->output->during(
+                fn (): Response => $script === null
+                    ? $this->app->handle($request)
+                    : $this->run($this->docroot . $script),
+            );
+        } catch (\Throwable $error) {
+            $this->say("{$request->method} {$request->target}", $error);
+            $response = new Response(500);
+        }
+        $response->body = $this->output->taken() . $response->body;
+        if ($script !== null) {
+            $response->typed(self::looksLike($response->body));
+        }
+
+        return $response->typed();
+    }
+
+    /** What is done after the answer was sent. */
+    public function after(): void
+    {
+        if ($this->reached) {
+            $this->guarded('after the answer', fn () => $this->app->terminate());
+            if ($this->reboot) {
+                $this->guarded('reboot', fn () => $this->app->reboot());
+            }
+        }
+        $_GET = $_POST = $_COOKIE = $_FILES = $_REQUEST = [];
+        $_SERVER = $this->base;
+    }
+
+    private function guarded(string $when, callable $work): void
+    {
+        try {
+            $this->output->during($work);
+        } catch (\Throwable $error) {
+            $this->say($when, $error);
+        }
+    }
+
+    private function say(string $when, \Throwable $error): void
+    {
+        $text = strtr($error->getMessage(), ["\r" => ' ', "\n" => ' ']);
+        $place = $error->getFile() . ':' . $error->getLine();
+        ($this->log)("stampede: $when: " . get_class($error) . ": $text in $place");
+    }
+
+    /** An existing PHP file of the docroot that is asked for by name, from the docroot. */
+    private function script(Request $request): ?string
+    {
+        $path = rawurldecode($request->path());
+        if (!str_ends_with($path, '.php') || str_contains($path, "\0")) {
+            return null;
+        }
+        $root = realpath($this->docroot);
+        $file = realpath($this->docroot . $path);
+        $inside = $root !== false && $file !== false && str_starts_with($file, "$root/");
+        if (!$inside || $file === realpath("{$this->docroot}/{$this->index}")) {
+            return null;
+        }
+
+        return substr($file, strlen($root));
+    }
+
+    /** Superglobals and the working folder, as a web server leaves them to a script. */
+    private function enter(Request $request, string $script): void
+    {
+        $_GET = $request->query();
+        $_POST = $request->form;
+        $_COOKIE = $request->cookies;
+        $_FILES = $request->phpFiles();
+        $_REQUEST = array_merge($_GET, $_POST);
+        $_SERVER = $request->server($this->base, $this->docroot, $script);
+        chdir(dirname($this->docroot . $script));
+    }
+
+    private function run(string $file): Response
+    {
+        http_response_code(200);
+        (static function (string $__file): void {
+            include $__file;
+        })($file);
+
+        return new Response((int) http_response_code() ?: 200);
+    }
+
+    /** The CLI keeps no headers that a script sets, so that its type must be told by its text. */
+    private static function looksLike(string $body): string
+    {
+        $json = ($body[0] ?? '') === '{' && json_decode($body) !== null;
+
+        return $json ? 'application/json' : 'text/html; charset=UTF-8';
+    }
+}

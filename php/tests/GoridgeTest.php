@@ -1,0 +1,198 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+use Stampede\Worker\RoadRunner\Frame;
+use Stampede\Worker\RoadRunner\Goridge;
+use Stampede\Worker\RoadRunner\Proto;
+use Stampede\Worker\RoadRunner\Relay;
+use Stampede\Worker\RoadRunner\Spiral;
+
+final class GoridgeTest extends TestCase
+{
+    /** @return array{Goridge, resource} the peer, and RoadRunner's end of its line */
+    private function peer(): array
+    {
+        [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        stream_set_timeout($theirs, 2);
+
+        return [new Goridge(new Relay($ours, $ours)), $theirs];
+    }
+
+    private function sent(mixed $line): Frame
+    {
+        return Frame::read(static fn (int $length): string => (string) fread($line, $length));
+    }
+
+    private static function control(mixed $command): string
+    {
+        return (new Frame(Frame::CONTROL | Frame::JSON, (string) json_encode($command)))->bytes();
+    }
+
+    private static function asked(string $target = '/', string $body = ''): string
+    {
+        $context = Proto::text(1, '10.0.0.1') . Proto::text(2, 'HTTP/1.1') . Proto::text(3, 'GET')
+            . Proto::text(4, "http://h:8080$target") . Proto::mapped(5, ['X-A' => ['1', '2']])
+            . Proto::mapped(6, ['c' => ['v']]) . Proto::text(7, 'ignored') . Proto::number(8, 0);
+
+        return (new Frame(Frame::PROTO, $context . $body, [strlen($context)]))->bytes();
+    }
+
+    public function testAFrameIsWhatGoridgeWritesDown(): void
+    {
+        $bytes = self::control(['pid' => 1]);
+        self::assertSame('130909000000', bin2hex(substr($bytes, 0, 6)));
+        self::assertSame(crc32(substr($bytes, 0, 6)), unpack('V', $bytes, 6)[1]);
+        self::assertSame('0000' . bin2hex('{"pid":1}'), bin2hex(substr($bytes, 10)));
+        $begin = bin2hex((new Frame(Frame::PROTO, 'abc', [2]))->bytes());
+        self::assertSame('148003000000', substr($begin, 0, 12));
+        self::assertSame('02000000' . bin2hex('abc'), substr($begin, 24));
+    }
+
+    public function testItTellsItsPid(): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, self::control(['pid' => 4711]) . self::control(['stop' => true]));
+        self::assertNull($peer->next(), 'asked to stop');
+        $frame = $this->sent($line);
+        self::assertSame(Frame::CONTROL | Frame::JSON, $frame->flags);
+        self::assertSame(['pid' => getmypid()], json_decode($frame->payload, true));
+    }
+
+    public function testARequestComesAndItsAnswerGoes(): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, self::asked('/p%20q?x=1', 'body'));
+        $request = $peer->next();
+        self::assertSame(['GET', '/p%20q?x=1'], [$request->method, $request->target]);
+        self::assertSame(['body', 'http'], [$request->body, $request->scheme]);
+        self::assertSame(['Host' => ['h:8080'], 'X-A' => ['1', '2']], $request->headers);
+        self::assertSame([['c' => 'v'], '10.0.0.1'], [$request->cookies, $request->remoteAddr]);
+        $peer->answer(new Response(404, ['A' => ['1', '2'], 'B' => ['3']], 'gone'));
+        $frame = $this->sent($line);
+        self::assertSame(Frame::PROTO, $frame->flags);
+        $context = Proto::decode(substr($frame->payload, 0, $frame->options[0]));
+        self::assertSame([404], $context[1]);
+        self::assertSame(['A' => ['1', '2'], 'B' => ['3']], Proto::map($context[2]));
+        self::assertSame('gone', substr($frame->payload, $frame->options[0]));
+    }
+
+    public function testAFormAndItsFilesComeParsed(): void
+    {
+        [$peer, $line] = $this->peer();
+        $file = ['name' => 'n', 'mime' => 'm', 'size' => 3, 'error' => 0, 'tmpName' => '/t'];
+        $context = Proto::text(3, 'POST') . Proto::text(4, 'https://h/') . Proto::number(8, 1)
+            . Proto::text(9, (string) json_encode(['f' => [$file]]));
+        fwrite($line, (new Frame(Frame::PROTO, "$context{\"a\":[\"1\"]}", [strlen($context)]))->bytes());
+        $request = $peer->next();
+        self::assertSame([['a' => ['1']], '', 'https'], [$request->form, $request->body, $request->scheme]);
+        self::assertSame('/t', $request->files['f'][0]['tmp_name']);
+        self::assertSame(['n'], $request->phpFiles()['f']['name']);
+    }
+
+    public function testAnOlderRoadRunnerSpeaksJson(): void
+    {
+        [$peer, $line] = $this->peer();
+        $context = (string) json_encode(['method' => 'GET', 'uri' => 'http://h/', 'headers' => []]);
+        fwrite($line, (new Frame(Frame::JSON, $context, [strlen($context)]))->bytes());
+        self::assertSame('/', $peer->next()->target);
+        $peer->answer(new Response(200, [], 'b'));
+        $frame = $this->sent($line);
+        self::assertSame([Frame::JSON, '{"status":200,"headers":{}}b'], [$frame->flags, $frame->payload]);
+    }
+
+    public function testFramesTornAtEveryByteAreOneFrame(): void
+    {
+        $bytes = self::asked('/torn', 'body');
+        for ($at = 1; $at < strlen($bytes); $at++) {
+            $parts = [substr($bytes, 0, $at), substr($bytes, $at), self::control(['stop' => true])];
+            $peer = new Goridge(new Relay(Torn::of($parts), fopen('php://memory', 'w')));
+            $request = $peer->next();
+            self::assertSame(['/torn', 'body'], [$request->target, $request->body], "at $at");
+            self::assertNull($peer->next());
+        }
+    }
+
+    public function testACutOffFrameIsSaidAndAClosedLineIsTheEnd(): void
+    {
+        $bytes = self::asked();
+        for ($at = 0; $at < strlen($bytes); $at++) {
+            $peer = new Goridge(new Relay(Torn::of([substr($bytes, 0, $at)]), STDERR));
+            try {
+                self::assertNull($peer->next());
+                self::assertSame(0, $at, 'only before a frame');
+            } catch (Problem $problem) {
+                $said = 'RoadRunner closed the line in the middle of a frame';
+                self::assertSame($said, $problem->getMessage(), "at $at");
+            }
+        }
+    }
+
+    /** @return array<string, array{string, string}> */
+    public function malformed(): array
+    {
+        $good = self::asked();
+        $flipped = $good;
+        $flipped[2] = chr(ord($good[2]) ^ 1);
+        $command = self::control(['dance' => 1]);
+        $noOption = (new Frame(Frame::PROTO, 'x'))->bytes();
+        $beyond = (new Frame(Frame::PROTO, 'x', [2]))->bytes();
+        $cut = (new Frame(Frame::PROTO, "\x0a\x7f", [2]))->bytes();
+
+        return [
+            'no frame' => ['GET / HTTP/1.1 and so on', 'no frame of goridge: 474554202f20485454502f31'],
+            'another length' => [$flipped, 'no frame of goridge: '],
+            'unknown command' => [$command, 'unknown command `{"dance":1}`'],
+            'no option' => [$noOption, 'does not say where its body begins'],
+            'beyond' => [$beyond, 'does not say where its body begins'],
+            'message cut off' => [$cut, 'a message of RoadRunner is cut off'],
+        ];
+    }
+
+    /** @dataProvider malformed */
+    public function testWhatIsMalformedIsNamed(string $bytes, string $said): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, $bytes);
+        $this->expectException(Problem::class);
+        $this->expectExceptionMessage($said);
+        $peer->next();
+    }
+
+    public function testSpiralsOwnPackageIsAskedInItsWords(): void
+    {
+        $worker = new class {
+            /** @var list<mixed> */
+            public array $answered = [];
+
+            public function waitRequest(): ?object
+            {
+                return (object) [
+                    'remoteAddr' => '::1', 'protocol' => 'HTTP/2.0', 'method' => 'GET',
+                    'uri' => 'http://h/s', 'headers' => [], 'cookies' => ['a' => 'b'],
+                    'uploads' => [], 'attributes' => [], 'query' => [], 'body' => 'x',
+                    'parsed' => false,
+                ];
+            }
+
+            /** @param array<string, list<string>> $headers */
+            public function respond(int $status, string $body, array $headers): void
+            {
+                $this->answered = [$status, $body, $headers];
+            }
+        };
+        self::assertNull(Spiral::found());
+        $peer = new Spiral($worker);
+        $request = $peer->next();
+        self::assertInstanceOf(Request::class, $request);
+        self::assertSame(['/s', 'x', ['a' => 'b']], [$request->target, $request->body, $request->cookies]);
+        $peer->answer(new Response(200, ['A' => ['1']], 'b'));
+        self::assertSame([200, 'b', ['A' => ['1']]], $worker->answered);
+    }
+}
