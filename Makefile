@@ -44,6 +44,7 @@ build: ## Build the release binary
 test: ## Install what tests need, then run everything: format, lints, house rules, tests
 	@$(RUST) --components true
 	@scripts/install-packages test
+	@if command -v npm >/dev/null; then scripts/install-packages page; fi
 	@$(RUST) cargo xtask ci
 
 # Without `build`: `sudo make install` must not build as root what `make build` built.

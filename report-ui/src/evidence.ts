@@ -41,7 +41,7 @@ function downloads(store: Store, raw: string): HTMLElement {
   const all: Download[] = [...store.page.downloads, { name: `${run}.json`, type: "application/json", text: raw }];
   return h("section", { class: "block", id: "downloads" }, h("h3", {}, "Downloads"),
     h("p", { class: "buttons" }, ...all.map((one) => button(one.name, () => save(one)))),
-    h("p", { class: "note" }, "They are inside this page; nothing is fetched. The JSON is all data that the page shows."));
+    h("p", { class: "note" }, "They are inside this page; nothing is fetched. The JSON is all data that the page shows, the CSV a row a cell; every second of every trial is in the run's own folder, in `trials/`."));
 }
 
 function save({ name, type, text: content }: Download): void {

@@ -75,7 +75,8 @@ function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
       const own = trial.phases.filter((phase) => phase.name === name);
       if (own.length === 0) return { text: format.NONE, key: null, tone: "faint" };
       const ms = own.reduce((sum, phase) => sum + phase.end - phase.begin, 0);
-      return { text: format.time(ms * 1e6), key: ms };
+      // Kept to a tenth of a millisecond.
+      return { text: ms < 0.1 ? `< 0.1${format.THIN}ms` : format.time(ms * 1e6), key: ms };
     },
   }));
   return h("section", { class: "block", id: "phases" }, h("h3", {}, "Phases"),
@@ -87,10 +88,10 @@ function phases(store: Store, trials: TrialEvidence[]): HTMLElement {
 function errors(store: Store, trials: TrialEvidence[]): HTMLElement {
   const some = trials.filter((trial) => trial.errors.length > 0);
   return h("section", { class: "block", id: "errors" }, h("h3", {}, "Errors"),
-    some.length === 0 ? h("p", { class: "missing" }, "No shot failed with an example to show.") : null,
-    ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.errors.length, "example")}`, () =>
-      h("dl", { class: "errors" }, ...trial.errors.flatMap(([kind, example]) => [
-        h("dt", {}, kind), h("dd", {}, h("code", {}, example)),
+    some.length === 0 ? h("p", { class: "missing" }, "Every shot got its correct answer.") : null,
+    ...some.map((trial) => later(`${titleOf(store, trial)}: ${format.numberOf(trial.errors.length, "kind")}`, () =>
+      h("dl", { class: "errors" }, ...trial.errors.flatMap(([kind, told]) => [
+        h("dt", {}, kind), h("dd", {}, told),
       ])))));
 }
 

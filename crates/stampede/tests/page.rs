@@ -138,6 +138,50 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
     );
 }
 
+/// What users still waited for when the last of them had stopped is no second of the load.
+#[test]
+fn the_drain_of_a_closed_load_is_not_drawn_unless_something_failed_there() {
+    let rows = |seconds: u32| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut run = fixture::run(vec![cell("a", "rush", "closed", "4 users for 10s")], 1);
+        add(&mut run, 0, Shots { answered_ns: spread(500, MS), ..Shots::default() });
+        let data = parsed(&page_of(&write(folder.path(), &run, seconds)));
+        data["series"][0]["ok"].as_array().expect("a column").len()
+    };
+    assert_eq!((rows(9), rows(10), rows(12)), (9, 10, 10));
+    // The fixture's 97th second has failed shots.
+    assert_eq!(rows(99), 99);
+}
+
+#[test]
+fn what_is_damaged_is_left_out_and_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = write(folder.path(), &fixture::open(), 3);
+    let trials = std::fs::read_dir(path.join("trials")).expect("trials");
+    let mut trials: Vec<PathBuf> = trials.flatten().map(|trial| trial.path()).collect();
+    trials.sort();
+    std::fs::write(trials[0].join("trial.json"), "{\"format\": 1").expect("written");
+    std::fs::write(trials[1].join("resources.ndjson"), "no JSON\n").expect("written");
+    std::fs::remove_file(trials[2].join("seconds.ndjson")).expect("removed");
+    let torn = trials[3].join("total.hlog");
+    let text = std::fs::read(&torn).expect("it is there");
+    std::fs::write(&torn, &text[..text.len() - 1]).expect("cut");
+    let data = parsed(&page_of(&path));
+    let notices = data["summary"]["notices"].as_array().expect("a list");
+    let said = |place: &Path, what: &str| {
+        let place = place.display().to_string();
+        let is_it = |notice: &&Value| {
+            notice.as_str().is_some_and(|text| text.contains(&place) && text.contains(what))
+        };
+        assert!(notices.iter().any(|notice| is_it(&notice)), "{place}: {notices:?}");
+    };
+    said(&trials[0], "is damaged");
+    said(&trials[1], "resources.ndjson` is damaged at line 1");
+    said(&trials[2], "seconds.ndjson` is not there");
+    said(&trials[3], "total.hlog` is torn");
+    assert_eq!(data["series"].as_array().expect("a list").len(), 14);
+}
+
 #[test]
 fn a_run_under_way_says_how_far_it_is() {
     let folder = tempfile::tempdir().expect("a folder");

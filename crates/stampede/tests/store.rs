@@ -274,12 +274,16 @@ fn last_is_by_start_time_and_not_by_name() {
     assert_eq!(id("z-first").expect("a run"), "z-first");
     let by_path = results.path().join("z-first");
     assert_eq!(id(by_path.to_str().expect("text")).expect("a run"), "z-first");
-    for absent in ["last~2", "last~x", "lastly", "no-run", "", ".."] {
+    for absent in ["last~2", "last~x", "lastly", ""] {
         let error = id(absent).expect_err(absent);
         assert!(
             matches!(error, StoreError::NoRun { ref known, .. } if known.len() == 2),
             "{error}"
         );
+    }
+    for other in ["no-run", ".."] {
+        let error = id(other).expect_err(other);
+        assert!(matches!(error, StoreError::NotARun { .. }), "{error}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `stampede serve`: the runs in a browser.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use super::args::ServeArgs;
@@ -25,12 +25,24 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let address = server.address().map_err(|error| Failure::new(&error))?;
     print(format!("{address}\n").as_bytes())?;
     eprintln!("Ctrl-C ends it");
-    if !args.no_open && can_open() {
-        // Where it fails the address is there to click on.
-        let _ = open::that_detached(&address);
-    }
-    server.run().map_err(|error| Failure::new(&error))?;
+    let door = if !args.no_open && can_open() { door(&address) } else { None };
+    let ended = server.run();
+    drop(door);
+    ended.map_err(|error| Failure::new(&error))?;
     Ok(Outcome::Fine)
+}
+
+/// Opens a browser on a file that leads on, which only its owner can read: every user of the
+/// machine sees the command line of a browser, and the token is none of theirs. Where it fails
+/// the address is there to click on.
+fn door(address: &str) -> Option<tempfile::TempPath> {
+    let mut file = tempfile::Builder::new().prefix("stampede-").suffix(".html").tempfile().ok()?;
+    let address = address.replace('&', "&amp;");
+    writeln!(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\">")
+        .ok()?;
+    let path = file.into_temp_path();
+    open::that_detached(&path).ok()?;
+    Some(path)
 }
 
 /// A person at a screen: not a server, not a script.

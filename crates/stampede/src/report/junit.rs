@@ -25,7 +25,10 @@ fn suite(summary: &Summary, group: &Group) -> TestSuite {
     let mut suite = TestSuite::new(format!("{} · {}", group.app, group.load));
     suite.add_property(("load", group.load_text.as_str()));
     suite.add_property(("run", summary.run.as_str()));
-    suite.add_property(("seed", summary.seed.to_string().as_str()));
+    if summary.rounds > 0 {
+        // Several runs have one each.
+        suite.add_property(("seed", summary.seed.to_string().as_str()));
+    }
     suite.set_system_out(&group.sentence);
     let mut time = Duration::ZERO;
     for cell in summary.cells_of(group) {

@@ -36,7 +36,8 @@ impl Shown {
         let mut runs: Vec<Read> = Vec::new();
         for name in names {
             let read = Read::run(store::read_below(results, name)?)?;
-            let is_it = |other: &Read| other.stored.folder == read.stored.folder;
+            let real = |read: &Read| read.stored.folder.canonicalize().ok();
+            let is_it = |other: &Read| real(other) == real(&read);
             if runs.iter().any(is_it) {
                 return Err(StoreError::Twice { folder: read.stored.folder });
             }

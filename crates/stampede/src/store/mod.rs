@@ -27,8 +27,8 @@ pub use folder::{RunFolder, TrialFolder};
 pub use mask::mask_secrets;
 pub use name::run_id;
 pub use read::{
-    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, read, read_below, read_record,
-    runs,
+    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, read, read_below,
+    read_record, runs,
 };
 use record::FORMAT;
 
@@ -129,6 +129,12 @@ pub enum StoreError {
         /// What.
         path: PathBuf,
     },
+    /// There is something, and it is no run.
+    #[error("`{path}` is no run: it holds no run.json")]
+    NotARun {
+        /// What.
+        path: PathBuf,
+    },
     /// A run is not laid over itself.
     #[error("the run `{folder}` is named twice")]
     Twice {
@@ -170,6 +176,13 @@ impl StoreError {
                 let results = results.display();
                 Some(format!("`{results}` holds no run; `stampede compare` makes one"))
             }
+            StoreError::NoRun { name, results, known } if read::runs_back(name).is_some() => {
+                Some(format!(
+                    "`{}` holds {}: `stampede history` lists them",
+                    results.display(),
+                    known.len()
+                ))
+            }
             StoreError::NoRun { name, results, known } => {
                 let near = |run: &&String| strsim::jaro_winkler(run, name);
                 let nearest = known.iter().max_by(|a, b| near(a).total_cmp(&near(b)))?;
@@ -183,6 +196,11 @@ impl StoreError {
                 Some("name each run once; `stampede history` lists them".to_owned())
             }
             StoreError::TooMany { .. } => Some("name fewer".to_owned()),
+            StoreError::NotARun { .. } => Some(
+                "name a folder that `stampede compare` made; `stampede history --in DIR` lists \
+                 those in a folder"
+                    .to_owned(),
+            ),
             StoreError::Foreign { .. } => {
                 Some("name a folder that `stampede compare` made".to_owned())
             }
@@ -224,10 +242,16 @@ mod tests {
             StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
             StoreError::Newer { path: path(), format: 2 },
             StoreError::Foreign { path: path() },
+            StoreError::NotARun { path: PathBuf::from("/tmp") },
             StoreError::Twice { folder: PathBuf::from("stampede-results/x") },
             StoreError::TooMany { named: 27, most: 26 },
             no_run(&[]),
             no_run(&["20261121-035151-3f9a", "last-week"]),
+            StoreError::NoRun {
+                name: "lastweek".to_owned(),
+                results: PathBuf::from(RESULTS),
+                known: vec!["20261121-035151-3f9a".to_owned(), "last-week".to_owned()],
+            },
         ];
         let told = errors.map(|error| {
             let hint = error.hint().map(|hint| format!("  hint: {hint}\n")).unwrap_or_default();

@@ -10,6 +10,7 @@ use stampede_load::report::TimeSet;
 
 use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
 use super::{RESULTS, StoreError, hlog, log};
+use crate::causes::chain;
 use crate::monitor::sample::ResourceSample;
 
 /// A run that was read: its records now, the rest of each trial when asked for.
@@ -24,6 +25,8 @@ pub struct StoredRun {
     /// Folders of trials without `trial.json`: stampede was ended during them, or could
     /// not write.
     pub unfinished: Vec<PathBuf>,
+    /// What trials cannot be read for, in words.
+    pub damaged: Vec<String>,
     /// Whether it came to its end.
     pub state: RunState,
 }
@@ -129,12 +132,18 @@ fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
         return wanted.ok_or_else(|| no_run(known));
     }
     let candidates = [PathBuf::from(path_or_name), results.join(path_or_name)];
-    let is_run = |folder: &PathBuf| folder.join("run.json").is_file();
-    candidates.into_iter().find(is_run).ok_or_else(|| no_run(known()))
+    let is_run = |folder: &&PathBuf| folder.join("run.json").is_file();
+    if let Some(folder) = candidates.iter().find(is_run) {
+        return Ok(folder.clone());
+    }
+    match candidates.into_iter().find(|path| !path_or_name.is_empty() && path.exists()) {
+        Some(path) => Err(StoreError::NotARun { path }),
+        None => Err(no_run(known())),
+    }
 }
 
 /// `last` is 0 runs back, `last~2` two.
-fn runs_back(name: &str) -> Option<usize> {
+pub(super) fn runs_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
         back => back.strip_prefix('~')?.parse().ok(),
@@ -157,18 +166,22 @@ pub fn ended_trials(folder: &Path) -> Vec<PathBuf> {
 
 fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
     let record = read_record(folder)?;
-    let (mut trials, mut unfinished) = (Vec::new(), Vec::new());
+    let (mut trials, mut unfinished, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for trial in folders(&folder.join("trials")) {
         let path = trial.join("trial.json");
-        if path.is_file() {
-            trials.push(StoredTrial { record: self::record(&path)?, folder: trial });
-        } else {
+        if !path.is_file() {
             unfinished.push(trial);
+            continue;
+        }
+        match self::record(&path) {
+            Ok(record) => trials.push(StoredTrial { record, folder: trial }),
+            Err(error @ StoreError::Damaged { .. }) => damaged.push(left_out(&error)),
+            Err(error) => return Err(error),
         }
     }
     trials.sort_by_key(|trial: &StoredTrial| trial.record.number);
     let state = RunState::of(folder, trials.len() >= record.trials());
-    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, state })
+    Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, damaged, state })
 }
 
 impl StoredTrial {
@@ -215,6 +228,24 @@ impl StoredTrial {
         Ok(totals)
     }
 
+    /// What its histograms and counts lack, in words: files that a trial with a load has, cut off
+    /// or gone.
+    pub fn losses(&self) -> Vec<String> {
+        let files = ["seconds.ndjson", "seconds.hlog", "total.hlog"];
+        let lost = files.iter().filter(|_| self.record.load.is_some()).filter_map(|name| {
+            let path = self.folder.join(name);
+            match fs::read(&path) {
+                // Rows say so themselves.
+                Ok(_) if name.ends_with("ndjson") => None,
+                Ok(bytes) => (bytes.last() != Some(&b'\n')).then(|| super::torn(&path)),
+                Err(_) => {
+                    Some(format!("`{}` is not there, so its figures are not", path.display()))
+                }
+            }
+        });
+        lost.collect()
+    }
+
     /// Times by second: `take` gets each second's index and its set, in order; seconds
     /// without an ok shot and without a start are left out. One set is held at a time: ten
     /// minutes of them would be 225 MB. Answers with a notice when the last line is torn.
@@ -241,6 +272,11 @@ impl StoredTrial {
         }
         Ok(notice)
     }
+}
+
+/// The notice for what is damaged, beside a run that can be read without it.
+pub fn left_out(error: &StoreError) -> String {
+    format!("{}: it is left out", chain(error))
 }
 
 /// A record, once its format is known to be ours.

@@ -5,7 +5,7 @@ use stampede_load::report::TimeSet;
 use super::breaking::rising_schedule;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
-use crate::store::{RunState, StoreError, StoredRun, StoredTrial};
+use crate::store::{Rows, RunState, StoreError, StoredRun, StoredTrial, left_out};
 
 /// A run as read.
 #[derive(Clone, Debug)]
@@ -60,6 +60,7 @@ impl RunData {
             trials.push(read);
         }
         record.notices.extend(how_far(run));
+        record.notices.extend(run.damaged.iter().cloned());
         Ok(RunData { record, trials })
     }
 }
@@ -83,25 +84,17 @@ pub fn how_far(run: &StoredRun) -> Vec<String> {
 
 impl TrialData {
     fn read(trial: &StoredTrial, notices: &mut Vec<String>) -> Result<TrialData, StoreError> {
+        notices.extend(trial.losses());
         let times = match &trial.record.load {
-            Some(_) => Some(trial.totals()?),
+            Some(_) => unless_damaged(trial.totals().map(Some), notices)?,
             None => None,
         };
-        let seconds = if trial.folder.join("seconds.ndjson").is_file() {
-            let rows = trial.seconds()?;
-            notices.extend(rows.notice);
-            rows.rows
-        } else {
-            Vec::new()
-        };
         // A trial that ended before its load may have no readings.
-        let resources = if trial.folder.join("resources.ndjson").is_file() {
-            let rows = trial.resources()?;
-            notices.extend(rows.notice);
-            rows.rows
-        } else {
-            Vec::new()
-        };
+        let there = |name: &str| trial.folder.join(name).is_file();
+        let seconds =
+            if there("seconds.ndjson") { rows(trial.seconds(), notices)? } else { vec![] };
+        let resources =
+            if there("resources.ndjson") { rows(trial.resources(), notices)? } else { vec![] };
         Ok(TrialData {
             record: trial.record.clone(),
             times,
@@ -112,16 +105,44 @@ impl TrialData {
     }
 }
 
+/// Rows as far as they can be read.
+fn rows<R>(
+    read: Result<Rows<R>, StoreError>,
+    notices: &mut Vec<String>,
+) -> Result<Vec<R>, StoreError> {
+    let Some(read) = unless_damaged(read.map(Some), notices)? else { return Ok(Vec::new()) };
+    notices.extend(read.notice);
+    Ok(read.rows)
+}
+
+/// What is damaged is said and left out: a run is worth reading without it.
+fn unless_damaged<T>(
+    read: Result<Option<T>, StoreError>,
+    notices: &mut Vec<String>,
+) -> Result<Option<T>, StoreError> {
+    match read {
+        Err(error @ (StoreError::Damaged { .. } | StoreError::DamagedHistogram { .. })) => {
+            notices.push(left_out(&error));
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
 fn answered(trial: &StoredTrial) -> Result<Vec<AnsweredSecond>, StoreError> {
     let mut answered = Vec::new();
     if trial.folder.join("seconds.hlog").is_file() {
-        // A torn last line is that of a second which `seconds()` has said to be torn.
-        trial.times_by_second(|second, times| {
+        let read = trial.times_by_second(|second, times| {
             let histogram = times.response_time.histogram();
             let recorded = histogram.iter_recorded();
             let times = recorded.map(|step| (step.value_iterated_to(), step.count_at_value()));
             answered.push(AnsweredSecond { second, times: times.collect() });
-        })?;
+        });
+        // What is torn or damaged is said where the trial is read.
+        match read {
+            Ok(_) | Err(StoreError::DamagedHistogram { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(answered)
 }

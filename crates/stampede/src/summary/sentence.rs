@@ -9,7 +9,8 @@ use super::words;
 pub fn of(group: &Group, cells: &[CellSummary]) -> String {
     let measured: Vec<&CellSummary> = cells.iter().filter(|cell| cell.trials_counted > 0).collect();
     let (Some(best), Some(_)) = (measured.first(), &group.baseline) else {
-        return without_a_best(&measured);
+        let is_tried = cells.iter().any(|cell| !cell.trials.is_empty());
+        return without_a_best(&measured, is_tried);
     };
     let figure = figure(group.primary, best);
     if measured.len() == 1 {
@@ -22,8 +23,9 @@ pub fn of(group: &Group, cells: &[CellSummary]) -> String {
     format!("{head}; {others}{}.", how_sure(group, rounds.max().unwrap_or(0)))
 }
 
-fn without_a_best(measured: &[&CellSummary]) -> String {
+fn without_a_best(measured: &[&CellSummary], is_tried: bool) -> String {
     match measured {
+        [] if is_tried => "no trial counts: see below why.".to_owned(),
         [] => "nothing was measured: see below why.".to_owned(),
         cells if cells.iter().all(|cell| cell.counts.ok == 0) => {
             "no runtime gave a correct answer: see below what they gave.".to_owned()

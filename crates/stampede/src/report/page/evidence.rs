@@ -8,6 +8,8 @@ use stampede_load::outcome;
 use super::cell_of;
 use super::model::{Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
 use crate::keeper::spec::IsolationRecord;
+use crate::machine::MachineFacts;
+use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LoadRecord, Observed, RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoredRun, StoredTrial};
 use crate::summary::{RunData, Summary, TrialData, words};
@@ -106,14 +108,14 @@ fn of_trial(
         phases: phases
             .map(|phase| (phase.phase.clone(), ms(phase.begin_ns), ms(phase.end_ns)))
             .collect(),
-        figures: record.load.as_ref().map(figures).unwrap_or_default(),
+        figures: record.load.as_ref().map(|load| figures(load, read, run)).unwrap_or_default(),
         errors: errors(&read.seconds),
         log_lines: trial.error_lines(),
     }
 }
 
 /// What a verdict is made of, in words.
-fn figures(load: &LoadRecord) -> Vec<(String, String)> {
+fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String, String)> {
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     let ratio =
         |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
@@ -126,11 +128,27 @@ fn figures(load: &LoadRecord) -> Vec<(String, String)> {
         ("connections opened", words::count(load.connections.opened)),
         ("connections never answered", words::count(load.connections.never_answered)),
         ("length ÷ planned", ratio(load.stretched)),
+        ("CPU taken by the host (steal)", words::share(steal(&read.resources, run))),
+        ("throttled", words::time(throttled(&read.resources) as f64)),
         ("connections", if load.keep_alive { "kept" } else { "one a shot" }.to_owned()),
         ("client", load.client.clone()),
     ]
     .map(|(label, value)| (label.to_owned(), value))
     .into()
+}
+
+/// Share of the machine's CPU time that its host took away.
+fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
+    let facts: MachineFacts = serde_json::from_value(run.machine.clone()).unwrap_or_default();
+    let cpus = f64::from(facts.cpus_logical.max(1));
+    let taken: u64 = samples.iter().map(|sample| sample.host.steal_ns).sum();
+    let time: u64 = samples.iter().map(|sample| sample.interval_ns).sum();
+    taken as f64 / (time.max(1) as f64 * cpus)
+}
+
+/// Time that a CPU quota took from the stack, in ns.
+fn throttled(samples: &[ResourceSample]) -> u64 {
+    samples.iter().flat_map(|sample| sample.roles.values()).map(|role| role.throttled_ns).sum()
 }
 
 /// Kinds of failure: what they mean, how many, and when.

@@ -99,7 +99,8 @@ impl<'a> Job<'a> {
 
     fn series(&self) -> Result<Series, StoreError> {
         let seconds = self.read.seconds.as_slice();
-        let rows = seconds.last().map_or(0, |last| last.second as usize + 1);
+        let rows = self.rows();
+        let seconds = &seconds[..seconds.partition_point(|one| (one.second as usize) < rows)];
         let thinning = Thinning::of(rows);
         let counts = |of: fn(&Counts) -> u64| {
             thinning.whole(column(rows, seconds, |second| of(&second.counts) as f64))
@@ -128,17 +129,37 @@ impl<'a> Job<'a> {
         })
     }
 
+    /// Rows of the load. What users still wait for when the last of them has stopped firing is in a
+    /// row of its own on disk; drawn as a second it would look like a collapse. Shots that failed
+    /// there are drawn.
+    fn rows(&self) -> usize {
+        let seconds = &self.read.seconds;
+        let all = seconds.last().map_or(0, |last| last.second as usize + 1);
+        let scheduled = self.read.record.load.as_ref().map_or(0, |load| load.scheduled_ns);
+        let planned = usize::try_from(scheduled.div_ceil(1_000_000_000)).unwrap_or(usize::MAX);
+        let failed =
+            |one: &SecondRecord| one.second as usize >= planned && !one.counts.failed.is_empty();
+        match self.model {
+            LoadModel::Closed if planned > 0 && !seconds.iter().any(failed) => all.min(planned),
+            _ => all,
+        }
+    }
+
     fn times(&self, rows: usize, thinning: Thinning) -> Result<Times, StoreError> {
         let empty = || vec![None; rows];
         let mut times =
             Times { mean: empty(), p50: empty(), p95: empty(), p99: empty(), max: empty() };
         if self.trial.folder.join("seconds.hlog").is_file() {
-            // A torn last line is that of a second which the summary has said to be torn.
-            self.trial.times_by_second(|second, set| {
+            let read = self.trial.times_by_second(|second, set| {
                 if (second as usize) < rows {
                     put(&mut times, second as usize, self.model, set);
                 }
-            })?;
+            });
+            // What is torn or damaged the notices say; what is there is drawn.
+            match read {
+                Ok(_) | Err(StoreError::DamagedHistogram { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         let Times { mean, p50, p95, p99, max } = times;
         let [mean, p50, p95, p99, max] = [mean, p50, p95, p99, max].map(|all| thinning.gaps(all));
