@@ -53,7 +53,7 @@ function plan(store: Store, run: Run, place: number): (Node | null)[] {
     command
       ? h("div", { class: "copy" }, text(`Command${name}`, command), copyButton(command, name))
       : h("p", { class: "missing" }, "The command is not known."),
-    h("p", { class: "note" }, rounds > 0 ? `Seed ${seed}, ${format.numberOf(rounds, "round")}.` : "", flags.length > 0 ? ` Flags: ${flags.join(" ")}` : ""),
+    h("p", { class: "note" }, run.plan_text ? "With the plan below saved as plan.yaml. " : "", rounds > 0 ? `Seed ${seed}, ${format.numberOf(rounds, "round")}.` : "", flags.length > 0 ? ` Flags: ${flags.join(" ")}` : ""),
     planWords(store, run, place),
   ];
 }

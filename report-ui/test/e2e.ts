@@ -11,7 +11,7 @@ import type { Browser, Page } from "playwright-core";
 import { axe, here, ink, launch, openAt, overflow, scrollThrough, type Opened } from "./browser.ts";
 import { live } from "./e2e_live.ts";
 import { runs } from "./e2e_runs.ts";
-import { picturesAreThere } from "./pictures.ts";
+import { picturesAreThere, takePictures } from "./pictures.ts";
 import { writeSamples } from "./samples.ts";
 
 const ARGUMENTS = process.argv.slice(2);
@@ -225,6 +225,7 @@ async function main(): Promise<void> {
     await timed("a large run is there at once", () => hurries(browser));
     await timed("paper", () => prints(browser));
     await timed("several runs, runs cut off, the list, fingers", () => runs(browser, PAGES, FOLDER));
+    await timed("pictures of the docs", () => takePictures(browser, join(FOLDER, "pictures")));
     await timed("live pages", () => live(browser, FOLDER));
     for (const name of names) await timed(`sample ${name}`, () => looks(browser, name));
     console.log(`${names.length} samples are fine; screenshots: ${FOLDER}`);

@@ -1,9 +1,9 @@
-// `npm run pictures`: the pictures in the docs, taken from the built page with a sample. The
-// end-to-end test asks for nothing but that those which the docs name are there.
+// The pictures in the docs, taken from the built page with a sample. The end-to-end test takes
+// them into its own folder each time, so that they can be taken, and asks that those which the docs
+// name are there; `npm run pictures` puts them into the docs.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
@@ -28,26 +28,38 @@ export function picturesAreThere(): void {
   }
 }
 
-async function take(browser: Browser, address: string): Promise<void> {
+/** Takes all of them into a folder. */
+export async function takePictures(browser: Browser, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "shown.html");
+  writeFileSync(file, filled(readFileSync(here("../dist/index.html"), "utf8"), shown()));
+  try {
+    await take(browser, pathToFileURL(file).href, (name, png) => save(join(folder, `${name}.png`), png));
+  } finally {
+    rmSync(file);
+  }
+}
+
+async function take(browser: Browser, address: string, save: (name: string, png: Buffer) => void): Promise<void> {
   const { page, faults } = await openAt(browser, address, { width: WIDTH });
   await page.setViewportSize({ width: WIDTH, height: 1500 });
-  await save("report-answer", await page.screenshot({ clip: await around(page, ["header", "#answers"], 12) }));
+  save("report-answer", await page.screenshot({ clip: await around(page, ["header", "#answers"], 12) }));
   await page.locator("#charts").scrollIntoViewIfNeeded();
   const charts = page.locator(".charts .chart");
   await page.evaluate(() => scrollTo(0, (document.getElementById("charts")?.offsetTop ?? 0) - 10));
   await page.locator(".charts .chart .uplot").first().waitFor();
   await charts.nth(1).locator(".u-over").hover({ position: { x: 318, y: 60 } });
   await page.waitForTimeout(200);
-  await save("report-time", await page.screenshot({ clip: await around(page, [".legend", ".charts .chart:nth-child(4)"], 12) }));
+  save("report-time", await page.screenshot({ clip: await around(page, [".legend", ".charts .chart:nth-child(4)"], 12) }));
   await page.mouse.move(0, 0);
   const two = page.locator(".charts.two .chart");
   await page.evaluate(() => document.querySelector(".charts.two")?.scrollIntoView());
   await two.nth(1).locator(".uplot").waitFor();
   await page.waitForTimeout(200);
-  await save("report-percentiles", await page.screenshot({ clip: await around(page, [".charts.two .chart:nth-child(2)", ".charts.two .chart:nth-child(3)"], 8) }));
+  save("report-percentiles", await page.screenshot({ clip: await around(page, [".charts.two .chart:nth-child(2)", ".charts.two .chart:nth-child(3)"], 8) }));
   await page.evaluate(() => document.getElementById("settings")?.scrollIntoView());
   await page.waitForTimeout(200);
-  await save("report-evidence", await page.screenshot({ clip: await around(page, ["#settings", "#configuration"], 12) }));
+  save("report-evidence", await page.screenshot({ clip: await around(page, ["#settings", "#configuration"], 12) }));
   assert.deepEqual(faults, []);
 }
 
@@ -63,24 +75,18 @@ async function around(page: Page, selectors: string[], room: number): Promise<{ 
   return { x: 0, y: top, width: WIDTH, height: bottom - top };
 }
 
-async function save(name: string, png: Buffer): Promise<void> {
+function save(path: string, png: Buffer): void {
   const bytes = smaller(png);
-  assert.ok(bytes.length < BYTES_MAX, `${name}.png has ${bytes.length} bytes`);
-  writeFileSync(join(DOCS, "images", `${name}.png`), bytes);
-  console.log(`${name}.png: ${bytes.length} bytes (as taken ${png.length})`);
+  assert.ok(bytes.length < BYTES_MAX, `${path} has ${bytes.length} bytes`);
+  writeFileSync(path, bytes);
 }
 
 async function main(): Promise<void> {
-  mkdirSync(join(DOCS, "images"), { recursive: true });
-  const folder = mkdtempSync(join(tmpdir(), "stampede-pictures-"));
-  const file = join(folder, "shown.html");
-  writeFileSync(file, filled(readFileSync(here("../dist/index.html"), "utf8"), shown()));
   const browser = await launch();
   try {
-    await take(browser, pathToFileURL(file).href);
+    await takePictures(browser, join(DOCS, "images"));
   } finally {
     await browser.close();
-    rmSync(folder, { recursive: true });
   }
 }
 
