@@ -140,17 +140,18 @@ fn runs_that_are_cut_off_or_empty_have_a_page_too() {
 
 /// What users still waited for when the last of them had stopped is no second of the load.
 #[test]
-fn the_drain_of_a_closed_load_is_not_drawn_unless_something_failed_there() {
-    let rows = |seconds: u32| {
+fn an_ordinary_drain_is_not_drawn() {
+    let rows_of = |model: &str, seconds: u32| {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut run = fixture::run(vec![cell("a", "rush", "closed", "4 users for 10s")], 1);
+        let mut run = fixture::run(vec![cell("a", "rush", model, "for 10s")], 1);
         add(&mut run, 0, Shots { answered_ns: spread(500, MS), ..Shots::default() });
         let data = parsed(&page_of(&write(folder.path(), &run, seconds)));
         data["series"][0]["ok"].as_array().expect("a column").len()
     };
-    assert_eq!((rows(9), rows(10), rows(12)), (9, 10, 10));
+    let rows = |model: &str| [9, 10, 11, 12, 99].map(|seconds| rows_of(model, seconds));
     // The fixture's 97th second has failed shots.
-    assert_eq!(rows(99), 99);
+    assert_eq!(rows("closed"), [9, 10, 10, 10, 99]);
+    assert_eq!(rows("open"), [9, 10, 10, 12, 99]);
 }
 
 #[test]

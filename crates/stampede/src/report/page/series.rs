@@ -129,20 +129,19 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Rows of the load. What users still wait for when the last of them has stopped firing is in a
-    /// row of its own on disk; drawn as a second it would look like a collapse. Shots that failed
-    /// there are drawn.
+    /// Rows of the load. What was still under way when the last shot had been fired is in rows of
+    /// its own on disk: in the closed model as many as it takes, in the open one a row where all is
+    /// well. Drawn as seconds they would look like a collapse; shots that failed there are drawn,
+    /// and the long end of an overload is.
     fn rows(&self) -> usize {
         let seconds = &self.read.seconds;
         let all = seconds.last().map_or(0, |last| last.second as usize + 1);
         let scheduled = self.read.record.load.as_ref().map_or(0, |load| load.scheduled_ns);
         let planned = usize::try_from(scheduled.div_ceil(1_000_000_000)).unwrap_or(usize::MAX);
-        let failed =
-            |one: &SecondRecord| one.second as usize >= planned && !one.counts.failed.is_empty();
-        match self.model {
-            LoadModel::Closed if planned > 0 && !seconds.iter().any(failed) => all.min(planned),
-            _ => all,
-        }
+        let is_after = |one: &&SecondRecord| one.second as usize >= planned;
+        let failed = seconds.iter().filter(is_after).any(|one| !one.counts.failed.is_empty());
+        let is_ordinary = self.model == LoadModel::Closed || all <= planned.saturating_add(1);
+        if planned > 0 && is_ordinary && !failed { all.min(planned) } else { all }
     }
 
     fn times(&self, rows: usize, thinning: Thinning) -> Result<Times, StoreError> {
