@@ -18,12 +18,12 @@ const WIDTH = 1200;
 
 /** Fails when a picture that the docs name does not exist, or is too large. */
 export function picturesAreThere(): void {
-  const text = readFileSync(join(DOCS, "read-a-report.md"), "utf8");
+  const text = readFileSync(join(DOCS, "reading-a-report.md"), "utf8");
   const named = [...text.matchAll(/!\[[^\]]*\]\(([^)\s]+)/g)].map(([, path]) => path ?? "");
-  assert.ok(named.length >= 4, "docs/read-a-report.md names fewer pictures than it should");
+  assert.ok(named.length >= 4, "docs/reading-a-report.md names fewer pictures than it should");
   for (const path of named) {
     const file = join(DOCS, path);
-    assert.ok(existsSync(file), `docs/read-a-report.md names \`${path}\`, which does not exist: \`npm run pictures\``);
+    assert.ok(existsSync(file), `docs/reading-a-report.md names \`${path}\`, which does not exist: \`npm run pictures\``);
     assert.ok(statSync(file).size < BYTES_MAX, `\`${path}\` has more than ${BYTES_MAX} bytes`);
   }
 }

@@ -1,5 +1,5 @@
 //! Where a rising load breaks a runtime: the offered rate at which an expectation is lost for
-//! good. The rule is in `docs/read-a-report.md`.
+//! good. The rule is in `docs/reading-a-report.md`.
 
 use std::collections::BTreeMap;
 use std::ops::Add;

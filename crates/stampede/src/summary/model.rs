@@ -1,4 +1,4 @@
-//! `summary.json`: what a run found, cell by cell. Docs: `docs/read-a-report.md`.
+//! `summary.json`: what a run found, cell by cell. Docs: `docs/reading-a-report.md`.
 
 use std::collections::BTreeMap;
 

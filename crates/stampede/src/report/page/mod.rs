@@ -44,10 +44,10 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         runs: vec![run::of(stored)],
         names: BTreeMap::new(),
         summary: for_the_page(stored, summary),
+        progress: run::progress(stored, series.last()),
         series,
         curves: curve::of_run(data, summary),
         evidence: evidence::of_run(stored, data, summary),
-        progress: run::progress(stored, summary),
         served: None,
         downloads: vec![csv_of(summary)],
     })
@@ -125,7 +125,7 @@ fn cell_of(summary: &Summary, run: &RunRecord, trial: &TrialRecord) -> Option<us
 /// The seconds of the trial under way cannot be read.
 pub fn now(stored: &StoredRun, summary: &Summary) -> Result<Now, StoreError> {
     let series = series::of_begun(stored, summary)?.pop();
-    Ok(Now { progress: run::progress(stored, summary), series })
+    Ok(Now { progress: run::progress(stored, series.as_ref()), series })
 }
 
 /// The page, with all that it shows, as one file.

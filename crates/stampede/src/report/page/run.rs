@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Progress, Run, UnderWay};
+use super::model::{Progress, Run, Series, UnderWay};
 use crate::machine::MachineFacts;
 use crate::store::record::RunRecord;
 use crate::store::{RunState, StoredRun};
-use crate::summary::{Summary, words};
+use crate::summary::words;
 
 /// Of a single run.
 pub fn of(stored: &StoredRun) -> Run {
@@ -41,22 +41,16 @@ pub fn machines_differ(runs: &[&RunRecord]) -> Option<String> {
 /// Other than what they share, figures of two runs are no more than neighbours.
 const SAME_MACHINE: [&str; 6] = ["CPU", "CPUs", "memory", "kernel", "virtual machine", "container"];
 
-/// How far a run is that is under way; `None`: it is not.
-pub fn progress(stored: &StoredRun, summary: &Summary) -> Option<Progress> {
+/// How far a run is that is under way; `None`: it is not. `now`: the trial that runs now.
+pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
     (stored.state == RunState::UnderWay).then(|| Progress {
         ended: stored.trials.len(),
         planned: stored.record.trials(),
-        under_way: under_way(stored, summary),
-    })
-}
-
-fn under_way(stored: &StoredRun, summary: &Summary) -> Option<UnderWay> {
-    let begun = stored.begun().pop()?;
-    let seconds = begun.seconds().map(|rows| rows.rows).unwrap_or_default();
-    Some(UnderWay {
-        trial: begun.record.number,
-        cell: super::cell_of(summary, &stored.record, &begun.record)?,
-        seconds: seconds.last().map_or(0, |last| last.second + 1),
+        under_way: now.filter(|series| series.unfinished).map(|series| UnderWay {
+            trial: series.trial,
+            cell: series.cell,
+            seconds: (series.ok.len() as f64 * series.step) as u32,
+        }),
     })
 }
 

@@ -40,7 +40,7 @@ pub fn of_begun(stored: &StoredRun, summary: &Summary) -> Result<Vec<Series>, St
     let begun: Vec<(StoredTrial, TrialData)> =
         stored.begun().into_iter().map(unfinished).collect::<Result<_, _>>()?;
     let jobs = begun.iter().filter_map(|(trial, read)| Job::of(trial, read, stored, summary));
-    jobs.map(|job| job.series()).collect()
+    jobs.map(|job| Job { unfinished: true, ..job }.series()).collect()
 }
 
 fn read_all(jobs: &[Job<'_>]) -> Result<Vec<Series>, StoreError> {
@@ -84,6 +84,7 @@ struct Job<'a> {
     model: LoadModel,
     trial: &'a StoredTrial,
     read: &'a TrialData,
+    unfinished: bool,
 }
 
 impl<'a> Job<'a> {
@@ -94,7 +95,7 @@ impl<'a> Job<'a> {
         summary: &Summary,
     ) -> Option<Job<'a>> {
         let cell = cell_of(summary, &stored.record, &read.record)?;
-        Some(Job { cell, model: summary.cells[cell].model, trial, read })
+        Some(Job { cell, model: summary.cells[cell].model, trial, read, unfinished: false })
     }
 
     fn series(&self) -> Result<Series, StoreError> {
@@ -116,7 +117,7 @@ impl<'a> Job<'a> {
             cell: self.cell,
             trial: self.read.record.number,
             round: self.read.record.round,
-            unfinished: !self.trial.folder.join("trial.json").is_file(),
+            unfinished: self.unfinished,
             step: thinning.step() as f64,
             times: self.times(rows, thinning)?,
             offered: counts(|counts| counts.planned),
