@@ -2,11 +2,12 @@
 //!
 //! `cargo run --release -p stampede --example overhead -- last`
 
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "last".to_owned());
-    let run = match stampede::store::read(&name) {
+    let run = match stampede::store::read_below(Path::new(stampede::store::RESULTS), &name) {
         Ok(run) => run,
         Err(error) => {
             eprintln!("error: {error}");

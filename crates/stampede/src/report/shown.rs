@@ -27,8 +27,11 @@ impl Shown {
     /// Reads runs by folder, name or `last~1`; names are looked for in `results` too.
     ///
     /// # Errors
-    /// As [`store::read`]; [`StoreError::Twice`], [`StoreError::TooMany`].
+    /// As [`store::read_below`], of no name too; [`StoreError::Twice`], [`StoreError::TooMany`].
     pub fn read(results: &Path, names: &[String]) -> Result<Shown, StoreError> {
+        if names.is_empty() {
+            return Err(store::no_run(results, ""));
+        }
         let most = summary::overlay::MOST_RUNS;
         if names.len() > most {
             return Err(StoreError::TooMany { named: names.len(), most });

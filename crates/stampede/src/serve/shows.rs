@@ -114,11 +114,7 @@ impl Site {
         if is_name && folder.join("run.json").is_file() {
             return Ok(folder);
         }
-        Err(StoreError::NoRun {
-            name: name.to_owned(),
-            results: self.results.clone(),
-            known: history::of(&self.results).into_iter().map(|entry| entry.name).collect(),
-        })
+        Err(store::no_run(&self.results, name))
     }
 
     /// What is shown of runs of the list.
@@ -159,16 +155,6 @@ impl Site {
     /// # Errors
     /// As [`Site::run_page`], and those of [`Shown::read`].
     pub fn over_page(&self, names: &[String]) -> Result<String, StoreError> {
-        if names.is_empty() {
-            return Err(StoreError::NoRun {
-                name: String::new(),
-                results: self.results.clone(),
-                known: store::runs(&self.results)
-                    .iter()
-                    .map(|run| run.display().to_string())
-                    .collect(),
-            });
-        }
         let page = self.shown(names)?.page()?;
         let served = Some(Served { home: self.home(), events: None });
         Ok(page::served_html(&Page { served, ..page }))

@@ -27,7 +27,7 @@ pub use folder::{RunFolder, TrialFolder};
 pub use mask::mask_secrets;
 pub use name::run_id;
 pub use read::{
-    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, read, read_below,
+    Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,
     read_record, runs,
 };
 use record::FORMAT;

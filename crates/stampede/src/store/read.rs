@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
 
 use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
-use super::{RESULTS, StoreError, hlog, log};
+use super::{StoreError, hlog, log};
 use crate::causes::chain;
 use crate::monitor::sample::ResourceSample;
 
@@ -87,21 +87,24 @@ pub struct Rows<R> {
     pub notice: Option<String>,
 }
 
-/// Reads a run: `last`, `last~1` (by start time), the name of one in `./stampede-results`, or
-/// a folder.
+/// Reads a run: `last`, `last~1` (by start time), the name of one in a folder of results, or a
+/// folder.
 ///
 /// # Errors
-/// [`StoreError::NoRun`], [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
-pub fn read(path_or_name: &str) -> Result<StoredRun, StoreError> {
-    read_below(Path::new(RESULTS), path_or_name)
-}
-
-/// The same with another folder of results.
-///
-/// # Errors
-/// As [`read`].
+/// [`StoreError::NoRun`], [`StoreError::NotARun`], [`StoreError::Newer`],
+/// [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, StoreError> {
     read_folder(&find(results, path_or_name)?)
+}
+
+/// The error for a name that no run of a folder of results has.
+pub fn no_run(results: &Path, name: &str) -> StoreError {
+    let known = runs(results);
+    StoreError::NoRun {
+        name: name.to_owned(),
+        results: results.to_owned(),
+        known: known.iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect(),
+    }
 }
 
 /// Runs in a folder of results, oldest first. What is no run is passed over.
@@ -120,16 +123,10 @@ pub fn runs(results: &Path) -> Vec<PathBuf> {
 }
 
 fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
-    let known = || runs(results);
-    let no_run = |known: Vec<PathBuf>| StoreError::NoRun {
-        name: path_or_name.to_owned(),
-        results: results.to_owned(),
-        known: known.iter().filter_map(|run| Some(run.file_name()?.to_str()?.to_owned())).collect(),
-    };
     if let Some(back) = runs_back(path_or_name) {
-        let known = known();
+        let known = runs(results);
         let wanted = known.len().checked_sub(back + 1).map(|index| known[index].clone());
-        return wanted.ok_or_else(|| no_run(known));
+        return wanted.ok_or_else(|| no_run(results, path_or_name));
     }
     let candidates = [PathBuf::from(path_or_name), results.join(path_or_name)];
     let is_run = |folder: &&PathBuf| folder.join("run.json").is_file();
@@ -138,7 +135,7 @@ fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
     }
     match candidates.into_iter().find(|path| !path_or_name.is_empty() && path.exists()) {
         Some(path) => Err(StoreError::NotARun { path }),
-        None => Err(no_run(known())),
+        None => Err(no_run(results, path_or_name)),
     }
 }
 
