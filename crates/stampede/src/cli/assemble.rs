@@ -93,7 +93,8 @@ impl Assembly {
         text
     }
 
-    /// Builds it elsewhere and moves it to its place whole; interrupted, it leaves nothing there.
+    /// Builds it elsewhere and moves it to its place whole; interrupted (the caller listens), it
+    /// leaves nothing there.
     ///
     /// # Errors
     /// Go fails, after its own words; or a file cannot be written.
@@ -124,7 +125,6 @@ impl Assembly {
     }
 
     fn build(&self, place: &Path) -> Result<(), Failure> {
-        interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut child = Command::new(&self.go)
             .args(BUILD)
             .args([PROGRAM, "."])

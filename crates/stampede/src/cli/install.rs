@@ -41,6 +41,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     if args.print {
         return print(all_commands(&words, &assemblies)?.as_bytes());
     }
+    // Once for all that follows: packages and programs may both be missing.
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
     // With nothing missing the script only puts back what an installation changed that was
     // killed: a policy-rc.d left behind would keep every service of the machine from starting.
     let mends = rustix::process::geteuid().is_root()
@@ -164,7 +166,6 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
         let hint = format!("as root: stampede install {}", runtimes.join(","));
         return Err(Failure::rendered(text).hint(hint));
     }
-    interrupt::listen().map_err(|error| Failure::new(&error))?;
     let script = script()?;
     // sudo may ask for a password.
     let output = Command::new("bash")
