@@ -28,6 +28,15 @@ final class Site
         $this->base = array_diff_key($_SERVER, array_flip($own));
     }
 
+    /** @throws Problem the app cannot be booted with what is there */
+    public static function boot(Setup $setup): self
+    {
+        $front = "{$setup->docroot}/{$setup->index}";
+        $app = Apps::boot($setup->app, $setup->kind, $setup->word('adapter', 'own'), $front);
+
+        return new self($app, $setup->docroot, $setup->index, $setup->isOn('reboot_kernel'));
+    }
+
     public function answer(Request $request): Response
     {
         $script = $this->script($request);

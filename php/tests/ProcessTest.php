@@ -25,9 +25,11 @@ final class ProcessTest extends TestCase
         $this->scratch = new Scratch(['handler.php' => $code] + $files);
         $folder = $this->scratch->folder;
         $set = ['app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public"];
-        $set += ['index' => 'index.php', 'adapter' => 'own', 'reboot' => false];
         $text = '<?php require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . ';
-            exit(Stampede\Worker\RoadRunner\Start::worker(' . var_export($set, true) . '));';
+            $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');
+            exit(Stampede\Worker\Ends::well(
+                static fn () => Stampede\Worker\RoadRunner\Start::worker($setup),
+            ));';
         file_put_contents("$folder/worker.php", $text);
         $set = ['-d', 'display_errors=0', '-d', 'log_errors=1'];
         $command = [PHP_BINARY, '-n', ...$set, "$folder/worker.php"];

@@ -59,6 +59,9 @@ pub struct RuntimeManifest {
     /// Whether it needs stampede's PHP library, in `php` of the work folder.
     #[serde(default)]
     pub php_library: bool,
+    /// Part of the library that is its worker; `worker.php` of the work folder starts it.
+    #[serde(default)]
+    pub worker: Option<String>,
     /// A need that `stampede install` can put together where it is nowhere.
     #[serde(default)]
     pub assemble: Option<Assemble>,

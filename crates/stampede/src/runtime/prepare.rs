@@ -81,6 +81,9 @@ pub struct PreparedStack {
 
 /// The probe: shows what the SAPI is. See `verify`.
 const PROBE: &str = include_str!("probe.php");
+/// Common templates that a line of `runtime.yaml` asks for.
+const INI: &str = "php.ini.j2";
+const WORKER: &str = "worker.php.j2";
 /// Folder of PHP's sessions, in memory where the machine allows it: a disk would be measured.
 const SESSIONS: &str = "sessions";
 /// Extensions loaded first: others need their symbols.
@@ -116,7 +119,7 @@ pub fn prepare(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
-    if runtime.manifest.php_library {
+    if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
     if settings.is_on("access_log") {
@@ -305,6 +308,7 @@ impl Parts<'_> {
             "port": ports.get(front::BEHIND).copied().unwrap_or(port),
             "ports": ports,
             "front": { "port": port, "kept": self.runtime.front.is_some_and(|front| front.kept) },
+            "worker": manifest.worker,
             "workers": self.settings.workers(),
             "settings": self.settings.values,
             "needs": needs,
@@ -344,7 +348,10 @@ impl Parts<'_> {
         let manifest = &self.runtime.manifest;
         let mut sources: Vec<(String, String)> = Vec::new();
         if manifest.php.is_some() {
-            sources.push(("php.ini.j2".into(), self.runtime.common_text("php.ini.j2")?));
+            sources.push((INI.into(), self.runtime.common_text(INI)?));
+        }
+        if manifest.worker.is_some() {
+            sources.push((WORKER.into(), self.runtime.common_text(WORKER)?));
         }
         for file in &manifest.files {
             sources.push((file.value.clone(), self.runtime.text(&file.value)?));

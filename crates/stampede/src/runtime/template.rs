@@ -42,9 +42,21 @@ fn ini(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A text of PHP that means just itself.
-fn php(value: &str) -> String {
-    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+/// A literal of PHP that means just this value; texts and paths in single quotes.
+fn php(value: &Value) -> String {
+    use minijinja::value::ValueKind as Kind;
+    let list = |texts: Vec<String>| format!("[{}]", texts.join(", "));
+    let keys = || value.try_iter().into_iter().flatten();
+    match value.kind() {
+        Kind::Bool | Kind::Number => value.to_string(),
+        Kind::None | Kind::Undefined => "null".into(),
+        Kind::Seq | Kind::Iterable => list(keys().map(|one| php(&one)).collect()),
+        Kind::Map => {
+            let item = |key: &Value| value.get_item(key).unwrap_or_default();
+            list(keys().map(|key| format!("{} => {}", php(&key), php(&item(&key)))).collect())
+        }
+        _ => format!("'{}'", value.to_string().replace('\\', "\\\\").replace('\'', "\\'")),
+    }
 }
 
 fn dirname(path: &str) -> String {
@@ -65,8 +77,11 @@ mod tests {
 
     #[test]
     fn php_texts_mean_themselves() {
-        assert_eq!(php("a $b"), "'a $b'");
-        assert_eq!(php("it's \\ so"), "'it\\'s \\\\ so'");
+        let php = |value: serde_json::Value| php(&Value::from_serialize(value));
+        assert_eq!(php("a $b".into()), "'a $b'");
+        assert_eq!(php("it's \\ so".into()), "'it\\'s \\\\ so'");
+        let all = serde_json::json!({"a": 1, "b'": [true, null, "x"], "c": {"d": 1.5}});
+        assert_eq!(php(all), "['a' => 1, 'b\\'' => [true, null, 'x'], 'c' => ['d' => 1.5]]");
     }
 
     #[test]
