@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::args::InstallArgs;
-use super::assemble::{self, Assembly};
+use super::get::{self, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::interrupt;
@@ -30,16 +30,21 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .iter()
         .filter(|runtime| !is_complete(&runtime::listed(&catalogue, &runtime.name)))
         .collect();
+    let places = &catalogue.places;
     let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime);
-    let assemblies = assemble::wanted(&catalogue, &incomplete, lacks)?;
+    let recipes = get::wanted(&catalogue, &incomplete, lacks)?;
     let of_packages = |runtime: &&&RuntimeFolder| {
-        let made = runtime.manifest.assemble.as_ref().map(|parts| &parts.need);
-        lacks(runtime).iter().any(|need| Some(need) != made)
+        let made = |need: &String| runtime.manifest.get.iter().any(|get| get.need.value == *need);
+        lacks(runtime).iter().any(|need| !made(need))
     };
     let packaged: Vec<&RuntimeFolder> = incomplete.iter().filter(of_packages).copied().collect();
-    let words = words(&catalogue, &packaged)?;
+    let mut words = words(&catalogue, &packaged)?;
+    if is_debian(&catalogue) {
+        words.extend(recipes.iter().flat_map(Recipe::packages).cloned());
+    }
+    let words = missing(words, &recipes)?;
     if args.print {
-        return print(all_commands(&words, &assemblies)?.as_bytes());
+        return print(all_commands(&words, &recipes, places)?.as_bytes());
     }
     // Once for all that follows: packages and programs may both be missing.
     interrupt::listen().map_err(|error| Failure::new(&error))?;
@@ -52,9 +57,9 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     if !words.is_empty() || mends {
         installed = install(&words, &args.runtimes)?;
     }
-    for assembly in &assemblies {
-        assembly.run()?;
-        installed.push(assembly.name());
+    for recipe in &recipes {
+        recipe.run(places)?;
+        installed.push(recipe.need().to_owned());
     }
     let listed: Vec<Listed> =
         runtimes.iter().map(|runtime| runtime::listed(&catalogue, &runtime.name)).collect();
@@ -69,7 +74,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     }
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
     let done =
-        if words.is_empty() && assemblies.is_empty() { "nothing is missing" } else { "installed" };
+        if words.is_empty() && recipes.is_empty() { "nothing is missing" } else { "installed" };
     let text = format!(
         "{done}: {}\n\nTry next:\n  stampede up {}   alone, until Ctrl-C\n  stampede compare --app hello --runtimes {} --rate 100 --for 10s\n",
         names.join(", "),
@@ -114,7 +119,7 @@ fn is_debian(catalogue: &Catalogue) -> bool {
 }
 
 /// Packages of those that lack something, each once, as the script takes them.
-fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<String>, Failure> {
+fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<BTreeSet<String>, Failure> {
     let mut words = BTreeSet::new();
     for runtime in runtimes {
         let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian(catalogue));
@@ -131,15 +136,22 @@ fn words(catalogue: &Catalogue, runtimes: &[&RuntimeFolder]) -> Result<Vec<Strin
         };
         words.extend(install.packages.iter().cloned());
     }
-    Ok(words.into_iter().collect())
+    Ok(words)
 }
 
-fn all_commands(words: &[String], assemblies: &[Assembly]) -> Result<String, Failure> {
-    if words.is_empty() && assemblies.is_empty() {
+/// The words, or none where what recipes need is installed: nobody looked for their packages yet.
+fn missing(words: BTreeSet<String>, recipes: &[Recipe]) -> Result<Vec<String>, Failure> {
+    let words: Vec<String> = words.into_iter().collect();
+    let unseen = recipes.iter().any(|recipe| !recipe.packages().is_empty());
+    Ok(if unseen && commands(&words)?.is_empty() { Vec::new() } else { words })
+}
+
+fn all_commands(words: &[String], recipes: &[Recipe], places: &Places) -> Result<String, Failure> {
+    if words.is_empty() && recipes.is_empty() {
         return Ok("# nothing is missing\n".to_owned());
     }
     let packages = if words.is_empty() { String::new() } else { commands(words)? };
-    Ok(packages + &assemblies.iter().map(Assembly::commands).collect::<String>())
+    Ok(packages + &recipes.iter().map(|recipe| recipe.commands(places)).collect::<String>())
 }
 
 fn commands(words: &[String]) -> Result<String, Failure> {

@@ -1,12 +1,12 @@
 //! The command line: what can be asked, and who answers.
 
 mod args;
-mod assemble;
 mod compare;
 mod doctor;
 mod fail;
 mod fire;
 mod fire_summary;
+mod get;
 mod history;
 mod install;
 mod plan_flags;

@@ -140,7 +140,7 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
     to.join(path.strip_prefix(root).unwrap_or(path))
 }
 
-fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+pub(super) fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeError> {
     make_dir(to)?;
     for entry in fs::read_dir(from).map_err(io_error("read", from))? {
         let entry = entry.map_err(io_error("read", from))?;

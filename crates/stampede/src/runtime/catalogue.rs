@@ -107,9 +107,15 @@ impl Catalogue {
         Ok(RuntimeFolder { name, manifest, front: None, folder, common })
     }
 
-    /// Bytes of a file of a runtime's folder.
-    pub fn runtime_file(&self, name: &str, file: &str) -> Option<Vec<u8>> {
-        self.runtimes.get(name)?.file(file)
+    /// Files of a folder of the runtime's, or of the one named, by their names.
+    pub fn files_of(
+        &self,
+        runtime: &RuntimeFolder,
+        named: Option<&str>,
+        sub: &Path,
+    ) -> Vec<(String, Vec<u8>)> {
+        let folder = named.map_or(Some(&runtime.folder), |name| self.runtimes.get(name));
+        folder.map(|folder| folder.files(sub)).unwrap_or_default()
     }
 
     /// A folder that is another runtime with settings: its files are that runtime's.
@@ -202,6 +208,30 @@ impl Folder {
                 dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
             }
             Folder::OnDisk(path) => std::fs::read(path.join(name)).ok(),
+        }
+    }
+
+    /// Files that lie directly in folder `sub`, sorted.
+    fn files(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
+        let mut files = self.files_unsorted(sub);
+        files.sort();
+        files
+    }
+
+    fn files_unsorted(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        match self {
+            Folder::Embedded(dir) => {
+                let files = dir.get_dir(dir.path().join(sub)).into_iter().flat_map(Dir::files);
+                files
+                    .filter_map(|file| Some((name(file.path())?, file.contents().to_vec())))
+                    .collect()
+            }
+            Folder::OnDisk(path) => {
+                let entries = std::fs::read_dir(path.join(sub)).into_iter().flatten().flatten();
+                let paths = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+                paths.filter_map(|path| Some((name(&path)?, std::fs::read(&path).ok()?))).collect()
+            }
         }
     }
 

@@ -18,7 +18,8 @@ use super::manifest::Need;
 pub struct Places {
     /// Variables that name programs: `STAMPEDE_` and the need in capitals.
     pub named: BTreeMap<String, String>,
-    /// stampede's own programs: `~/.local/share/stampede/bin`.
+    /// stampede's own folder, `~/.local/share/stampede`: programs in `bin`, and in `lib` a folder
+    /// for each need that it made.
     pub own: Option<PathBuf>,
     /// Folders of PATH, then the `sbin` folders, which PATH often lacks.
     pub path: Vec<PathBuf>,
@@ -61,7 +62,7 @@ impl Places {
         path.extend(SBIN.iter().map(PathBuf::from).filter(|sbin| !list("PATH").contains(sbin)));
         Places {
             named: std::env::vars().filter(|(name, _)| name.starts_with("STAMPEDE_")).collect(),
-            own: below_home("XDG_DATA_HOME", ".local/share").map(|data| data.join("stampede/bin")),
+            own: below_home("XDG_DATA_HOME", ".local/share").map(|data| data.join("stampede")),
             path,
             config: below_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("stampede")),
             runtimes: list("STAMPEDE_RUNTIMES"),
@@ -72,7 +73,7 @@ impl Places {
     }
 
     /// Looks for a need: named in the plan, named in the environment, stampede's own folder,
-    /// PATH. `Ok(None)`: it is nowhere.
+    /// PATH. `php` is the PHP that an extension is for. `Ok(None)`: it is nowhere.
     ///
     /// # Errors
     /// A program that was named is not there.
@@ -81,6 +82,7 @@ impl Places {
         name: &str,
         need: &Need,
         in_plan: Option<&str>,
+        php: Option<&Path>,
     ) -> Result<Option<Located>, RuntimeError> {
         let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
         let named = in_plan
@@ -95,19 +97,29 @@ impl Places {
                 // It is started in the work folder, where a relative path leads nowhere.
                 std::path::absolute(&path).unwrap_or(path)
             }
-            None => match self.search(need) {
+            None => match self.search(name, need, php) {
                 Some(path) => path,
                 None => return Ok(None),
             },
         };
-        let version = version(&path, need);
+        let version = version(&path, need, php);
         Ok(Some(Located { path, version }))
     }
 
-    fn search(&self, need: &Need) -> Option<PathBuf> {
+    fn search(&self, name: &str, need: &Need, php: Option<&Path>) -> Option<PathBuf> {
+        let made = self.own.as_ref().map(|own| own.join(LIB).join(name));
+        if let Some(extension) = &need.extension {
+            let mut folders = made.into_iter().chain(php.and_then(extension_dir));
+            let file = format!("{extension}.so");
+            return folders.find_map(|dir| Some(dir.join(&file)).filter(|path| path.is_file()));
+        }
+        if need.library.is_some() {
+            return made.map(|dir| dir.join(AUTOLOAD)).filter(|path| path.is_file());
+        }
+        let own = self.own.as_ref().map(|own| own.join("bin"));
+        let folders: Vec<&PathBuf> = own.iter().chain(&made).chain(&self.path).collect();
         for pattern in &need.programs {
-            let folders = self.own.iter().chain(&self.path);
-            let found = folders.flat_map(|folder| matching(folder, pattern));
+            let found = folders.iter().flat_map(|folder| matching(folder, pattern));
             if let Some(path) = highest(found.filter(|path| usable(path, need))) {
                 return Some(path);
             }
@@ -123,7 +135,7 @@ impl Places {
     /// where that can, for it starts no service.
     pub fn install(&self, runtime: &RuntimeFolder) -> Option<String> {
         let manifest = &runtime.manifest;
-        if manifest.assemble.is_some() && runtime.front.is_none() {
+        if !manifest.get.is_empty() && runtime.front.is_none() {
             return Some(format!("stampede install {}", runtime.name));
         }
         let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
@@ -159,8 +171,14 @@ pub fn all(
 ) -> Result<BTreeMap<String, Located>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
-    for (name, need) in &runtime.manifest.needs {
-        match places.find(name, need, in_plan.get(name).map(String::as_str))? {
+    // An extension is for the PHP that was found.
+    let (extensions, others): (Vec<_>, Vec<_>) =
+        runtime.manifest.needs.iter().partition(|(_, need)| need.extension.is_some());
+    for (name, need) in others.into_iter().chain(extensions) {
+        let php = runtime.manifest.php.as_ref().and_then(|php| found.get(&php.value));
+        let php = php.map(|php: &Located| php.path.clone());
+        let in_plan = in_plan.get(name).map(String::as_str);
+        match places.find(name, need, in_plan, php.as_deref())? {
             Some(located) => {
                 found.insert(name.clone(), located);
             }
@@ -174,14 +192,19 @@ pub fn all(
     Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
 
-/// ` (assembled)` where one of these was put together by stampede and is no release of its
-/// makers: its version says so. Else nothing.
+/// ` (assembled)` or ` (library)` where one of these was put together by stampede and is no
+/// release of its makers: its version says so. Else nothing.
 pub fn made_here(found: &BTreeMap<String, Located>) -> &'static str {
-    let is_ours = found.values().any(|found| found.version.contains(ASSEMBLED));
-    if is_ours { ASSEMBLED } else { "" }
+    let says = |mark: &&str| found.values().any(|found| found.version.contains(*mark));
+    MADE_HERE.into_iter().find(says).unwrap_or_default()
 }
 
-const ASSEMBLED: &str = " (assembled)";
+const MADE_HERE: [&str; 2] = [" (assembled)", " (library)"];
+
+/// Folder of needs that stampede made, in its own.
+pub const LIB: &str = "lib";
+/// What a worker script requires of a Composer library, from the folder it was made in.
+const AUTOLOAD: &str = "vendor/autoload.php";
 
 /// Folder of PHP's shared extensions, as compiled into a PHP program or library: no PHP
 /// need be started to learn it, and mod_php could not be. `None`: all is built in.
@@ -214,23 +237,46 @@ fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> 
 }
 
 /// Once per process and file: a program start costs more than a whole trial may.
-fn version(path: &Path, need: &Need) -> String {
+fn version(path: &Path, need: &Need, php: Option<&Path>) -> String {
     static KNOWN: Cache<String> = LazyLock::new(Mutex::default);
-    cached(&KNOWN, path, || match (&need.version, &need.version_in_file) {
-        (Some(command), _) => printed_version(path, command).unwrap_or_default(),
-        (None, Some(before)) => {
-            let bytes = std::fs::read(path).unwrap_or_default();
-            let found = texts(&bytes).find_map(|text| text.strip_prefix(before.as_str()));
-            found.unwrap_or_default().trim().to_string()
+    let known = || {
+        if let Some(command) = &need.version {
+            return printed_version(path, shell_words::split(command).ok()?.get(1..)?);
         }
-        (None, None) => String::new(),
-    })
+        if let Some(extension) = &need.extension {
+            return extension_version(path, extension, php?);
+        }
+        if let Some(package) = &need.library {
+            return library_version(path, package);
+        }
+        let before = need.version_in_file.as_deref()?;
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let found = texts(&bytes).find_map(|text| text.strip_prefix(before));
+        found.map(|text| text.trim().to_owned())
+    };
+    cached(&KNOWN, path, || known().unwrap_or_default())
 }
 
-fn printed_version(path: &Path, command: &str) -> Option<String> {
-    let words = shell_words::split(command).ok()?;
+/// What PHP says of an extension; nothing where it cannot load it.
+fn extension_version(path: &Path, extension: &str, php: &Path) -> Option<String> {
+    let load = format!("extension={}", path.display());
+    let code = format!("echo phpversion('{extension}');");
+    let words = ["-n", "-d", "display_errors=0", "-d", &load, "-r", &code].map(String::from);
+    printed_version(php, &words)
+}
+
+/// What Composer wrote down of a package beside the `autoload.php` of its vendor folder.
+fn library_version(autoload: &Path, package: &str) -> Option<String> {
+    let text = std::fs::read(autoload.with_file_name("composer/installed.json")).ok()?;
+    let installed: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let packages = installed["packages"].as_array()?;
+    let found = packages.iter().find(|one| one["name"] == package)?;
+    Some(format!("{package} {}", found["version"].as_str()?))
+}
+
+fn printed_version(path: &Path, args: &[String]) -> Option<String> {
     let mut child = Command::new(path)
-        .args(words.get(1..)?)
+        .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -264,13 +310,13 @@ fn folders(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|path| path.is_absolute() || path.is_dir()).collect()
 }
 
-/// `ID` and `ID_LIKE` of os-release, nearest first.
 /// The package that a word of `scripts/install-packages` asks for first: `nginx-light|nginx`.
 fn first_package(word: &str) -> &str {
     let first = word.split('|').next().unwrap_or(word);
     first.trim_start_matches('?')
 }
 
+/// `ID` and `ID_LIKE` of os-release, nearest first.
 fn family(os_release: &str) -> Vec<String> {
     let value = |key: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(key))?;

@@ -62,27 +62,35 @@ pub struct RuntimeManifest {
     /// Part of the library that is its worker; `worker.php` of the work folder starts it.
     #[serde(default)]
     pub worker: Option<String>,
-    /// A need that `stampede install` can put together where it is nowhere.
+    /// Needs that no package has and that `stampede install` makes where they are nowhere.
     #[serde(default)]
-    pub assemble: Option<Assemble>,
+    pub get: Vec<Get>,
     /// How to get what it needs, by family of distributions.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
 }
 
-/// A Go program of a runtime's folder `assemble`: main.go, go.mod and go.sum. What it prints as
-/// its version says ` (assembled)`.
+/// How a need is made, by a script of a runtime's folder. What the script leaves in `$OUT` goes to
+/// stampede's own folder. Where the result is no release of its makers, its version says so with
+/// a last word ` (assembled)` or ` (library)`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Assemble {
-    /// The need that it is.
-    pub need: String,
-    /// The runtime whose folder has it.
-    pub runtime: String,
-    /// Oldest version of Go that can build it.
-    pub go: String,
-    /// Modules that the public database of sums lacks, as GONOSUMDB names them.
-    pub without_sum: String,
+pub struct Get {
+    /// The need that it makes.
+    pub need: Spanned<String>,
+    /// The script, from the runtime's folder; all that lies beside it is there when it runs.
+    pub run: String,
+    /// The runtime whose folder has it; its own when not given.
+    #[serde(default)]
+    pub runtime: Option<String>,
+    /// Programs that it needs; it finds the path of `go` in `$GO`.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// Debian packages that it needs, its tools among them.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// What a person can do where it cannot be made.
+    pub note: String,
 }
 
 /// `runtime.yaml` of a variant that has a folder of its own: another runtime with settings.
@@ -180,6 +188,12 @@ pub struct Need {
     /// Absolute paths, globs allowed; for libraries.
     #[serde(default)]
     pub files: Vec<String>,
+    /// PHP extension whose file it is; php.ini loads it.
+    #[serde(default)]
+    pub extension: Option<String>,
+    /// Composer package; what is found is the `autoload.php` of the vendor folder that has it.
+    #[serde(default)]
+    pub library: Option<String>,
     /// Command that prints the version; its first word is the need's own name.
     #[serde(default)]
     pub version: Option<String>,

@@ -19,8 +19,9 @@ use super::error::RuntimeError;
 use super::front;
 use super::library;
 use super::locate::{self, Located};
-use super::manifest::{ProcessManifest, RunAs};
+use super::manifest::{Need, ProcessManifest, RunAs};
 use super::port;
+use super::reach;
 use super::setting::{self, Settings};
 use super::start::{Failure, Keep};
 use super::template::render;
@@ -119,6 +120,7 @@ pub fn prepare(
     env.extend(choice.env.clone());
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
+    let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -322,8 +324,8 @@ impl Parts<'_> {
         }))))
     }
 
-    /// Extensions of the app that exist as files, in an order that loads; and OPcache, where
-    /// it is a file (from PHP 8.5 on it is built in).
+    /// Extensions of the app that exist as files, in an order that loads, then the runtime's own;
+    /// and OPcache, where it is a file (from PHP 8.5 on it is built in).
     fn extensions(&self) -> (Vec<String>, Vec<&'static str>) {
         let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
         let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
@@ -335,6 +337,10 @@ impl Parts<'_> {
         let rank = |name: &String| FIRST.iter().position(|first| first == name);
         wanted.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
         wanted.dedup();
+        let own = |(name, need): (&String, &Need)| {
+            need.extension.as_ref().map(|_| self.needs[name].path.display().to_string())
+        };
+        wanted.extend(self.runtime.manifest.needs.iter().filter_map(own));
         let zend = if exists("opcache") { vec!["opcache"] } else { Vec::new() };
         (wanted, zend)
     }
@@ -442,15 +448,18 @@ impl Parts<'_> {
     }
 
     fn given(&self, grows: bool) -> Given {
-        let forced = &self.runtime.manifest.forced;
+        let manifest = &self.runtime.manifest;
+        let forced = &manifest.forced;
+        // An extension that makes the runtime is not one that the others lack.
+        let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
         Given {
             provider: Provider::Native,
             workers: self.settings.workers(),
             grows,
-            keeps_memory: self.runtime.manifest.mode.keeps_memory(),
+            keeps_memory: manifest.mode.keeps_memory(),
             ini: asked_ini(&self.settings.values, &self.choice.php_ini),
-            forced_extensions: forced.extensions.clone(),
-            forced_ini: forced.ini.clone(),
+            forced_extensions: forced.extensions.iter().cloned().chain(own()).collect(),
+            forced_ini: forced.ini.iter().cloned().chain(own().map(|name| name + ".*")).collect(),
         }
     }
 

@@ -141,7 +141,8 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
     }
     let workers = &manifest.effective_workers;
     let program = workers.processes.iter().filter_map(|count| count.program.as_ref());
-    for need in manifest.php.iter().chain(program) {
+    let made = manifest.get.iter().map(|get| &get.need);
+    for need in manifest.php.iter().chain(program).chain(made) {
         if !manifest.needs.contains_key(&need.value) {
             let near = nearest(&need.value, manifest.needs.keys().map(String::as_str));
             let problem = format!("`{}` is not among its needs", need.value);

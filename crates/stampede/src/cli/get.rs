@@ -1,0 +1,256 @@
+//! What no package has: made by a script of a runtime's folder, into a folder of stampede's own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::Failure;
+use crate::interrupt;
+use crate::runtime::{Catalogue, Get, LIB, Places, RuntimeFolder};
+
+/// One need: how it is made, with what, and where it goes.
+#[derive(Debug)]
+pub struct Recipe {
+    get: Get,
+    /// Where its script is, in words: `runtimes/roadrunner/get`.
+    shown: String,
+    /// The script and what lies beside it.
+    files: Vec<(String, Vec<u8>)>,
+    /// `lib` of stampede's own folder.
+    lib: PathBuf,
+    /// The PHP that it is for.
+    php: Option<PathBuf>,
+}
+
+/// What is to be made for these runtimes, each need once. `lacks` says which of its needs a
+/// runtime lacks.
+///
+/// # Errors
+/// No home to keep it in, or no such script.
+pub fn wanted(
+    catalogue: &Catalogue,
+    runtimes: &[&RuntimeFolder],
+    lacks: impl Fn(&RuntimeFolder) -> Vec<String>,
+) -> Result<Vec<Recipe>, Failure> {
+    let mut wanted: Vec<Recipe> = Vec::new();
+    for runtime in runtimes {
+        let lacks = lacks(runtime);
+        for get in &runtime.manifest.get {
+            let is_new = wanted.iter().all(|one| one.need() != get.need.value);
+            if is_new && lacks.contains(&get.need.value) {
+                wanted.push(Recipe::new(catalogue, runtime, get)?);
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+impl Recipe {
+    fn new(catalogue: &Catalogue, runtime: &RuntimeFolder, get: &Get) -> Result<Recipe, Failure> {
+        let own = catalogue.places.own.clone().ok_or_else(|| {
+            Failure::rendered("there is no folder of stampede's own to put it into".to_owned())
+                .hint("set HOME or XDG_DATA_HOME")
+        })?;
+        let of = get.runtime.as_deref().unwrap_or(&runtime.name);
+        let folder = Path::new(&get.run).parent().unwrap_or(Path::new(""));
+        let files = catalogue.files_of(runtime, get.runtime.as_deref(), folder);
+        let script = file_name(&get.run);
+        if !files.iter().any(|(name, _)| *name == script) {
+            let text = format!("`runtimes/{of}/{}` is not there", get.run);
+            return Err(Failure::rendered(text));
+        }
+        Ok(Recipe {
+            get: get.clone(),
+            shown: format!("runtimes/{of}/{}", folder.display()),
+            files,
+            lib: own.join(LIB),
+            php: php_of(&catalogue.places, runtime),
+        })
+    }
+
+    /// The need that it makes.
+    pub fn need(&self) -> &str {
+        &self.get.need.value
+    }
+
+    /// Debian packages that it needs.
+    pub fn packages(&self) -> &[String] {
+        &self.get.packages
+    }
+
+    /// The commands that do the same, for a person.
+    pub fn commands(&self, places: &Places) -> String {
+        let names: Vec<&str> = self.files.iter().map(|(name, _)| name.as_str()).collect();
+        let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
+        let out = quoted(&self.lib.join(self.need()));
+        let known = |name: &String| Some((name.clone(), tool(places, name)?));
+        let tools: BTreeMap<String, PathBuf> = self.get.tools.iter().filter_map(known).collect();
+        let set = self.variables(&tools);
+        let set: String =
+            set.iter().map(|(name, path)| format!("{name}={} ", quoted(path))).collect();
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "# Into a new folder, from {} of stampede's source: {}. There:",
+            self.shown,
+            names.join(", ")
+        );
+        let script = shell_words::quote(file_name(&self.get.run)).into_owned();
+        let _ = writeln!(text, "mkdir -p {out} && {set}OUT={out} {BASH} {script}");
+        text
+    }
+
+    /// Makes it elsewhere and moves it to its place whole; interrupted (the caller listens), it
+    /// leaves nothing there.
+    ///
+    /// # Errors
+    /// A tool is missing, the script fails, after its own words, or a file cannot be written.
+    pub fn run(&self, places: &Places) -> Result<(), Failure> {
+        let tools = self.tools(places)?;
+        let failed = |what: &str, error: std::io::Error| {
+            Failure::rendered(format!("cannot {what}: {error}"))
+        };
+        let place = tempfile::Builder::new()
+            .prefix("stampede-get-")
+            .tempdir()
+            .map_err(|error| failed("make a temporary folder", error))?;
+        for (name, bytes) in &self.files {
+            fs::write(place.path().join(name), bytes)
+                .map_err(|error| failed("write a temporary file", error))?;
+        }
+        // The same name each time: what a killed one left is removed, and never found.
+        let part = self.lib.join(format!(".{}.part", self.need()));
+        let out = self.lib.join(self.need());
+        let empty = || {
+            fs::create_dir_all(&self.lib)?;
+            remove(&part)?;
+            fs::create_dir(&part)
+        };
+        empty().map_err(|error| failed(&format!("make `{}`", part.display()), error))?;
+        eprintln!("making `{}`; this may take some minutes", self.need());
+        let made = self.make(place.path(), &part, &tools);
+        let kept = made.and_then(|()| {
+            remove(&out)
+                .and_then(|()| fs::rename(&part, &out))
+                .map_err(|error| failed(&format!("write `{}`", out.display()), error))
+        });
+        let _ = remove(&part);
+        kept
+    }
+
+    fn tools(&self, places: &Places) -> Result<BTreeMap<String, PathBuf>, Failure> {
+        let find = |name: &String| match tool(places, name) {
+            Some(path) => Ok((name.clone(), path)),
+            None => {
+                let text =
+                    format!("`{}` is missing, and there is no `{name}` to make it", self.need());
+                Err(Failure::rendered(text).hint(&self.get.note))
+            }
+        };
+        self.get.tools.iter().map(find).collect()
+    }
+
+    /// `GO` and so on: paths that the script finds in its environment.
+    fn variables(&self, tools: &BTreeMap<String, PathBuf>) -> BTreeMap<String, PathBuf> {
+        let tools = tools.iter().map(|(name, path)| (variable(name), path.clone()));
+        tools.chain(self.php.clone().map(|php| ("PHP".to_owned(), php))).collect()
+    }
+
+    fn make(
+        &self,
+        place: &Path,
+        out: &Path,
+        tools: &BTreeMap<String, PathBuf>,
+    ) -> Result<(), Failure> {
+        let words = shell_words::split(BASH).unwrap_or_default();
+        let child = Command::new(&words[0])
+            .args(&words[1..])
+            .arg(file_name(&self.get.run))
+            .envs(self.variables(tools))
+            .env("OUT", out)
+            .current_dir(place)
+            .stdin(Stdio::null())
+            // Results of ours go to standard output; these are words on the way.
+            .stdout(std::io::stderr())
+            // All that it starts is asked to end together.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+        let ended_well =
+            watched(child).map_err(|error| Failure::rendered(format!("bash: {error}")))?;
+        if interrupt::asked() {
+            let text = format!("interrupted: `{}` is still missing", self.need());
+            return Err(Failure::rendered(text));
+        }
+        match ended_well {
+            true => Ok(()),
+            false => Err(Failure::rendered(format!("`{}` was not made", self.need()))
+                .hint(format!("the reason stands above; {}", self.get.note))),
+        }
+    }
+}
+
+/// Waits for the end; asked to end, the whole group is.
+fn watched(mut child: Child) -> std::io::Result<bool> {
+    let group = Pid::from_child(&child);
+    let mut asked = None;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            // What it started and left behind ends too.
+            let _ = kill_process_group(group, Signal::KILL);
+            return Ok(status.success());
+        }
+        if interrupt::asked() {
+            let begun = *asked.get_or_insert_with(|| {
+                let _ = kill_process_group(group, Signal::INT);
+                std::time::Instant::now()
+            });
+            if begun.elapsed() > GRACE {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn php_of(places: &Places, runtime: &RuntimeFolder) -> Option<PathBuf> {
+    let name = &runtime.manifest.php.as_ref()?.value;
+    let need = runtime.manifest.needs.get(name)?;
+    places.find(name, need, None, None).ok().flatten().map(|found| found.path)
+}
+
+/// `STAMPEDE_GO`, PATH, or where Go's own installation puts it.
+fn tool(places: &Places, name: &str) -> Option<PathBuf> {
+    let named = places.named.get(&format!("STAMPEDE_{}", variable(name))).map(PathBuf::from);
+    let in_path = places.path.iter().map(|folder| folder.join(name));
+    let by_itself = (name == "go").then(|| PathBuf::from(GO));
+    named.into_iter().chain(in_path).chain(by_itself).find(|path| path.is_file())
+}
+
+fn variable(name: &str) -> String {
+    name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+const BASH: &str = "bash -euo pipefail";
+const GO: &str = "/usr/local/go/bin/go";
+/// What it gets to clean up in, asked to end.
+const GRACE: Duration = Duration::from_secs(10);
+/// Between two looks whether the script has ended; nobody notices.
+const LOOK: Duration = Duration::from_millis(50);

@@ -1,0 +1,126 @@
+//! Needs that lie where the user that PHP runs as cannot read: root's home, mostly, where stampede
+//! keeps what it made.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::app::{copy, hand_over, io_error, make_dir};
+use super::catalogue::RuntimeFolder;
+use super::error::RuntimeError;
+use super::locate::Located;
+use super::manifest::RunAs;
+use super::user::User;
+
+/// Folder of the copies, in the work folder.
+const NEEDS: &str = "needs";
+
+/// The needs as that user reaches them: what it cannot is copied into the work folder.
+///
+/// # Errors
+/// A copy cannot be made.
+pub(super) fn reachable(
+    dir: &Path,
+    runtime: &RuntimeFolder,
+    mut needs: BTreeMap<String, Located>,
+    user: Option<&User>,
+) -> Result<BTreeMap<String, Located>, RuntimeError> {
+    let Some(user) = user else { return Ok(needs) };
+    let copies = dir.join(NEEDS);
+    for (name, found) in &mut needs {
+        if is_for_app(runtime, name) && !may_read(&found.path, user) {
+            let is_library = runtime.manifest.needs[name].library.is_some();
+            found.path = copied(&found.path, &copies.join(name), is_library)?;
+        }
+    }
+    if copies.is_dir() {
+        hand_over(&copies, &[], user.uid, user.gid)?;
+    }
+    Ok(needs)
+}
+
+/// Whether that user itself opens it: PHP does, or it is a process of its own.
+fn is_for_app(runtime: &RuntimeFolder, name: &str) -> bool {
+    let Some(need) = runtime.manifest.needs.get(name) else { return false };
+    let runs = |line: &str| line.split_whitespace().next() == Some(name);
+    let processes = &runtime.manifest.processes;
+    need.extension.is_some()
+        || need.library.is_some()
+        || processes.iter().any(|one| one.user == RunAs::App && runs(&one.run.value))
+}
+
+/// The file alone, or all that lies where it lies: a library's other files are beside it.
+fn copied(path: &Path, folder: &Path, with_folder: bool) -> Result<PathBuf, RuntimeError> {
+    make_dir(folder)?;
+    let name = path.file_name().unwrap_or_default();
+    if !with_folder {
+        let new = folder.join(name);
+        fs::copy(path, &new).map_err(io_error("copy", path))?;
+        return Ok(new);
+    }
+    let from = path.parent().unwrap_or(path);
+    let new = folder.join(from.file_name().unwrap_or_default());
+    copy(from, from, &new)?;
+    Ok(new.join(name))
+}
+
+/// Whether that user may go all the way and read it at its end.
+fn may_read(path: &Path, user: &User) -> bool {
+    let allows = |path: &Path, bit: u32| {
+        let Ok(meta) = fs::metadata(path) else { return false };
+        let shift = match () {
+            () if meta.uid() == user.uid => 6,
+            () if meta.gid() == user.gid => 3,
+            () => 0,
+        };
+        meta.mode() & (bit << shift) != 0
+    };
+    allows(path, 4) && path.ancestors().skip(1).all(|folder| allows(folder, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_closed_folder_on_the_way_is_seen() {
+        let place = tempfile::tempdir().expect("folder");
+        let file = place.path().join("closed/a/file");
+        fs::create_dir_all(file.parent().expect("parent")).expect("folders");
+        fs::write(&file, "x").expect("file");
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mode");
+        };
+        let nobody =
+            User { name: "nobody".into(), group: "nogroup".into(), uid: 65534, gid: 65534 };
+        mode(place.path(), 0o711);
+        mode(&file, 0o644);
+        mode(&place.path().join("closed/a"), 0o755);
+        for (bits, seen) in [(0o755, true), (0o711, true), (0o700, false), (0o744, false)] {
+            mode(&place.path().join("closed"), bits);
+            assert_eq!(may_read(&file, &nobody), seen, "{bits:o}");
+        }
+        mode(&place.path().join("closed"), 0o755);
+        mode(&file, 0o640);
+        assert!(!may_read(&file, &nobody));
+    }
+
+    #[test]
+    fn a_library_comes_with_all_that_is_beside_it() {
+        let place = tempfile::tempdir().expect("folder");
+        let vendor = place.path().join("own/vendor");
+        fs::create_dir_all(vendor.join("react/http")).expect("folder");
+        for name in ["autoload.php", "react/http/a.php"] {
+            fs::write(vendor.join(name), "<?php").expect("file");
+        }
+        let to = place.path().join("needs/react");
+        let new = copied(&vendor.join("autoload.php"), &to, true).expect("copied");
+        assert_eq!(new, to.join("vendor/autoload.php"));
+        assert!(to.join("vendor/react/http/a.php").is_file());
+        let new = copied(&vendor.join("autoload.php"), &to, false).expect("copied");
+        assert_eq!(new, to.join("autoload.php"));
+    }
+}

@@ -1,0 +1,183 @@
+//! What no package has and `stampede install` makes by a script of a runtime's folder, and how such
+//! needs are found: with a runtime, a script and a tool of the test's own.
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Place, finish, stderr, stdout};
+use stampede::runtime::{Catalogue, Places};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+const RUNTIME: &str = "title: own
+mode: worker
+app_kinds: [callable]
+worker_held_by: request
+needs: { no-such: { programs: [no-such], version: \"no-such --version\" } }
+processes: [{ role: php, run: no-such, stop: { signal: TERM, grace: 1s } }]
+ready: { within: 1s }
+effective_workers: { processes: { role: php } }
+get: [{ need: no-such, run: get/make.sh, tools: [own-tool], note: name it yourself }]
+";
+/// Leaves half of it when it is made to fail, and something running when it is interrupted.
+const SCRIPT: &str = r#"echo asked >>"$ASKED"
+cat beside.txt >"$OUT/beside.txt"
+[ -z "${FAILS-}" ] || { echo "no registry there" >&2; exit 1; }
+[ -z "${SLEEPS-}" ] || { sleep 30 & echo $! >"$ASKED"; wait; }
+"$OWN_TOOL" "$OUT/no-such"
+"#;
+const TOOL: &str =
+    "#!/bin/sh\nprintf '#!/bin/sh\\necho own 1 \"(library)\"\\n' >\"$1\"\nchmod 755 \"$1\"\n";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("runtimes/own/runtime.yaml", RUNTIME);
+    place.write("runtimes/own/get/make.sh", SCRIPT);
+    place.write("runtimes/own/get/beside.txt", "x");
+    let tool = place.write("own-tool", TOOL);
+    std::fs::set_permissions(tool, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    place
+}
+
+fn install(place: &Place, words: &[&str]) -> Command {
+    let mut command = place.stampede(&[&["install", "own"], words].concat());
+    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    command.env("STAMPEDE_OWN_TOOL", place.path().join("own-tool"));
+    command.env("XDG_DATA_HOME", place.path().join("data"));
+    command.env("ASKED", place.path().join("asked"));
+    command
+}
+
+/// What lies in the folder of made things.
+fn made(place: &Place) -> Vec<String> {
+    let found = std::fs::read_dir(place.path().join("data/stampede/lib"));
+    let names = found.into_iter().flatten().flatten();
+    names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn it_is_made_whole_and_found() {
+    let place = place();
+    let printed = finish(install(&place, &["--print"]), LIMIT);
+    let text = stdout(&printed).replace(&*place.path().to_string_lossy(), "PLACE");
+    assert!(!place.path().join("asked").exists() && made(&place).is_empty(), "it runs nothing");
+    insta::assert_snapshot!(text);
+    // A version before it, and what a killed one left.
+    place.write("data/stampede/lib/no-such/old", "x");
+    place.write("data/stampede/lib/.no-such.part/old", "x");
+    let output = finish(install(&place, &["--json"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("own 1 (library)"), "{}", stdout(&output));
+    assert_eq!(made(&place), ["no-such"]);
+    assert!(place.path().join("data/stampede/lib/no-such/beside.txt").is_file());
+    assert!(!place.path().join("data/stampede/lib/no-such/old").exists());
+    let again = finish(install(&place, &[]), LIMIT);
+    assert!(stdout(&again).starts_with("nothing is missing: own\n"), "{}", stdout(&again));
+}
+
+#[test]
+fn what_people_read_when_it_is_not_made() {
+    let without_script = place();
+    std::fs::remove_file(without_script.path().join("runtimes/own/get/make.sh")).expect("removed");
+    let no_need = place();
+    no_need.write(
+        "runtimes/own/runtime.yaml",
+        &RUNTIME.replace("need: no-such, run", "need: no-suhc, run"),
+    );
+    let cases = [
+        ("the script fails", place(), Some(("FAILS", "1"))),
+        ("no tool", place(), Some(("STAMPEDE_OWN_TOOL", "/nowhere"))),
+        ("no script", without_script, None),
+        ("no such need", no_need, None),
+    ];
+    let mut page = String::new();
+    for (name, place, set) in cases {
+        let mut command = install(&place, &[]);
+        command.envs(set);
+        let output = finish(command, LIMIT);
+        assert_eq!(made(&place), [] as [&str; 0], "{name}: nothing half-made");
+        let text = stderr(&output).replace(&*place.path().to_string_lossy(), "PLACE");
+        page += &format!("# {name}: {:?}\n{text}\n", output.status.code());
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn interrupted_it_ends_with_all_that_it_started() {
+    let place = place();
+    let mut sleeps = install(&place, &[]);
+    sleeps.env("SLEEPS", "1");
+    let asked = place.path().join("asked");
+    let child = sleeps.spawn().expect("start");
+    let deadline = Instant::now() + LIMIT;
+    let sleeper = || std::fs::read_to_string(&asked).ok()?.trim().parse::<u32>().ok();
+    while sleeper().is_none() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sleeper = PathBuf::from(format!("/proc/{}/stat", sleeper().expect("it runs")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("signal");
+    let output = child.wait_with_output().expect("end");
+    let text = stderr(&output);
+    assert!(text.contains("interrupted: `no-such` is still missing"), "{text}");
+    assert_eq!(made(&place), [] as [&str; 0], "nothing half-made");
+    let lives = || std::fs::read_to_string(&sleeper).is_ok_and(|stat| !stat.contains(") Z "));
+    while lives() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!lives(), "what it started is still there");
+}
+
+/// An extension and a library are found where the environment says, and their versions are read.
+#[test]
+fn extensions_and_libraries_are_needs() {
+    let place = Place::new();
+    let text = RUNTIME.replace(
+        "needs: { no-such: { programs: [no-such], version: \"no-such --version\" } }",
+        "needs: { no-such: { programs: [sh] }, ext_so: { extension: ext }, lib: { library: a/b } }",
+    );
+    place.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
+    let autoload = place.write("lib/vendor/autoload.php", "<?php");
+    let installed = r#"{"packages": [{"name": "a/b", "version": "v1.2.3"}]}"#;
+    place.write("lib/vendor/composer/installed.json", installed);
+    let ext = place.write("ext.so", "no extension at all");
+    let listed = |name: Option<(&str, &PathBuf)>| {
+        let mut command = place.stampede(&["runtimes", "--json"]);
+        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        command.env("XDG_DATA_HOME", place.path().join("data"));
+        command.env("STAMPEDE_EXT_SO", &ext).envs(name);
+        let all: serde_json::Value =
+            serde_json::from_str(&stdout(&finish(command, LIMIT))).expect("JSON");
+        let all = all.as_array().expect("a list").clone();
+        all.into_iter().find(|one| one["name"] == "own").expect("own").to_string()
+    };
+    assert!(listed(None).contains(r#""missing":["lib"]"#), "{}", listed(None));
+    let found = listed(Some(("STAMPEDE_LIB", &autoload)));
+    assert!(found.contains("a/b v1.2.3"), "{found}");
+    place.write("data/stampede/lib/lib/vendor/autoload.php", "<?php");
+    assert!(!listed(None).contains("missing"), "{}", listed(None));
+}
+
+/// Of every runtime of the catalogue, also where nothing of it is installed.
+#[test]
+fn every_script_of_the_catalogue_is_there() {
+    let catalogue = Catalogue::load(Places::default());
+    let mut scripts = 0;
+    for name in catalogue.runtime_names() {
+        let runtime = catalogue.runtime(name).expect("a runtime");
+        for get in &runtime.manifest.get {
+            let script = Path::new(&get.run);
+            let folder = script.parent().expect("a folder");
+            let files = catalogue.files_of(&runtime, get.runtime.as_deref(), folder);
+            let is_there =
+                |(file, _): &(String, Vec<u8>)| script.file_name() == Some(file.as_ref());
+            assert!(files.iter().any(is_there), "{name}: {}", get.run);
+            scripts += 1;
+        }
+    }
+    assert!(scripts > 0);
+}
