@@ -215,6 +215,9 @@ fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
     columns.push(column("first answer", rows, |cell| {
         figure(cell.figures.first_answer_ns, words::time)
     }));
+    columns.push(column("first request", rows, |cell| {
+        figure(cell.figures.first_request_ns, words::time)
+    }));
     columns.push(column("restarts", rows, |cell| watched(cell, wrong(cell.counts.restarts))));
     columns.push(column("context switches", rows, |cell| {
         watched(cell, Field::plain(words::count(cell.counts.context_switches)))

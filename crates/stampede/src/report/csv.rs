@@ -61,6 +61,7 @@ fn row(summary: &Summary, group: &Group, cell: &CellSummary) -> Row {
         ("connection_wait_ns_p99", figures.connection_wait_ns_p99),
         ("lateness_ns_p99", figures.lateness_ns_p99),
         ("first_answer_ns", figures.first_answer_ns),
+        ("first_request_ns", figures.first_request_ns),
     ];
     row.extend(plain.map(|(name, figure)| (name.to_owned(), value(figure))));
     row.push(("throughput_state".to_owned(), state(figures.throughput_per_second)));

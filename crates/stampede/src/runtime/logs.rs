@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 const LINES_MAX: usize = 12;
 /// Read from the end of each file.
 const TAIL_BYTES: u64 = 16 << 10;
+/// Last words: enough to know why, in a note.
+const WORDS_LINES: usize = 3;
+const WORDS_MAX: usize = 200;
 /// A variable with one of these in its name holds a secret.
 const SECRET: [&str; 7] = ["SECRET", "TOKEN", "PASS", "KEY", "DSN", "CREDENTIAL", "DATABASE_URL"];
 
@@ -27,7 +30,7 @@ pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
     let mut lines = Vec::new();
     for file in files(dir) {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = tail(&file);
+        let text = tail(&file, 0);
         let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in &own[own.len().saturating_sub(LINES_MAX)..] {
             lines.push(format!("  {name}: {}", mask(line, env)));
@@ -36,11 +39,45 @@ pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }
 
-fn tail(file: &Path) -> String {
+/// How long the logs of a runtime's processes were at some time.
+#[derive(Debug, Default)]
+pub struct LogMarks(BTreeMap<PathBuf, u64>);
+
+impl LogMarks {
+    /// Now.
+    pub fn of(dir: &Path) -> LogMarks {
+        let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
+        LogMarks(
+            files(dir).into_iter().filter(|file| is_of_process(file)).filter_map(length).collect(),
+        )
+    }
+
+    /// The last lines that were written since, the oldest first, secrets masked.
+    pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for file in files(dir).iter().filter(|file| is_of_process(file)) {
+            let text = tail(file, self.0.get(file).copied().unwrap_or(0));
+            let new = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.extend(
+                new.map(|line| mask(line, env).chars().take(WORDS_MAX).collect::<String>()),
+            );
+        }
+        lines.split_off(lines.len().saturating_sub(WORDS_LINES))
+    }
+}
+
+/// `0-php.log`: what a process says, not what it serves.
+fn is_of_process(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// From the end of a file, but nothing before `from`.
+fn tail(file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = fs::File::open(file).and_then(|mut file| {
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES).max(from)))?;
         file.take(TAIL_BYTES).read_to_end(&mut bytes)
     });
     match read {
@@ -73,6 +110,24 @@ fn mask_url(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn last_words_are_what_came_since() {
+        let place = tempfile::tempdir().expect("folder");
+        let logs = place.path().join("logs");
+        fs::create_dir(&logs).expect("folder");
+        let write = |name: &str, text: &str| fs::write(logs.join(name), text).expect("log");
+        write("0-php.log", "ready\n");
+        write("access.log", "");
+        let marks = LogMarks::of(place.path());
+        let env = BTreeMap::from([("APP_SECRET".into(), "s3cr3t".into())]);
+        assert_eq!(marks.last_lines_since(place.path(), &env), [] as [&str; 0]);
+        write("0-php.log", "ready\na\n\nb s3cr3t\nc\nd\n");
+        write("1-web.log", "new\n");
+        write("access.log", "GET /\n");
+        assert_eq!(marks.last_lines_since(place.path(), &env), ["c", "d", "new"]);
+        assert_eq!(LogMarks::of(place.path()).last_lines_since(place.path(), &env).len(), 0);
+    }
 
     #[test]
     fn secrets_do_not_reach_messages() {

@@ -35,6 +35,7 @@ pub use check::Traits;
 pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{LIB, Located, Places};
+pub use logs::LogMarks;
 pub use manifest::{AppKind, AppManifest, Get, HeldBy, Mode, RuntimeManifest};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};

@@ -8,7 +8,7 @@ use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get};
 use super::error::RuntimeError;
-use super::logs;
+use super::logs::{self, LogMarks};
 use super::port::{self, HOST};
 use super::prepare::{Prepared, PreparedStack};
 use crate::interrupt;
@@ -55,6 +55,7 @@ pub struct Running {
     guard: Box<dyn Guard>,
     pub(super) stack: PreparedStack,
     first_answer: Nanos,
+    first_request: Nanos,
 }
 
 /// Between two tries; a refused connection costs some microseconds.
@@ -103,8 +104,10 @@ pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
     let guard = keep
         .start(&stack.spec)
         .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
-    let mut running = Running { stack, guard, first_answer: Nanos::default() };
-    running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
+    let [first_answer, first_request] = [Nanos::default(); 2];
+    let mut running = Running { stack, guard, first_answer, first_request };
+    running.first_request =
+        running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
     running.first_answer = Nanos::from(begun.elapsed());
     running.check_listener()?;
     running.end_surplus();
@@ -184,9 +187,23 @@ impl Running {
         logs::last_lines(self.dir(), &self.stack.env)
     }
 
+    /// How long its logs are now.
+    pub fn log_marks(&self) -> LogMarks {
+        LogMarks::of(self.dir())
+    }
+
+    /// The last lines of what its processes said since then, secrets masked.
+    pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
+        marks.last_lines_since(self.dir(), &self.stack.env)
+    }
+
     /// What it is, without what verification finds.
     pub fn record(&self) -> RuntimeRecord {
-        RuntimeRecord { first_answer_ns: self.first_answer.0, ..self.stack.record.clone() }
+        RuntimeRecord {
+            first_answer_ns: self.first_answer.0,
+            first_request_ns: self.first_request.0,
+            ..self.stack.record.clone()
+        }
     }
 
     /// What verification found, with what explains it.
@@ -212,16 +229,18 @@ impl Running {
         get(&client(within), &self.page())
     }
 
-    fn wait_until_ready(&self, begun: Instant) -> Result<(), RuntimeError> {
+    /// How long the first request took that was answered correctly.
+    fn wait_until_ready(&self, begun: Instant) -> Result<Nanos, RuntimeError> {
         let within = self.stack.ready_within;
         let client = client(ASK_WITHIN);
         let page = self.page();
         let mut last = "no connection".to_string();
         while begun.elapsed() < within {
             self.check_asked()?;
+            let sent = Instant::now();
             match get(&client, &page) {
                 Ok(answer) => match self.stack.app.wrong(&answer) {
-                    None => return Ok(()),
+                    None => return Ok(Nanos::from(sent.elapsed())),
                     Some(wrong) => last = wrong,
                 },
                 Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}

@@ -66,6 +66,7 @@ fn dirname(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use minijinja::context;
+    use minijinja::value::Serde;
 
     use super::*;
 
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn php_texts_mean_themselves() {
-        let php = |value: serde_json::Value| php(&Value::from_serialize(value));
+        let php = |value: serde_json::Value| php(&Value::from(Serde(value)));
         assert_eq!(php("a $b".into()), "'a $b'");
         assert_eq!(php("it's \\ so".into()), "'it\\'s \\\\ so'");
         let all = serde_json::json!({"a": 1, "b'": [true, null, "x"], "c": {"d": 1.5}});

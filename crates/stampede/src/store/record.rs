@@ -186,6 +186,9 @@ pub struct RuntimeRecord {
     pub commands: Vec<String>,
     /// From start to the first correct answer.
     pub first_answer_ns: u64,
+    /// How long the request took that got it; 0: not known.
+    #[serde(default)]
+    pub first_request_ns: u64,
     /// What explains what it shows of itself.
     #[serde(default)]
     pub given: Given,

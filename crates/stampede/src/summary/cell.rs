@@ -154,6 +154,7 @@ fn over(trials: &[&Figures]) -> Figures {
         connection_wait_ns_p99: one(|figures| figures.connection_wait_ns_p99),
         lateness_ns_p99: one(|figures| figures.lateness_ns_p99),
         first_answer_ns: one(|figures| figures.first_answer_ns),
+        first_request_ns: one(|figures| figures.first_request_ns),
         ok_share: one(|figures| figures.ok_share),
         offered_per_second: one(|figures| figures.offered_per_second),
         throughput_per_second: one(|figures| figures.throughput_per_second),

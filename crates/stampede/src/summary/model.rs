@@ -312,6 +312,8 @@ pub struct Figures {
     pub lateness_ns_p99: Figure,
     /// From start to the first correct answer.
     pub first_answer_ns: Figure,
+    /// How long the request took that got it: a cold start, seen by a client.
+    pub first_request_ns: Figure,
     /// Correct answers ÷ planned shots, 0 to 1.
     pub ok_share: Figure,
     /// Shots due a second; open model only.

@@ -49,9 +49,9 @@ fn counts(trial: &TrialData) -> CellCounts {
 
 fn figures(trial: &TrialData, model: LoadModel) -> Figures {
     let mut figures = Figures::default();
-    if trial.record.runtime.first_answer_ns > 0 {
-        figures.first_answer_ns = Figure::exact(trial.record.runtime.first_answer_ns as f64);
-    }
+    let known = |ns: u64| if ns > 0 { Figure::exact(ns as f64) } else { Figure::None };
+    figures.first_answer_ns = known(trial.record.runtime.first_answer_ns);
+    figures.first_request_ns = known(trial.record.runtime.first_request_ns);
     if let Some(load) = &trial.record.load {
         add_rates(&mut figures, load, model);
         if let Some(times) = &trial.times {

@@ -8,7 +8,7 @@ use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::live::Live;
 use crate::observed::Shown;
 use crate::plan::model::RuntimeSource;
-use crate::runtime::{self, App, Running};
+use crate::runtime::{self, App, LogMarks, Running};
 use crate::store::TrialFolder;
 use crate::store::record::{LoadRecord, Observed, RuntimeRecord};
 
@@ -110,6 +110,22 @@ impl Measured {
         match self {
             Measured::Started(running) => running.lost().map(|error| chain(&error)),
             Measured::Live(live) => live.gone(),
+        }
+    }
+
+    /// How long its logs are now.
+    pub fn log_marks(&self) -> LogMarks {
+        match self {
+            Measured::Started(running) => running.log_marks(),
+            Measured::Live(_) => LogMarks::default(),
+        }
+    }
+
+    /// The last lines that its processes said since.
+    pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
+        match self {
+            Measured::Started(running) => running.said_since(marks),
+            Measured::Live(_) => Vec::new(),
         }
     }
 

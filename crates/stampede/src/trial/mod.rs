@@ -11,6 +11,7 @@ mod watch;
 
 use std::time::Instant;
 
+use serde_json::Value;
 use stampede_load::report::Fired;
 use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
@@ -22,7 +23,7 @@ use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
-use crate::runtime::{App, Catalogue, Placement};
+use crate::runtime::{App, Catalogue, LogMarks, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
 use crate::summary::words;
@@ -131,6 +132,7 @@ fn fire(
 
     phases.enter(Phase::Measure, cells::length(&load.model));
     let ended_before = measured.exited().len();
+    let logs = measured.log_marks();
     let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
     let died = died(&measured.exited(), ended_before);
@@ -139,6 +141,8 @@ fn fire(
     let mut changed = after_load(subject, record, measured, before);
     let did = load_record(&fired, &load, subject.load);
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
+    let replaced = replaced(record, measured, &resources, &logs);
+    changed.extend(replaced.map(|text| (Judged::Valid, text)));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
@@ -185,6 +189,28 @@ fn died(exits: &[Exit], before: usize) -> Vec<String> {
         }
     });
     said.collect()
+}
+
+/// Processes that were started under load, though nobody asked for new ones, with what the logs
+/// said meanwhile: the last words of those that they replace.
+fn replaced(
+    record: &TrialRecord,
+    measured: &Measured,
+    resources: &[ResourceSample],
+    logs: &LogMarks,
+) -> Option<String> {
+    let roles = resources.iter().flat_map(|sample| sample.roles.values());
+    let started: u64 = roles.map(|role| u64::from(role.started)).sum();
+    let asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
+    if started == 0 || asked {
+        return None;
+    }
+    let processes = if started == 1 { "process was" } else { "processes were" };
+    let said = match measured.said_since(logs) {
+        lines if lines.is_empty() => String::new(),
+        lines => format!("; its log said: {}", lines.join(" / ")),
+    };
+    Some(format!("{} {processes} started under load{said}", words::count(started)))
 }
 
 /// A memory limit that was asked for and is not in force, in words.

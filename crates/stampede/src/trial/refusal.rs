@@ -169,16 +169,17 @@ pub(super) fn skip_missing(
     Ok(notices)
 }
 
-/// Why a runtime cannot be had here; `None`: it can, or something else is wrong with it.
+/// Why a runtime cannot be had here, or not for these apps; `None`: it can, or something else is
+/// wrong with it.
 fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
-    match catalogue.check(choice, apps.first()?) {
-        Err(error @ RuntimeError::Planned { .. }) => Some(error.to_string()),
-        Err(error @ RuntimeError::Missing { .. }) => {
+    apps.iter().find_map(|app| match catalogue.check(choice, app).err()? {
+        error @ RuntimeError::Planned { .. } => Some(error.to_string()),
+        error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. }) => {
             let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
             Some(format!("{error}{hint}"))
         }
         _ => None,
-    }
+    })
 }
 
 /// An error about a runtime, at its place in the plan where it is about what stands there;
