@@ -1,13 +1,14 @@
 //! Everything that must pass before a change is taken, in the order of how soon it fails.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::report_ui;
+use crate::{report_ui, workers};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+const PROGRAM: &[&str] = &["build", "--package", "stampede", "--locked"];
 // Last: its output is what a person wants to see at the end. There are no documentation tests:
 // their empty result would be the last line.
 const TESTS: &[&str] =
@@ -18,13 +19,16 @@ const TESTS: &[&str] =
 /// # Errors
 /// Names the check that failed.
 pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), String> {
-    cargo(root, FORMAT)?;
+    cargo(root, FORMAT, &[])?;
     announce("tidy");
     tidy()?;
-    cargo(root, LINTS)?;
+    cargo(root, LINTS, &[])?;
     report_ui::check(root)?;
     php_library(root)?;
-    cargo(root, TESTS)
+    cargo(root, PROGRAM, &[])?;
+    announce("RoadRunner and FrankenPHP");
+    let made = workers::made(root)?;
+    cargo(root, TESTS, &made)
 }
 
 /// The tests of `php/`; without PHPUnit they are skipped, which is said.
@@ -44,12 +48,13 @@ fn php_library(root: &Path) -> Result<(), String> {
     }
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
+fn cargo(root: &Path, arguments: &[&str], env: &[(&str, PathBuf)]) -> Result<(), String> {
     announce(&arguments.join(" "));
     // The cargo that runs us, not whatever PATH finds first.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(&program)
         .args(arguments)
+        .envs(env.iter().map(|(name, path)| (name, path)))
         .current_dir(root)
         .status()
         .map_err(|why| format!("`{}` does not start: {why}", program.display()))?;

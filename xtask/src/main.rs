@@ -5,6 +5,7 @@ mod picture;
 mod report_ui;
 mod tidy;
 mod tree;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

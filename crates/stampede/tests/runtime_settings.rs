@@ -1,82 +1,19 @@
 //! A common setting means the same in every runtime: each that is installed here is started
 //! with it and asked, byte by byte. And the traps that PHP's packages set.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod bench_support;
+
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stampede::keeper::KeeperOptions;
-use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
-use stampede::runtime::{
-    App, Catalogue, HeldBy, Placement, Places, Running, RuntimeError, RuntimeManifest, prepare,
-    start, under,
-};
-use tempfile::TempDir;
+use bench_support::Bench;
+use stampede::plan::model::Scalar;
+use stampede::runtime::{HeldBy, Running, RuntimeManifest};
 
 /// For what comes at once on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The catalogue, an app, and a place for the keeper's journal.
-struct Bench {
-    catalogue: Catalogue,
-    app: App,
-    folder: TempDir,
-}
-
-impl Bench {
-    fn new(app: &AppChoice) -> Bench {
-        let catalogue = Catalogue::load(Places::from_env());
-        let app = catalogue.app(app).expect("app");
-        Bench { catalogue, app, folder: tempfile::tempdir().expect("folder") }
-    }
-
-    fn hello() -> Bench {
-        Bench::new(&AppChoice::Named("hello".into()))
-    }
-
-    fn manifest(&self, name: &str) -> Arc<RuntimeManifest> {
-        self.catalogue.runtime(name).expect("runtime").manifest
-    }
-
-    /// `None` where it is not installed, which is said, or has no such setting.
-    fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
-        let choice = RuntimeChoice {
-            name: name.into(),
-            source: RuntimeSource::Catalogue(name.into()),
-            settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
-            php_ini: BTreeMap::new(),
-            env: BTreeMap::new(),
-        };
-        let options = KeeperOptions {
-            program: env!("CARGO_BIN_EXE_stampede").into(),
-            journal: self.folder.path().join("journal"),
-            ..KeeperOptions::default()
-        };
-        let placement = Placement::default();
-        match prepare(&self.catalogue, &choice, &self.app, &placement, under(&options)) {
-            Ok(prepared) => {
-                let running = start(prepared);
-                Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
-            }
-            Err(error @ (RuntimeError::Missing { .. } | RuntimeError::BadSetting { .. })) => {
-                eprintln!("SKIPPED {name}: {error}");
-                None
-            }
-            Err(error) => panic!("{name}: {error}: {error:?}"),
-        }
-    }
-
-    /// Starts every runtime of the catalogue with `settings`, one after another.
-    fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
-        for name in self.catalogue.runtime_names() {
-            let Some(running) = self.start(name, settings) else { continue };
-            check(name, &running);
-            running.stop().expect("stop");
-        }
-    }
-}
 
 /// One connection, on which questions are asked one after another.
 struct Connection(TcpStream);

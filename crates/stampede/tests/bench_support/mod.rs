@@ -1,0 +1,82 @@
+//! Real runtimes of the catalogue, each started alone with an app, for tests that ask it things.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stampede::keeper::KeeperOptions;
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{
+    App, Catalogue, Placement, Places, Running, RuntimeError, RuntimeManifest, prepare, start,
+    under,
+};
+use tempfile::TempDir;
+
+/// The catalogue, an app, and a place for the keeper's journal.
+pub struct Bench {
+    /// As the environment says.
+    pub catalogue: Catalogue,
+    /// What they serve.
+    pub app: App,
+    folder: TempDir,
+}
+
+impl Bench {
+    /// With this app.
+    pub fn new(app: &AppChoice) -> Bench {
+        let catalogue = Catalogue::load(Places::from_env());
+        let app = catalogue.app(app).expect("app");
+        Bench { catalogue, app, folder: tempfile::tempdir().expect("folder") }
+    }
+
+    /// With the app that comes with stampede.
+    pub fn hello() -> Bench {
+        Bench::new(&AppChoice::Named("hello".into()))
+    }
+
+    /// A runtime's own data.
+    pub fn manifest(&self, name: &str) -> Arc<RuntimeManifest> {
+        self.catalogue.runtime(name).expect("runtime").manifest
+    }
+
+    /// `None` where it is not installed, which is said, or has no such setting.
+    pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
+        let choice = RuntimeChoice {
+            name: name.into(),
+            source: RuntimeSource::Catalogue(name.into()),
+            settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
+            php_ini: BTreeMap::new(),
+            env: BTreeMap::new(),
+        };
+        let options = KeeperOptions {
+            program: env!("CARGO_BIN_EXE_stampede").into(),
+            journal: self.folder.path().join("journal"),
+            ..KeeperOptions::default()
+        };
+        let placement = Placement::default();
+        match prepare(&self.catalogue, &choice, &self.app, &placement, under(&options)) {
+            Ok(prepared) => {
+                let running = start(prepared);
+                Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
+            }
+            Err(
+                error @ (RuntimeError::Missing { .. }
+                | RuntimeError::BadSetting { .. }
+                | RuntimeError::WrongKind { .. }),
+            ) => {
+                eprintln!("SKIPPED {name}: {error}");
+                None
+            }
+            Err(error) => panic!("{name}: {error}: {error:?}"),
+        }
+    }
+
+    /// Starts every runtime of the catalogue with `settings`, one after another.
+    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
+        for name in self.catalogue.runtime_names() {
+            let Some(running) = self.start(name, settings) else { continue };
+            check(name, &running);
+            running.stop().expect("stop");
+        }
+    }
+}

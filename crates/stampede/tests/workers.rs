@@ -1,0 +1,245 @@
+//! Runtimes that keep an app in memory, for real, where they are installed: what their workers do
+//! with apps that misbehave, and how they live. And the folders that make variants.
+
+mod bench_support;
+mod common;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bench_support::Bench;
+use common::{Place, finish, stderr, stdout};
+use stampede::plan::model::{AppChoice, Scalar};
+use stampede::runtime::{Catalogue, Places, Running};
+
+const LIMIT: Duration = Duration::from_secs(180);
+/// Says what it is asked, and misbehaves where it is told to.
+const HANDLER: &str = r#"<?php return static function (array $server): array {
+    static $served = 0;
+    $served++;
+    switch ($_GET['do'] ?? '') {
+        case 'throw': throw new RuntimeException('thrown on purpose');
+        case 'echo': echo 'printed, '; break;
+        case 'stdout': fwrite(STDOUT, 'not a frame of goridge'); break;
+        case 'exit': echo 'exited'; exit;
+    }
+    $body = ['app' => 'fine', 'pid' => getmypid(), 'served' => $served, 'post' => $_POST,
+        'uri' => $server['REQUEST_URI'], 'sapi' => PHP_SAPI];
+    return ['status' => 200, 'headers' => ['Content-Type' => 'application/json'],
+        'body' => json_encode($body)];
+};"#;
+
+/// With the app that misbehaves; its folder goes with it.
+fn bench() -> (Bench, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::write(path, text).expect("file");
+    };
+    write("app.yaml", "title: it misbehaves\nkind: callable\ndocroot: public\n");
+    write("handler.php", HANDLER);
+    write("public/index.php", "<?php");
+    (Bench::new(&AppChoice::Folder(folder.path().to_owned())), folder)
+}
+
+/// Every runtime that keeps an app in memory and is here, with one worker.
+fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
+    let (bench, _folder) = bench();
+    let settings = [&[("workers", Scalar::Int(1))], settings].concat();
+    for name in bench.catalogue.runtime_names() {
+        if bench.manifest(name).mode.keeps_memory() {
+            let Some(running) = bench.start(name, &settings) else { continue };
+            check(name, &running);
+            running.stop().expect("stop");
+        }
+    }
+}
+
+/// Status and body.
+fn ask(running: &Running, target: &str) -> (u16, String) {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).build();
+    let answer = ureq::Agent::from(config).get(format!("{}{target}", running.url())).call();
+    let mut answer = answer.expect("an answer");
+    (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
+}
+
+fn told(running: &Running, target: &str) -> serde_json::Value {
+    let (status, body) = ask(running, target);
+    assert_eq!(status, 200, "{target}: {body}");
+    serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
+/// Once a worker answers: a request that a runtime gives to one that has just ended fails.
+fn told_at_last(running: &Running) -> serde_json::Value {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while ask(running, "/").0 != 200 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    told(running, "/")
+}
+
+fn logged(running: &Running, text: &str) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < deadline {
+        let has = |log: &std::path::PathBuf| {
+            std::fs::read_to_string(log).is_ok_and(|log| log.contains(text))
+        };
+        if running.logs().iter().any(has) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+#[test]
+fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
+    each(&[], |name, running| {
+        let first = told(running, "/a%20b?x=1");
+        assert_eq!(first["uri"], "/a%20b?x=1", "{name}");
+        assert_eq!(ask(running, "/?do=throw").0, 500, "{name}");
+        assert!(logged(running, "thrown on purpose"), "{name}: the log has it");
+        let (status, body) = ask(running, "/?do=echo");
+        assert!(status == 200 && body.starts_with("printed, {\"app\""), "{name}: {status} {body}");
+        if !reboots(name) {
+            assert_eq!(told(running, "/")["served"], 4, "{name}: the same worker serves on");
+        }
+        assert_eq!(ask(running, "/?do=exit"), (200, "exited".to_owned()), "{name}");
+        assert_eq!(told_at_last(running)["served"], 1, "{name}: another one after `exit`");
+    });
+}
+
+fn reboots(name: &str) -> bool {
+    name.ends_with("-reboot")
+}
+
+#[test]
+fn roadrunner_speaks_over_a_socket_too() {
+    let (bench, _folder) = bench();
+    let settings = [("workers", Scalar::Int(1)), ("relay", Scalar::Text("unix".into()))];
+    let Some(running) = bench.start("roadrunner", &settings) else { return };
+    assert_eq!(
+        told(&running, "/")["served"],
+        told(&running, "/")["served"].as_i64().map_or(0, |n| n - 1)
+    );
+}
+
+#[test]
+fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
+    let (bench, _folder) = bench();
+    let Some(running) = bench.start("roadrunner", &[("workers", Scalar::Int(1))]) else { return };
+    let before = told(&running, "/");
+    assert_eq!(ask(&running, "/?do=stdout").0, 500);
+    let after = told_at_last(&running);
+    assert_ne!(before["pid"], after["pid"], "RoadRunner took another worker");
+}
+
+/// No request is lost on the way.
+#[test]
+fn max_requests_replaces_workers() {
+    each(&[("max_requests", Scalar::Int(3))], |name, running| {
+        let served: Vec<i64> =
+            (0..12).map(|_| told(running, "/")["served"].as_i64().expect("a number")).collect();
+        assert!(served.iter().all(|count| (1..=3).contains(count)), "{name}: {served:?}");
+        let fresh = served.windows(2).filter(|pair| pair[1] <= pair[0]).count();
+        assert!(fresh >= 3, "{name}: {served:?}");
+    });
+}
+
+#[test]
+fn what_is_kept_is_kept_and_reboot_forgets() {
+    each(&[], |name, running| {
+        let served = || told(running, "/")["served"].as_i64().expect("a number");
+        let (first, second) = (served(), served());
+        assert_eq!(second - first, i64::from(!reboots(name)), "{name}");
+    });
+}
+
+#[test]
+fn a_form_reaches_the_app() {
+    each(&[], |name, running| {
+        let form = [("a[]", "1"), ("b", "2 3")];
+        let mut answer = ureq::post(running.url()).send_form(form).expect("answer");
+        let body: serde_json::Value =
+            serde_json::from_str(&answer.body_mut().read_to_string().expect("text")).expect("JSON");
+        assert_eq!(body["post"], serde_json::json!({"a": ["1"], "b": "2 3"}), "{name}");
+    });
+}
+
+/// One plan for all that are here: their answers, PHP and settings are found alike, and rows that
+/// stampede made say so.
+#[test]
+fn workers_are_what_a_comparison_finds_comparable() {
+    let place = Place::new();
+    let plan = place.write("plan.yaml", PLAN);
+    let mut command = place.stampede(&["compare", &plan.display().to_string(), "--json"]);
+    // Where the person's own programs are: the place has a home of its own.
+    for name in ["XDG_DATA_HOME", "HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let output = finish(command, LIMIT);
+    if output.status.code() == Some(2) {
+        return eprintln!("SKIPPED: {}", stderr(&output));
+    }
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    for cell in summary["cells"].as_array().expect("cells") {
+        assert_eq!(cell["not_comparable"], serde_json::json!([]), "{cell:#}");
+        assert_ne!(cell["trials"], serde_json::json!([]), "{cell:#}");
+        let keeps = cell["mode"] != "per-request";
+        assert_eq!(cell["kept"].is_array(), keeps, "{}: {}", cell["runtime"], cell["kept"]);
+        let versions = cell["versions"].to_string();
+        let name = cell["runtime"].as_str().unwrap_or_default();
+        for mark in [" (assembled)", " (library)"] {
+            assert_eq!(name.ends_with(mark), versions.contains(mark), "{name}: {versions}");
+        }
+    }
+}
+
+const PLAN: &str = "app: hello
+runtimes: [nginx-fpm, roadrunner, roadrunner-reboot, nginx-roadrunner, frankenphp,
+  frankenphp-worker, swoole, openswoole, reactphp, reactphp-reboot, amphp, workerman, php-ppm,
+  nginx-unit]
+missing: skip
+workers: 2
+warm_up: 200ms
+rounds: 1
+load: [{users: 2, for: 500ms}]
+";
+
+/// A folder of runtimes of the test's own.
+fn catalogue(files: &[(&str, &str)]) -> (Catalogue, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("folder");
+    for (name, text) in files {
+        let path = folder.path().join(name).join("runtime.yaml");
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).expect("folder");
+        std::fs::write(path, text).expect("file");
+    }
+    let places = Places { runtimes: vec![folder.path().to_owned()], ..Places::from_env() };
+    (Catalogue::load(places), folder)
+}
+
+#[test]
+fn a_variant_with_a_folder_is_another_runtime_with_settings() {
+    let variant =
+        |of: &str, settings: &str| format!("title: mine\nuse: {of}\nsettings: {settings}\n");
+    let (catalogue, folder) = catalogue(&[
+        ("mine", &variant("nginx-fpm", "{ pm: dynamic }")),
+        ("unknown", &variant("nginx-fmp", "{}")),
+        ("twice", &variant("mine", "{}")),
+        ("setting", &variant("nginx-fpm", "{ pn: dynamic }")),
+        ("value", &variant("nginx-fpm", "{ pm: dynamic, socket: udp }")),
+    ]);
+    let mine = catalogue.runtime("mine").expect("runtime");
+    assert_eq!((mine.name.as_str(), mine.manifest.title.as_str()), ("mine", "mine"));
+    assert_eq!(mine.manifest.settings["pm"].default, Scalar::Text("dynamic".into()));
+    assert!(mine.text("nginx.conf.j2").is_ok(), "its files are the other's");
+    let errors = ["unknown", "twice", "setting", "value"].map(|name| {
+        let error = catalogue.runtime(name).expect_err("wrong");
+        let text = format!("{error}\n{}", error.hint().unwrap_or_default());
+        text.replace(&folder.path().display().to_string(), "")
+    });
+    insta::assert_snapshot!(errors.join("\n"));
+}

@@ -1,0 +1,50 @@
+//! The runtimes that no package has and that the tests are to prove for real: made by
+//! `stampede install` where there is Go, and kept below the target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runtime to install, the need that it lacks, and the program that is then there.
+const MADE: [(&str, &str, &str); 2] = [
+    ("roadrunner", "STAMPEDE_RR", "rr/rr"),
+    ("frankenphp", "STAMPEDE_FRANKENPHP", "frankenphp/frankenphp"),
+];
+
+/// Variables that name the programs to the tests.
+///
+/// # Errors
+/// In CI, where one cannot be made: a proof must not vanish unseen. Elsewhere that is said.
+pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
+    let wanted = MADE.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
+    let wanted: Vec<_> = wanted.collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !has_go() {
+        eprintln!("SKIPPED: there is no Go to make RoadRunner and FrankenPHP with");
+        return Ok(Vec::new());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let data = target.join("data");
+    let names: Vec<&str> = wanted.iter().map(|(runtime, _, _)| *runtime).collect();
+    let status = Command::new(target.join("debug/stampede"))
+        .args(["install", &names.join(",")])
+        .env("XDG_DATA_HOME", &data)
+        .status()
+        .map_err(|why| format!("`stampede install` does not start: {why}"))?;
+    if !status.success() && std::env::var_os("CI").is_some() {
+        return Err(format!("`stampede install {}` failed: {status}", names.join(",")));
+    }
+    if !status.success() {
+        eprintln!("SKIPPED: what could not be made, see above; its tests are skipped");
+    }
+    let path = |made: &str| data.join("stampede/lib").join(made);
+    let there = wanted.into_iter().map(|(_, variable, made)| (variable, path(made)));
+    Ok(there.filter(|(_, path)| path.is_file()).collect())
+}
+
+fn has_go() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/local/go/bin")]);
+    folders.any(|folder| folder.join("go").is_file()) || std::env::var_os("STAMPEDE_GO").is_some()
+}
