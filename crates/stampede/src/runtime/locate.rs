@@ -206,9 +206,19 @@ pub const LIB: &str = "lib";
 /// What a worker script requires of a Composer library, from the folder it was made in.
 const AUTOLOAD: &str = "vendor/autoload.php";
 
-/// Folder of PHP's shared extensions, as compiled into a PHP program or library: no PHP
-/// need be started to learn it, and mod_php could not be. `None`: all is built in.
+/// Folder of extensions beside a PHP that stampede made, for it may be moved.
+pub fn own_extensions(php: &Path) -> Option<PathBuf> {
+    let dir = php.parent()?.join("extensions");
+    dir.is_dir().then_some(dir)
+}
+
+/// Folder of PHP's shared extensions: beside it, or as compiled into a PHP program or library: no
+/// PHP need be started to learn it, and mod_php could not be. `None`: all is built in.
 pub fn extension_dir(php: &Path) -> Option<PathBuf> {
+    own_extensions(php).or_else(|| compiled_extension_dir(php))
+}
+
+fn compiled_extension_dir(php: &Path) -> Option<PathBuf> {
     static KNOWN: Cache<Option<PathBuf>> = LazyLock::new(Mutex::default);
     cached(&KNOWN, php, || {
         let bytes = std::fs::read(php).unwrap_or_default();
@@ -379,6 +389,17 @@ mod tests {
         assert_eq!(found, Some(folder.path().join("php8.10")));
         assert_eq!(matching(folder.path(), "php*").len(), 4);
         assert_eq!(highest(matching(folder.path(), "nginx").into_iter()), None);
+    }
+
+    #[test]
+    fn extensions_beside_a_php_are_its_own() {
+        let folder = tempfile::tempdir().expect("folder");
+        let php = folder.path().join("frankenphp");
+        std::fs::write(&php, "\0/tmp/20220829\0").expect("file");
+        assert_eq!(extension_dir(&php), None);
+        let beside = folder.path().join("extensions");
+        std::fs::create_dir(&beside).expect("folder");
+        assert_eq!(extension_dir(&php), Some(beside));
     }
 
     #[test]

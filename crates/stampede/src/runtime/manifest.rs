@@ -319,7 +319,7 @@ pub struct EffectiveWorkers {
     pub grows: Option<String>,
 }
 
-/// Processes of a role.
+/// Processes of a role, or threads of these.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
@@ -328,6 +328,10 @@ pub struct Count {
     /// Only those that run this need: for a role whose web server starts PHP itself.
     #[serde(default)]
     pub program: Option<Spanned<String>>,
+    /// Their threads of this name are counted instead, where a worker is a thread; `*` stands for
+    /// digits.
+    #[serde(default)]
+    pub threads: Option<String>,
     /// Those of them that serve nothing.
     #[serde(default)]
     pub minus: u32,

@@ -159,6 +159,22 @@ pub fn runs(pid: u32, program: &Path) -> bool {
     comm(pid).as_bytes() == &name[..name.len().min(15)]
 }
 
+/// Threads of a process that have this name; `*` in it stands for digits.
+pub fn threads(pid: u32, name: &str) -> usize {
+    let (before, after) = name.split_once('*').unwrap_or((name, ""));
+    let fits = |text: &str| {
+        let middle = text.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        middle.is_some_and(|middle| {
+            middle.is_empty() != name.contains('*')
+                && middle.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let tasks = format!("/proc/{pid}/task");
+    let tids = pids_of(Path::new(&tasks)).into_iter();
+    let names = tids.filter_map(|tid| fs::read_to_string(format!("{tasks}/{tid}/comm")).ok());
+    names.filter(|text| fits(text.trim_end())).count()
+}
+
 fn comm(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
 }
@@ -226,6 +242,30 @@ mod tests {
         let seen = [named(), runs(child.id(), Path::new("/bin/sleep"))];
         child.kill().and_then(|()| child.wait()).expect("ends");
         assert_eq!(seen, [true, false]);
+    }
+
+    #[test]
+    fn threads_count_by_their_name() {
+        let (ends, waits) = std::sync::mpsc::channel::<()>();
+        let waits = std::sync::Arc::new(std::sync::Mutex::new(waits));
+        let started = std::sync::Arc::new(std::sync::Barrier::new(5));
+        let begin = |name: &str| {
+            let (waits, started) = (waits.clone(), started.clone());
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            thread.spawn(move || {
+                started.wait();
+                drop(waits.lock().map(|waits| waits.recv()));
+            })
+        };
+        let started_all: Vec<_> = ["tc-0", "tc-12", "tc-main", "tc-"].map(begin).into_iter().collect();
+        started.wait();
+        let own = std::process::id();
+        let counted = ["tc-*", "tc-main", "tc", "none-*"].map(|name| threads(own, name));
+        drop(ends);
+        for thread in started_all {
+            thread.expect("starts").join().expect("ends");
+        }
+        assert_eq!(counted, [2, 1, 0, 0]);
     }
 
     #[test]

@@ -326,7 +326,7 @@ impl Parts<'_> {
 
     /// Extensions of the app that exist as files, in an order that loads, then the runtime's own;
     /// and OPcache, where it is a file (from PHP 8.5 on it is built in).
-    fn extensions(&self) -> (Vec<String>, Vec<&'static str>) {
+    fn extensions(&self) -> (Vec<String>, Vec<String>) {
         let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
         let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
             return (Vec::new(), Vec::new());
@@ -337,11 +337,18 @@ impl Parts<'_> {
         let rank = |name: &String| FIRST.iter().position(|first| first == name);
         wanted.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
         wanted.dedup();
+        // PHP looks for a plain name where it was built to.
+        let own_dir = php.and_then(|php| locate::own_extensions(&php.path));
+        let named = |name: &str| match &own_dir {
+            Some(dir) => dir.join(format!("{name}.so")).display().to_string(),
+            None => name.to_owned(),
+        };
+        let mut wanted: Vec<String> = wanted.iter().map(|name| named(name)).collect();
         let own = |(name, need): (&String, &Need)| {
             need.extension.as_ref().map(|_| self.needs[name].path.display().to_string())
         };
         wanted.extend(self.runtime.manifest.needs.iter().filter_map(own));
-        let zend = if exists("opcache") { vec!["opcache"] } else { Vec::new() };
+        let zend = if exists("opcache") { vec![named("opcache")] } else { Vec::new() };
         (wanted, zend)
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::app::{copy, hand_over, io_error, make_dir};
 use super::catalogue::RuntimeFolder;
 use super::error::RuntimeError;
-use super::locate::Located;
+use super::locate::{self, Located};
 use super::manifest::RunAs;
 use super::user::User;
 
@@ -30,8 +30,9 @@ pub(super) fn reachable(
     let copies = dir.join(NEEDS);
     for (name, found) in &mut needs {
         if is_for_app(runtime, name) && !may_read(&found.path, user) {
-            let is_library = runtime.manifest.needs[name].library.is_some();
-            found.path = copied(&found.path, &copies.join(name), is_library)?;
+            let with_folder = runtime.manifest.needs[name].library.is_some()
+                || locate::own_extensions(&found.path).is_some();
+            found.path = copied(&found.path, &copies.join(name), with_folder)?;
         }
     }
     if copies.is_dir() {
@@ -50,7 +51,8 @@ fn is_for_app(runtime: &RuntimeFolder, name: &str) -> bool {
         || processes.iter().any(|one| one.user == RunAs::App && runs(&one.run.value))
 }
 
-/// The file alone, or all that lies where it lies: a library's other files are beside it.
+/// The file alone, or all that lies where it lies: a library's other files, or a
+/// PHP's extensions, are beside it.
 fn copied(path: &Path, folder: &Path, with_folder: bool) -> Result<PathBuf, RuntimeError> {
     make_dir(folder)?;
     let name = path.file_name().unwrap_or_default();

@@ -201,8 +201,12 @@ impl Asker<'_> {
                 let needs = &self.running.stack.needs;
                 let program = count.program.as_ref().and_then(|name| needs.get(&name.value));
                 let counts = |pid: &u32| program.is_none_or(|found| port::runs(*pid, &found.path));
-                let processes = roles.flat_map(port::pids).filter(counts).count();
-                Ok(u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(count.minus))
+                let processes = roles.flat_map(port::pids).filter(counts);
+                let found = match &count.threads {
+                    Some(name) => processes.map(|pid| port::threads(pid, name)).sum(),
+                    None => processes.count(),
+                };
+                Ok(u32::try_from(found).unwrap_or(u32::MAX).saturating_sub(count.minus))
             }
             (None, None) => Ok(0),
         }

@@ -1,0 +1,135 @@
+# FrankenPHP from its Go library, with PHP from the source of this machine's own PHP package, built
+# thread-safe. Makes $OUT/frankenphp and, beside it, the extensions that are shared there too.
+#
+# $PHP is the PHP that other runtimes run; $GO is Go. Nothing of the system is changed: apt gets
+# lists of its own.
+export LC_ALL=C
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+here=$PWD
+jobs=$(nproc)
+minor=$("$PHP" -n -r 'echo PHP_MAJOR_VERSION . "." . PHP_MINOR_VERSION;')
+"$PHP" -n -r 'exit(PHP_VERSION_ID >= 80200 ? 0 : 1);' ||
+    fail "FrankenPHP needs PHP 8.2 or newer, and this machine's is $minor"
+
+# --- the source of that PHP ---------------------------------------------------------------------
+
+owner=$(dpkg-query -S "$(readlink -f "$PHP")" 2>/dev/null | head -n 1 | cut -d: -f1) ||
+    fail "$PHP belongs to no Debian package, so its source is not known"
+package=$(dpkg-query -W -f '${source:Package}' "$owner")
+wanted=$(dpkg-query -W -f '${source:Version}' "$owner")
+
+# Every repository that packages come from, asked for sources.
+mkdir -p apt/parts apt/lists/partial apt/cache/archives/partial
+for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [[ -f $list ]] || continue
+    sed -nE 's/^[[:space:]]*deb[[:space:]]/deb-src /p' "$list" >>apt/parts/sources.list
+done
+for list in /etc/apt/sources.list.d/*.sources; do
+    [[ -f $list ]] || continue
+    sed -E 's/^[Tt]ypes:.*/Types: deb-src/' "$list" >"apt/parts/${list##*/}"
+done
+
+apt_with() {
+    local program=$1
+    shift
+    "$program" -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$here/apt/parts" \
+        -o "Dir::State::lists=$here/apt/lists" -o "Dir::Cache=$here/apt/cache" \
+        -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+known_versions() {
+    apt_with apt-cache showsrc --only-source "$package" 2>/dev/null |
+        sed -n 's/^Version: //p' | sort -rVu
+}
+
+# The exact one first: with another the comparison says that PHP is another version. A repository
+# may list what it does not have.
+fetch() {
+    local version
+    for version in "$wanted" $(known_versions | grep -vxF "$wanted"); do
+        if apt_with apt-get source --download-only --only-source "$package=$version" >&2; then
+            [[ $version == "$wanted" ]] || echo "warning: there is no source of $package $wanted here; $version is built, and comparisons will say that it is another PHP" >&2
+            return
+        fi
+    done
+    fail "no source of $package could be had from this machine's package repositories"
+}
+
+echo "getting the source of $package $wanted" >&2
+# A repository without sources is none that matters.
+apt_with apt-get update >&2 || true
+fetch
+dpkg-source --no-check -x "$package"_*.dsc php >/dev/null
+
+# --- PHP, thread-safe, as a static library ------------------------------------------------------
+
+# As Debian builds it, less debugging symbols.
+flags() {
+    DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=-lto" dpkg-buildflags --get "$1" |
+        sed -E 's/(^| )-g( |$)/ /; s|-ffile-prefix-map=[^ ]*||'
+}
+
+# What is built in and what is shared, as in Debian; a library that is not here leaves its
+# extensions out.
+configuration() {
+    printf '%s\n' --prefix=/usr '--libdir=${prefix}/lib/php' "--datadir=\${prefix}/share/php/$minor" \
+        --sysconfdir=/etc --localstatedir=/var "--with-config-file-path=/etc/php/$minor/embed" \
+        --disable-all --disable-debug --disable-rpath --with-pic --with-layout=GNU --without-pear \
+        --disable-cli --disable-cgi --disable-phpdbg \
+        --enable-embed=static --enable-zts --disable-zend-signals --enable-zend-max-execution-timers \
+        --enable-filter --with-openssl --with-password-argon2=/usr --with-external-pcre \
+        --with-mhash=/usr --with-libxml --enable-session --with-sodium --with-zlib
+    grep -q with-system-tzdata php/configure && echo --with-system-tzdata
+    local name
+    for name in calendar ctype dom exif fileinfo ftp mbstring mysqlnd opcache pdo phar posix shmop \
+        simplexml sockets sysvmsg sysvsem sysvshm tokenizer xml xmlreader xmlwriter; do
+        echo "--enable-$name=shared"
+    done
+    printf '%s\n' --with-gettext=shared --with-iconv=shared --with-mysqli=shared \
+        --with-pdo-mysql=shared --with-ffi=shared
+    pkg-config --exists libcurl && echo --with-curl=shared
+    pkg-config --exists libzip && echo --with-zip=shared
+    pkg-config --exists sqlite3 && printf '%s\n' --with-sqlite3=shared --with-pdo-sqlite=shared
+    pkg-config --exists icu-i18n && echo --enable-intl=shared
+    return 0
+}
+
+echo "building PHP $minor, thread-safe" >&2
+cd php
+./buildconf --force >../php.log 2>&1 || { tail -n 20 ../php.log >&2; fail "PHP's configure script could not be made"; }
+mapfile -t options < <(cd .. && configuration)
+PROG_SENDMAIL=/usr/sbin/sendmail \
+    CFLAGS="$(flags CFLAGS) -fsigned-char -fno-strict-aliasing -DOPENSSL_SUPPRESS_DEPRECATED" \
+    CXXFLAGS="$(flags CXXFLAGS)" CPPFLAGS="$(flags CPPFLAGS)" \
+    LDFLAGS="$(flags LDFLAGS) -Wl,--as-needed" \
+    ./configure "${options[@]}" >>../php.log 2>&1 ||
+    { tail -n 20 ../php.log >&2; fail "PHP could not be configured"; }
+make -j"$jobs" >>../php.log 2>&1 || { tail -n 20 ../php.log >&2; fail "PHP could not be built"; }
+cd ..
+
+# --- FrankenPHP ---------------------------------------------------------------------------------
+
+# What libphp.a is linked with, from its own Makefile.
+libraries() {
+    sed -nE 's/^(EXTRA_LIBS|PHP_LDFLAGS|EXTRA_LDFLAGS_PROGRAM) = //p' php/Makefile | tr '\n' ' '
+}
+
+echo "building FrankenPHP" >&2
+includes="-I$here/php -I$here/php/main -I$here/php/Zend -I$here/php/TSRM"
+# All of libphp, and all of it visible: extensions that are loaded later use what FrankenPHP does not.
+export CGO_ENABLED=1 CGO_CFLAGS="-O2 $includes" \
+    CGO_LDFLAGS="-L$here/php/libs -Wl,--export-dynamic -Wl,--whole-archive -l:libphp.a -Wl,--no-whole-archive $(libraries)"
+export GOFLAGS=-mod=readonly GOTOOLCHAIN=local
+"$GO" build -p "$jobs" -trimpath -tags nowatcher -ldflags '-s -w' -o "$OUT/frankenphp" . ||
+    fail "FrankenPHP could not be built; are Go's modules in reach?"
+
+mkdir "$OUT/extensions"
+for file in php/modules/*.so; do
+    strip --strip-unneeded -o "$OUT/extensions/${file##*/}" "$file"
+done
+"$OUT/frankenphp" version || fail "the FrankenPHP that was built does not start"
