@@ -19,11 +19,17 @@ final class Ends
         } catch (\Throwable $error) {
             $kind = get_class($error);
             $place = "{$error->getFile()}:{$error->getLine()}";
-            fwrite(STDERR, "stampede: the worker ends: $kind: {$error->getMessage()} in $place\n");
+            self::say("stampede: the worker ends: $kind: {$error->getMessage()} in $place");
 
             return 1;
         }
 
         return 0;
+    }
+
+    /** A line on standard error, which `STDERR` names in the CLI only. */
+    public static function say(string $line): void
+    {
+        file_put_contents('php://stderr', "$line\n");
     }
 }

@@ -8,7 +8,7 @@ namespace Stampede\Worker;
 final class Response
 {
     /** What PHP says of a page that says nothing of itself. */
-    private const DEFAULT_TYPE = 'text/html; charset=UTF-8';
+    public const DEFAULT_TYPE = 'text/html; charset=UTF-8';
 
     /** @param array<string, list<string>> $headers */
     public function __construct(

@@ -23,7 +23,7 @@ final class Site
         ?callable $log = null,
     ) {
         $this->output = new Output();
-        $this->log = $log ?? static fn (string $line) => fwrite(STDERR, "$line\n");
+        $this->log = $log ?? [Ends::class, 'say'];
         $own = ['argv', 'argc', 'PHP_SELF', 'SCRIPT_NAME', 'SCRIPT_FILENAME', 'PATH_TRANSLATED'];
         $this->base = array_diff_key($_SERVER, array_flip($own));
     }

@@ -9,3 +9,4 @@ require __DIR__ . '/Torn.php';
 require __DIR__ . '/doubles/psr.php';
 require __DIR__ . '/doubles/symfony.php';
 require __DIR__ . '/doubles/laravel.php';
+require __DIR__ . '/doubles/frankenphp.php';
