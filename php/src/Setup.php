@@ -15,6 +15,7 @@ final class Setup
      * @param string $host address to listen at, where PHP itself listens
      * @param array<string, string> $needs what the runtime needs → where it was found
      * @param array<string, mixed> $settings in force, by the names of plans
+     * @param int $cpus that the stack was given
      */
     public function __construct(
         public string $app,
@@ -26,6 +27,7 @@ final class Setup
         public int $port = 0,
         public array $needs = [],
         public array $settings = [],
+        public int $cpus = 1,
     ) {
     }
 

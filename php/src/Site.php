@@ -8,6 +8,10 @@ namespace Stampede\Worker;
 final class Site
 {
     public Output $output;
+    /** @var list<string> classes of what `exit` throws, where it ends no process */
+    public array $exits = [];
+    /** Whether the app called `exit` in the last request. */
+    public bool $exited = false;
     /** @var array<string, mixed> */
     private array $base;
     /** @var callable(string): void */
@@ -42,6 +46,7 @@ final class Site
         $script = $this->script($request);
         $this->enter($request, $script ?? "/{$this->index}");
         $this->reached = $script === null;
+        $this->exited = false;
         try {
             $response = $this->output->during(
                 fn (): Response => $script === null
@@ -49,8 +54,9 @@ final class Site
                     : $this->run($this->docroot . $script),
             );
         } catch (\Throwable $error) {
-            $this->say("{$request->method} {$request->target}", $error);
-            $response = new Response(500);
+            $this->exited = in_array(get_class($error), $this->exits, true);
+            $response = $this->exited ? self::left($error) : new Response(500);
+            $this->exited || $this->say("{$request->method} {$request->target}", $error);
         }
         $response->body = $this->output->taken() . $response->body;
         if ($script !== null) {
@@ -71,6 +77,14 @@ final class Site
         }
         $_GET = $_POST = $_COOKIE = $_FILES = $_REQUEST = [];
         $_SERVER = $this->base;
+    }
+
+    /** The answer of an app that called `exit`; a text that it gave is printed last. */
+    private static function left(object $exit): Response
+    {
+        $text = $exit->getStatus();
+
+        return new Response((int) http_response_code() ?: 200, [], is_string($text) ? $text : '');
     }
 
     private function guarded(string $when, callable $work): void

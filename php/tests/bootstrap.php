@@ -10,3 +10,5 @@ require __DIR__ . '/doubles/psr.php';
 require __DIR__ . '/doubles/symfony.php';
 require __DIR__ . '/doubles/laravel.php';
 require __DIR__ . '/doubles/frankenphp.php';
+// And of the extension.
+require __DIR__ . '/doubles/swoole.php';

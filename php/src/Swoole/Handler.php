@@ -1,0 +1,77 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Swoole;
+
+use Stampede\Worker\Response;
+use Stampede\Worker\Setup;
+use Stampede\Worker\Site;
+
+/** One worker process: it boots the app when it begins, then answers what the server gives it. */
+final class Handler
+{
+    private ?Site $site = null;
+    /**
+     * The server's side of an answer that is due; null between requests. Held weakly: where PHP
+     * leaves a request half way, the server answers 500 as soon as nobody else has it.
+     *
+     * @var ?\WeakReference<object>
+     */
+    private ?\WeakReference $due = null;
+
+    /**
+     * @param object $server what `stop` and `shutdown` are asked of
+     * @param list<string> $exits classes of what `exit` throws
+     */
+    public function __construct(
+        private object $server,
+        private Setup $setup,
+        private Failure $failure,
+        private array $exits,
+    ) {
+    }
+
+    /** What the worker does first. */
+    public function begin(): void
+    {
+        try {
+            $this->site = Site::boot($this->setup);
+            $this->site->exits = $this->exits;
+            register_shutdown_function([$this, 'died']);
+        } catch (\Throwable $error) {
+            // A worker that just ended would be started again and again.
+            $this->failure->tell($error);
+            $this->server->shutdown();
+        }
+    }
+
+    /** What a client asked. */
+    public function answer(object $request, object $response): void
+    {
+        if ($this->site === null) {
+            Message::send(new Response(503), $response);
+
+            return;
+        }
+        $this->due = \WeakReference::create($response);
+        $answer = $this->site->answer(Message::request($request));
+        Message::send($answer, $response);
+        $this->due = null;
+        $this->site->after();
+        if ($this->site->exited) {
+            // Under PHP-FPM nothing is left of it either.
+            $this->server->stop();
+        }
+    }
+
+    /** The last word of a worker that ends by an error that nobody can catch. */
+    public function died(): void
+    {
+        $response = $this->due?->get();
+        if ($response !== null) {
+            $body = $this->site->output->taken();
+            Message::send((new Response(500, [], $body))->typed(), $response);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Swoole;
+
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+
+/** The server's request turned into ours, and our answer into its. */
+final class Message
+{
+    /** Open Swoole says `200 OK` of a status that it does not know; with a reason it does not. */
+    private const REASONS = [
+        200 => 'OK', 201 => 'Created', 202 => 'Accepted', 204 => 'No Content',
+        206 => 'Partial Content', 301 => 'Moved Permanently', 302 => 'Found', 303 => 'See Other',
+        304 => 'Not Modified', 307 => 'Temporary Redirect', 308 => 'Permanent Redirect',
+        400 => 'Bad Request', 401 => 'Unauthorized', 403 => 'Forbidden', 404 => 'Not Found',
+        405 => 'Method Not Allowed', 406 => 'Not Acceptable', 409 => 'Conflict', 410 => 'Gone',
+        422 => 'Unprocessable Content', 429 => 'Too Many Requests',
+        500 => 'Internal Server Error', 503 => 'Service Unavailable',
+    ];
+
+    public static function request(object $asked): Request
+    {
+        $told = array_change_key_case((array) $asked->server);
+        $target = (string) $told['request_uri'];
+        $query = (string) ($told['query_string'] ?? '');
+        $headers = Response::listed((array) $asked->header);
+
+        return new Request(
+            (string) $told['request_method'],
+            $query === '' ? $target : "$target?$query",
+            $headers,
+            self::isForm($headers) ? '' : (string) $asked->rawContent(),
+            array_map('strval', array_filter((array) $asked->cookie, 'is_scalar')),
+            (array) $asked->post,
+            (array) $asked->files,
+            (string) ($told['server_protocol'] ?? 'HTTP/1.1'),
+            (string) ($told['remote_addr'] ?? ''),
+        );
+    }
+
+    public static function send(Response $answer, object $response): void
+    {
+        $response->status($answer->status, self::REASONS[$answer->status] ?? 'Status');
+        foreach ($answer->headers as $name => $values) {
+            // It counts the body itself, also what was printed and what it compresses.
+            $counted = strcasecmp((string) $name, 'Content-Length') === 0 && $answer->body !== '';
+            if (!$counted && $values !== []) {
+                $response->header((string) $name, count($values) === 1 ? $values[0] : $values);
+            }
+        }
+        $response->end($answer->body);
+    }
+
+    /**
+     * As under PHP-FPM, where the body of such a form cannot be read again.
+     *
+     * @param array<string, list<string>> $headers
+     */
+    private static function isForm(array $headers): bool
+    {
+        return stripos($headers['content-type'][0] ?? '', 'multipart/form-data') === 0;
+    }
+}

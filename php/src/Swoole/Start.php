@@ -1,0 +1,41 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Swoole;
+
+use Stampede\Worker\Problem;
+use Stampede\Worker\Setup;
+
+/** Swoole's or Open Swoole's HTTP server from beginning to end; both have the same classes. */
+final class Start
+{
+    private const TCP = 1;
+
+    /** @throws Problem there is no such extension, or the app does not boot */
+    public static function worker(Setup $setup): void
+    {
+        $space = self::space();
+        $class = "$space\\Http\\Server";
+        $server = new $class($setup->host, $setup->port, Options::mode($setup), self::TCP);
+        $server->set(Options::of($setup));
+        $failure = new Failure("{$setup->dir}/tmp/swoole.failed");
+        $handler = new Handler($server, $setup, $failure, ["$space\\ExitException"]);
+        $server->on('WorkerStart', [$handler, 'begin']);
+        $server->on('Request', [$handler, 'answer']);
+        $server->start();
+        // Here is the first process again, after everything has ended.
+        $failure->raise();
+    }
+
+    /** The namespace of the extension that is loaded. Open Swoole has the other's name too. */
+    private static function space(): string
+    {
+        foreach (['OpenSwoole', 'Swoole'] as $space) {
+            if (class_exists("$space\\Http\\Server", false)) {
+                return $space;
+            }
+        }
+        throw new Problem('the extension `swoole` or `openswoole` is not loaded by this PHP');
+    }
+}

@@ -1,0 +1,178 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Response;
+use Stampede\Worker\Setup;
+use Stampede\Worker\Swoole\Message;
+use Stampede\Worker\Swoole\Options;
+use Stampede\Worker\Swoole\Start;
+use Swoole\Http\Request;
+use Swoole\Http\Response as Side;
+use Swoole\Http\Server;
+
+final class SwooleTest extends TestCase
+{
+    private Scratch $scratch;
+    /** @var array<string, mixed> */
+    private array $server;
+    private string $cwd;
+
+    protected function setUp(): void
+    {
+        $this->server = $_SERVER;
+        $this->cwd = (string) getcwd();
+    }
+
+    protected function tearDown(): void
+    {
+        $_SERVER = $this->server;
+        chdir($this->cwd);
+        Server::$asked = [];
+    }
+
+    /** @param array<string, mixed> $settings */
+    private function plan(array $settings = [], string $handler = ''): Setup
+    {
+        $code = "<?php return static function (array \$server): array { $handler };";
+        $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => '']);
+        $folder = $this->scratch->folder;
+
+        return new Setup(
+            app: $folder,
+            kind: 'callable',
+            docroot: "$folder/public",
+            dir: $folder,
+            port: 8080,
+            settings: $settings + ['workers' => 3],
+            cpus: 2,
+        );
+    }
+
+    /** @return Server after it answered */
+    private function serve(string $handler, Request ...$asked): Server
+    {
+        Server::$asked = array_values($asked);
+        Start::worker($this->plan([], $handler));
+
+        return Server::$last ?? new Server();
+    }
+
+    public function testNothingIsLeftForTheServerToGuess(): void
+    {
+        $options = Options::of($this->plan(['max_requests' => 7, 'compression' => true]));
+        $folder = $this->scratch->folder;
+        $some = [
+            'worker_num' => 3, 'reactor_num' => 2, 'max_request' => 7, 'max_request_grace' => 0,
+            'dispatch_mode' => 3, 'enable_coroutine' => false, 'hook_flags' => 0,
+            'daemonize' => false, 'pid_file' => "$folder/swoole.pid",
+            'upload_tmp_dir' => "$folder/tmp", 'backlog' => 4096, 'open_tcp_nodelay' => true,
+            'package_max_length' => 52428800, 'http_compression' => true,
+        ];
+        self::assertSame($some, array_intersect_key($options, $some));
+    }
+
+    public function testThereAreNoMoreReactorsThanWorkers(): void
+    {
+        self::assertSame(1, Options::of($this->plan(['workers' => 1]))['reactor_num']);
+    }
+
+    public function testModeAndDispatchAreThoseOfThePlan(): void
+    {
+        self::assertSame(2, Options::mode($this->plan()));
+        self::assertSame(1, Options::mode($this->plan(['server_mode' => 'base'])));
+        foreach (['turn' => 1, 'connection' => 2, 'free' => 3] as $word => $number) {
+            $options = Options::of($this->plan(['dispatch' => $word]));
+            self::assertSame($number, $options['dispatch_mode'], $word);
+        }
+    }
+
+    public function testARequestIsTurned(): void
+    {
+        $asked = new Request('/p%20q', '{"a":1}');
+        $asked->server['query_string'] = 'x[]=1&x[]=2';
+        $asked->header = ['host' => 'h:1', 'x-two' => ['a', 'b'], 'content-type' => 'text/json'];
+        $asked->cookie = ['c' => 'v w'];
+        $request = Message::request($asked);
+        self::assertSame(['GET', '/p%20q?x[]=1&x[]=2'], [$request->method, $request->target]);
+        self::assertSame(['x' => ['1', '2']], $request->query());
+        self::assertSame(['h:1', 'a, b'], [$request->header('Host'), $request->header('X-Two')]);
+        self::assertSame(['{"a":1}', ['c' => 'v w']], [$request->body, $request->cookies]);
+        self::assertSame(['10.0.0.1', 'HTTP/1.1'], [$request->remoteAddr, $request->protocol]);
+        self::assertSame([[], []], [$request->form, $request->files]);
+    }
+
+    public function testAFormWithFilesIsTurned(): void
+    {
+        $asked = new Request('/', 'the whole form');
+        $asked->server['request_method'] = 'POST';
+        $asked->header = ['content-type' => 'multipart/form-data; boundary=b'];
+        $asked->post = ['a' => ['b' => '1']];
+        $leaf = ['name' => 'n', 'type' => 't', 'tmp_name' => '/t', 'error' => 0, 'size' => 3];
+        $asked->files = ['one' => $leaf, 'more' => [$leaf]];
+        $request = Message::request($asked);
+        self::assertSame(['', ['a' => ['b' => '1']]], [$request->body, $request->form]);
+        $files = $request->phpFiles();
+        self::assertSame(['n', ['n']], [$files['one']['name'], $files['more']['name']]);
+    }
+
+    public function testAnAnswerGoesOutWithAllItsHeaders(): void
+    {
+        $side = new Side();
+        $headers = ['Set-Cookie' => ['a=1', 'b=2'], 'X-A' => ['1'], 'Content-Length' => ['9']];
+        Message::send(new Response(308, $headers, 'body'), $side);
+        self::assertSame([
+            ['status', 308, 'Permanent Redirect'],
+            ['header', 'Set-Cookie', ['a=1', 'b=2']],
+            ['header', 'X-A', '1'],
+            ['end', 'body'],
+        ], $side->calls);
+    }
+
+    public function testALengthIsKeptWhereThereIsNoBodyToCount(): void
+    {
+        $side = new Side();
+        Message::send(new Response(200, ['content-length' => ['9']]), $side);
+        self::assertContains(['header', 'content-length', '9'], $side->calls);
+    }
+
+    public function testTheServerIsMadeAndAnswers(): void
+    {
+        $handler = 'echo "a"; return ["status" => 200, "body" => $server["REQUEST_URI"]];';
+        $server = $this->serve($handler, new Request('/one'), new Request('/two'));
+        self::assertSame(['127.0.0.1', 8080, 2, 1], $server->made);
+        $ends = array_map(static fn (Side $side): mixed => end($side->calls), $server->answers);
+        self::assertSame([['end', 'a/one'], ['end', 'a/two']], $ends);
+        self::assertSame([], $server->told);
+        self::assertArrayNotHasKey('REQUEST_URI', $_SERVER, 'cleared after the answer');
+    }
+
+    public function testAnAppThatExitsIsAnsweredAndItsWorkerReplaced(): void
+    {
+        $handler = 'http_response_code(403); echo "no "; throw new \Swoole\ExitException("entry");';
+        $server = $this->serve($handler, new Request());
+        http_response_code(200);
+        $calls = $server->answers[0]->calls;
+        self::assertSame(['status', 403, 'Forbidden'], $calls[0]);
+        self::assertSame(['end', 'no entry'], end($calls));
+        self::assertSame(['stop'], $server->told);
+    }
+
+    public function testAnAppThatDoesNotBootEndsTheServerWithAWord(): void
+    {
+        $setup = $this->plan([], '(');
+        Server::$asked = [new Request()];
+        try {
+            Start::worker($setup);
+            self::fail('it began');
+        } catch (Problem $problem) {
+            self::assertStringStartsWith('the app does not boot: ParseError: ', $problem->getMessage());
+        }
+        self::assertSame(['shutdown'], Server::$last->told);
+        self::assertSame(['status', 503, 'Service Unavailable'], Server::$last->answers[0]->calls[0]);
+    }
+}

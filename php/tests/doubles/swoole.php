@@ -1,0 +1,141 @@
+<?php
+
+declare(strict_types=1);
+
+// As much of Swoole's public classes as is used. A fake server answers what it was given to ask.
+
+namespace Swoole {
+    class ExitException extends \Exception
+    {
+        public function __construct(private mixed $status = null)
+        {
+            parent::__construct('swoole exit');
+        }
+
+        public function getStatus(): mixed
+        {
+            return $this->status;
+        }
+    }
+}
+
+namespace Swoole\Http {
+    class Request
+    {
+        /** @var ?array<string, string|list<string>> */
+        public ?array $header = [];
+        /** @var array<string, mixed> */
+        public array $server = [];
+        /** @var ?array<string, string> */
+        public ?array $cookie = null;
+        /** @var ?array<mixed> */
+        public ?array $post = null;
+        /** @var ?array<mixed> */
+        public ?array $files = null;
+
+        public function __construct(string $uri = '/', public string|false $raw = '')
+        {
+            $this->server = [
+                'request_method' => 'GET',
+                'request_uri' => $uri,
+                'server_protocol' => 'HTTP/1.1',
+                'remote_addr' => '10.0.0.1',
+            ];
+        }
+
+        public function rawContent(): string|false
+        {
+            return $this->raw;
+        }
+    }
+
+    class Response
+    {
+        /** @var list<list<mixed>> what was called, in this order */
+        public array $calls = [];
+
+        public function status(int $code, string $reason = ''): bool
+        {
+            $this->calls[] = ['status', $code, $reason];
+
+            return true;
+        }
+
+        /** @param string|list<string> $value */
+        public function header(string $name, string|array $value): bool
+        {
+            $this->calls[] = ['header', $name, $value];
+
+            return true;
+        }
+
+        public function end(?string $content = null): bool
+        {
+            $this->calls[] = ['end', $content];
+
+            return true;
+        }
+    }
+
+    class Server
+    {
+        /** What `start` asks before it ends. @var list<Request> */
+        public static array $asked = [];
+        public static ?self $last = null;
+        /** @var list<mixed> */
+        public array $made;
+        /** @var array<string, mixed> */
+        public array $options = [];
+        /** @var list<Response> */
+        public array $answers = [];
+        /** @var list<string> */
+        public array $told = [];
+        /** @var array<string, callable> */
+        private array $handlers = [];
+
+        public function __construct(mixed ...$made)
+        {
+            [$this->made, self::$last] = [$made, $this];
+        }
+
+        /** @param array<string, mixed> $options */
+        public function set(array $options): bool
+        {
+            $this->options = $options;
+
+            return true;
+        }
+
+        public function on(string $event, callable $handler): bool
+        {
+            $this->handlers[$event] = $handler;
+
+            return true;
+        }
+
+        public function start(): bool
+        {
+            ($this->handlers['WorkerStart'])($this, 0);
+            foreach (self::$asked as $request) {
+                $this->answers[] = $response = new Response();
+                ($this->handlers['Request'])($request, $response);
+            }
+
+            return true;
+        }
+
+        public function stop(): bool
+        {
+            $this->told[] = 'stop';
+
+            return true;
+        }
+
+        public function shutdown(): bool
+        {
+            $this->told[] = 'shutdown';
+
+            return true;
+        }
+    }
+}
