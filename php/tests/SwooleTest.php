@@ -11,9 +11,11 @@ use Stampede\Worker\Setup;
 use Stampede\Worker\Swoole\Message;
 use Stampede\Worker\Swoole\Options;
 use Stampede\Worker\Swoole\Start;
+use Stampede\Worker\Swoole\Watch;
 use Swoole\Http\Request;
 use Swoole\Http\Response as Side;
 use Swoole\Http\Server;
+use Swoole\Process;
 
 final class SwooleTest extends TestCase
 {
@@ -160,6 +162,30 @@ final class SwooleTest extends TestCase
         self::assertSame(['status', 403, 'Forbidden'], $calls[0]);
         self::assertSame(['end', 'no entry'], end($calls));
         self::assertSame(['stop'], $server->told);
+    }
+
+    public function testAWorkerThatIsIdleInsideARequestIsEnded(): void
+    {
+        Process::$killed = [];
+        $server = new Server();
+        $lines = [];
+        $log = static function (string $line) use (&$lines): void {
+            $lines[] = $line;
+        };
+        $watch = new Watch($server, 'Swoole', 2, $log);
+        $watch->passes(1);
+        $server->status = 1;
+        $watch->look();
+        self::assertSame([], Process::$killed, 'it works');
+        $server->status = 2;
+        $watch->passes(1);
+        $watch->look();
+        self::assertSame([], Process::$killed, 'it waits');
+        $watch->passes(1);
+        $watch->look();
+        $watch->look();
+        self::assertSame([[4712, 9]], Process::$killed, 'once');
+        self::assertSame(['stampede: PHP left worker 1 half way: it is replaced'], $lines);
     }
 
     public function testAnAppThatDoesNotBootEndsTheServerWithAWord(): void

@@ -12,6 +12,8 @@ use Stampede\Worker\Site;
 final class Handler
 {
     private ?Site $site = null;
+    private object $server;
+    private int $worker = 0;
     /**
      * The server's side of an answer that is due; null between requests. Held weakly: where PHP
      * leaves a request half way, the server answers 500 as soon as nobody else has it.
@@ -20,21 +22,20 @@ final class Handler
      */
     private ?\WeakReference $due = null;
 
-    /**
-     * @param object $server what `stop` and `shutdown` are asked of
-     * @param list<string> $exits classes of what `exit` throws
-     */
+    /** @param list<string> $exits classes of what `exit` throws */
     public function __construct(
-        private object $server,
         private Setup $setup,
         private Failure $failure,
+        private Watch $watch,
         private array $exits,
     ) {
     }
 
     /** What the worker does first. */
-    public function begin(): void
+    public function begin(object $server, int $worker): void
     {
+        [$this->server, $this->worker] = [$server, $worker];
+        $this->watch->begins($worker);
         try {
             $this->site = Site::boot($this->setup);
             $this->site->exits = $this->exits;
@@ -54,11 +55,13 @@ final class Handler
 
             return;
         }
+        $this->watch->passes($this->worker);
         $this->due = \WeakReference::create($response);
         $answer = $this->site->answer(Message::request($request));
         Message::send($answer, $response);
         $this->due = null;
         $this->site->after();
+        $this->watch->passes($this->worker);
         if ($this->site->exited) {
             // Under PHP-FPM nothing is left of it either.
             $this->server->stop();

@@ -19,6 +19,56 @@ namespace Swoole {
     }
 }
 
+namespace Swoole {
+    class Atomic
+    {
+        public function __construct(private int $value = 0)
+        {
+        }
+
+        public function get(): int
+        {
+            return $this->value;
+        }
+
+        public function set(int $value): void
+        {
+            $this->value = $value;
+        }
+
+        public function add(int $more = 1): int
+        {
+            return $this->value += $more;
+        }
+    }
+
+    class Timer
+    {
+        /** @var list<array{int, callable}> */
+        public static array $ticks = [];
+
+        public static function tick(int $ms, callable $work): int
+        {
+            self::$ticks[] = [$ms, $work];
+
+            return count(self::$ticks);
+        }
+    }
+
+    class Process
+    {
+        /** @var list<array{int, int}> */
+        public static array $killed = [];
+
+        public static function kill(int $pid, int $signal): bool
+        {
+            self::$killed[] = [$pid, $signal];
+
+            return true;
+        }
+    }
+}
+
 namespace Swoole\Http {
     class Request
     {
@@ -90,6 +140,7 @@ namespace Swoole\Http {
         public array $answers = [];
         /** @var list<string> */
         public array $told = [];
+        public int $status = 2;
         /** @var array<string, callable> */
         private array $handlers = [];
 
@@ -115,6 +166,7 @@ namespace Swoole\Http {
 
         public function start(): bool
         {
+            ($this->handlers['ManagerStart'])($this);
             ($this->handlers['WorkerStart'])($this, 0);
             foreach (self::$asked as $request) {
                 $this->answers[] = $response = new Response();
@@ -122,6 +174,17 @@ namespace Swoole\Http {
             }
 
             return true;
+        }
+
+        /** 1: busy, 2: idle */
+        public function getWorkerStatus(int $worker): int
+        {
+            return $this->status;
+        }
+
+        public function getWorkerPid(int $worker): int
+        {
+            return 4711 + $worker;
         }
 
         public function stop(): bool
