@@ -8,6 +8,7 @@ use PHPUnit\Framework\TestCase;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Response;
 use Stampede\Worker\Setup;
+use Stampede\Worker\Swoole\Failure;
 use Stampede\Worker\Swoole\Message;
 use Stampede\Worker\Swoole\Options;
 use Stampede\Worker\Swoole\Start;
@@ -16,6 +17,7 @@ use Swoole\Http\Request;
 use Swoole\Http\Response as Side;
 use Swoole\Http\Server;
 use Swoole\Process;
+use Swoole\Timer;
 
 final class SwooleTest extends TestCase
 {
@@ -91,6 +93,14 @@ final class SwooleTest extends TestCase
             $options = Options::of($this->plan(['dispatch' => $word]));
             self::assertSame($number, $options['dispatch_mode'], $word);
         }
+    }
+
+    public function testALimitOfRequestsIsRefusedWhereItWouldLoseSome(): void
+    {
+        $plan = $this->plan(['server_mode' => 'base', 'max_requests' => 5]);
+        $this->expectException(Problem::class);
+        $this->expectExceptionMessage('`max_requests` needs `server_mode: process`');
+        Options::of($plan);
     }
 
     public function testARequestIsTurned(): void
@@ -172,7 +182,8 @@ final class SwooleTest extends TestCase
         $log = static function (string $line) use (&$lines): void {
             $lines[] = $line;
         };
-        $watch = new Watch($server, 'Swoole', 2, $log);
+        $failure = new Failure("{$this->plan()->dir}/tmp/failed");
+        $watch = new Watch($server, 'Swoole', $failure, 2, $log);
         $watch->passes(1);
         $server->status = 1;
         $watch->look();
@@ -196,9 +207,13 @@ final class SwooleTest extends TestCase
             Start::worker($setup);
             self::fail('it began');
         } catch (Problem $problem) {
-            self::assertStringStartsWith('the app does not boot: ParseError: ', $problem->getMessage());
+            $said = $problem->getMessage();
+            self::assertStringStartsWith('the app does not boot: ParseError: ', $said);
         }
+        $calls = Server::$last->answers[0]->calls;
+        self::assertSame(['status', 503, 'Service Unavailable'], $calls[0]);
+        [[, $look]] = array_slice(Timer::$ticks, -1);
+        $look();
         self::assertSame(['shutdown'], Server::$last->told);
-        self::assertSame(['status', 503, 'Service Unavailable'], Server::$last->answers[0]->calls[0]);
     }
 }

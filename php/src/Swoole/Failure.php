@@ -21,10 +21,17 @@ final class Failure
         file_put_contents($this->file, $text, LOCK_EX);
     }
 
+    public function isTold(): bool
+    {
+        clearstatcache(true, $this->file);
+
+        return is_file($this->file);
+    }
+
     /** @throws Problem a worker told why */
     public function raise(): void
     {
-        if (is_file($this->file)) {
+        if ($this->isTold()) {
             throw new Problem('the app does not boot: ' . file_get_contents($this->file));
         }
     }

@@ -41,9 +41,8 @@ final class Handler
             $this->site->exits = $this->exits;
             register_shutdown_function([$this, 'died']);
         } catch (\Throwable $error) {
-            // A worker that just ended would be started again and again.
+            // A worker that just ended would be started again and again: the manager ends all.
             $this->failure->tell($error);
-            $this->server->shutdown();
         }
     }
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Swoole;
 
+use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
 /** What the plan chose, as the server's options. Nothing is left to it that it would guess. */
@@ -30,14 +31,23 @@ final class Options
         return self::MODES[$setup->word('server_mode', 'process')];
     }
 
-    /** @return array<string, mixed> */
+    /**
+     * @return array<string, mixed>
+     * @throws Problem the plan wants what cannot be had together
+     */
     public static function of(Setup $setup): array
     {
+        $limit = $setup->number('max_requests');
+        if ($limit > 0 && self::mode($setup) === self::MODES['base']) {
+            throw new Problem('`max_requests` needs `server_mode: process`: in base mode a worker '
+                . 'that ends takes its connections with it, and requests are lost');
+        }
+
         return [
             'worker_num' => $setup->number('workers', 1),
             // Threads that read and write connections; else as many as the machine has CPUs.
             'reactor_num' => max(1, min($setup->cpus, $setup->number('workers', 1))),
-            'max_request' => $setup->number('max_requests') ?: self::NEVER,
+            'max_request' => $limit ?: self::NEVER,
             // Else up to half as many again.
             'max_request_grace' => 0,
             'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'free')],

@@ -20,7 +20,7 @@ final class Start
         $server = new $class($setup->host, $setup->port, Options::mode($setup), self::TCP);
         $server->set(Options::of($setup));
         $failure = new Failure("{$setup->dir}/tmp/swoole.failed");
-        $watch = new Watch($server, $space, $setup->number('workers', 1));
+        $watch = new Watch($server, $space, $failure, $setup->number('workers', 1));
         $handler = new Handler($setup, $failure, $watch, ["$space\\ExitException"]);
         $server->on('ManagerStart', [$watch, 'keep']);
         $server->on('WorkerStart', [$handler, 'begin']);

@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Stampede\Worker\Swoole;
 
 /**
- * Ends workers that PHP left half way. When memory is exhausted PHP unwinds the request, but not
- * the process: the server goes on, and answers 503 to all that this worker gets from then on.
- * Looked after by the manager, since no PHP runs in such a worker any more.
+ * What the manager looks after. It ends all when a worker could not begin, and it ends a worker that
+ * PHP left half way: when memory is exhausted PHP unwinds the request but not the process, and the
+ * server answers 503 to all that this worker gets from then on. No PHP runs in it any more.
  */
 final class Watch
 {
@@ -29,6 +29,7 @@ final class Watch
     public function __construct(
         private object $server,
         private string $space,
+        private Failure $failure,
         int $workers,
         ?callable $log = null,
     ) {
@@ -61,6 +62,12 @@ final class Watch
     /** In the manager, again and again. */
     public function look(): void
     {
+        if ($this->failure->isTold()) {
+            // Not by the worker itself: the first process may not listen to signals yet.
+            $this->server->shutdown();
+
+            return;
+        }
         foreach ($this->counts as $worker => $count) {
             $inside = $count->get();
             if ($inside % 2 === 0 || $this->server->getWorkerStatus($worker) !== self::IDLE) {
