@@ -109,7 +109,7 @@ final class AppsTest extends TestCase
     {
         LaravelDouble::$calls = [];
         $app = $this->boot('laravel', ['bootstrap/app.php' => self::LARAVEL]);
-        self::assertSame('{"a":"1"}', $app->handle(new Request('GET', '/?a=1'))->body);
+        self::assertSame('[{"a":"1"},[],"false"]', $app->handle(new Request('GET', '/?a=1'))->body);
         $app->terminate();
         $app->reboot();
         self::assertSame([
@@ -119,6 +119,17 @@ final class AppsTest extends TestCase
             'forget',
             'make Illuminate\Contracts\Http\Kernel',
         ], LaravelDouble::$calls);
+    }
+
+    public function testLaravelsFilesNeedNotBeUploadsThatPhpTook(): void
+    {
+        $file = ['name' => 'n', 'type' => '', 'size' => 1, 'error' => 0, 'tmp_name' => '/t'];
+        $request = new Request('POST', '/');
+        $request->files = ['one' => $file, 'more' => [$file]];
+        $app = $this->boot('laravel', ['bootstrap/app.php' => self::LARAVEL]);
+        [, $files] = json_decode($app->handle($request)->body, true);
+        $taken = ['name' => 'n', 'test' => true];
+        self::assertSame(['one' => $taken, 'more' => [$taken]], $files);
     }
 
     public function testLumenIsAskedAndTerminated(): void

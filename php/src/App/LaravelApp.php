@@ -32,7 +32,7 @@ final class LaravelApp implements App
 
     public function handle(Request $request): Response
     {
-        $asked = LaravelRequest::createFromBase($this->http->request($request));
+        $asked = Illuminate::request(LaravelRequest::class, $this->http->request($request));
         $answered = $this->kernel->handle($asked);
         $this->finish = fn () => $this->kernel->terminate($asked, $answered);
 
@@ -51,6 +51,8 @@ final class LaravelApp implements App
 
     public function reboot(): void
     {
+        // It serves, though PHP is the CLI: without this it takes itself for a command.
+        $_ENV['APP_RUNNING_IN_CONSOLE'] = 'false';
         $file = "{$this->folder}/bootstrap/app.php";
         $this->app = Needs::file($file, 'an app of kind `laravel`');
         $this->kernel = $this->app->make(Kernel::class);

@@ -34,7 +34,7 @@ final class LumenApp implements App
     {
         $class = self::REQUEST;
         $asked = $this->http->request($request);
-        $asked = class_exists($class) ? $class::createFromBase($asked) : $asked;
+        $asked = class_exists($class) ? Illuminate::request($class, $asked) : $asked;
 
         return $this->http->response($this->app->handle($asked));
     }

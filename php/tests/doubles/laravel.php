@@ -16,8 +16,26 @@ namespace Illuminate\Http {
         public static function createFromBase(
             \Symfony\Component\HttpFoundation\Request $request,
         ): static {
-            return new static($request->query, [], [], [], [], $request->server);
+            $files = $request->files->all();
+
+            return new static($request->query, [], [], [], $files, $request->server);
         }
+    }
+
+    final class UploadedFile
+    {
+        public static function createFromBase(
+            \Symfony\Component\HttpFoundation\File\UploadedFile $file,
+            bool $test = false,
+        ): static {
+            $made = new static();
+            [$made->name, $made->test] = [$file->name, $test];
+
+            return $made;
+        }
+
+        public string $name = '';
+        public bool $test = false;
     }
 }
 
@@ -41,7 +59,10 @@ namespace Stampede\Worker\Tests {
         {
             self::$calls[] = 'handle ' . get_class($request);
 
-            return new Response((string) json_encode($request->query), 200);
+            $console = $_ENV['APP_RUNNING_IN_CONSOLE'] ?? null;
+            $told = [$request->query, $request->files->all(), $console];
+
+            return new Response((string) json_encode($told), 200);
         }
 
         public function terminate($request, $response)

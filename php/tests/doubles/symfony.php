@@ -3,8 +3,30 @@
 declare(strict_types=1);
 
 namespace Symfony\Component\HttpFoundation {
+    final class Files
+    {
+        /** @param array<mixed> $files */
+        public function __construct(private array $files)
+        {
+        }
+
+        /** @return array<mixed> */
+        public function all(): array
+        {
+            return $this->files;
+        }
+
+        /** @param array<mixed> $files */
+        public function replace(array $files): void
+        {
+            $this->files = $files;
+        }
+    }
+
     class Request
     {
+        public Files $files;
+
         /**
          * @param array<mixed> $query
          * @param array<mixed> $request
@@ -18,10 +40,11 @@ namespace Symfony\Component\HttpFoundation {
             public array $request = [],
             public array $attributes = [],
             public array $cookies = [],
-            public array $files = [],
+            array $files = [],
             public array $server = [],
             public mixed $content = null,
         ) {
+            $this->files = new Files($files);
         }
     }
 
@@ -158,7 +181,7 @@ namespace App {
         public function handle(Request $request, int $type = 1, bool $catch = true): Response
         {
             self::$calls[] = 'handle';
-            $file = $request->files['paper'] ?? null;
+            $file = $request->files->all()['paper'] ?? null;
             $told = [$request->query, $request->request, $request->cookies, $request->content];
             $told[] = $request->server['REQUEST_URI'] ?? '';
             $told[] = $file ? [$file->name, $file->test] : null;
