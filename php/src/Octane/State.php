@@ -1,0 +1,114 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Octane;
+
+use Stampede\Worker\Needs;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Setup;
+
+/** The file that Octane's Swoole server reads when it begins; else `octane:swoole` writes it. */
+final class State
+{
+    /** Numbers of Swoole's own. */
+    private const DISPATCH = ['turn' => 1, 'connection' => 2, 'free' => 3];
+    private const LOG_WARNINGS = 4;
+    /** As nginx and the others here take it. */
+    private const BODY_MAX = 50 << 20;
+    /** An answer waits whole in the server's memory; what does not fit is cut off. */
+    private const ANSWER_MAX = 256 << 20;
+
+    private const ASK = 'require $argv[1];
+        exit(Stampede\Worker\Ends::well(
+            static fn () => Stampede\Worker\Octane\State::ask($argv[2], $argv[3]),
+        ));';
+
+    /** @throws Problem the app does not boot */
+    public static function write(Setup $setup, string $file): void
+    {
+        $told = self::told($setup->app, $file);
+        $octane = $told['octaneConfig'];
+        $octane['max_execution_time'] = $setup->number('max_execution_time');
+        // There is no task worker to send a tick to.
+        $octane['tick'] = false;
+        $state = [
+            'host' => $setup->host,
+            'port' => $setup->port,
+            'workers' => $setup->number('workers', 1),
+            'taskWorkers' => 0,
+            'maxRequests' => $setup->number('max_requests'),
+            'defaultServerOptions' => self::options($setup),
+            'octaneConfig' => $octane,
+        ];
+        $text = json_encode(['state' => $state + $told], JSON_THROW_ON_ERROR);
+        file_put_contents($file, $text);
+    }
+
+    /** What the app says itself, to a file. This is a process of its own. */
+    public static function ask(string $app, string $file): void
+    {
+        chdir($app);
+        require "$app/vendor/autoload.php";
+        $laravel = Needs::file("$app/bootstrap/app.php", 'an app of kind `laravel`');
+        $laravel->make('Illuminate\Contracts\Console\Kernel')->bootstrap();
+        $config = $laravel->make('config');
+        if ($config->get('octane') === null) {
+            throw new Problem('the app has not discovered Octane: php artisan package:discover');
+        }
+        file_put_contents($file, json_encode([
+            'appName' => $config->get('app.name', 'Laravel'),
+            'publicPath' => $laravel->publicPath(),
+            'storagePath' => $laravel->storagePath(),
+            'octaneConfig' => $config->get('octane'),
+        ], JSON_THROW_ON_ERROR));
+    }
+
+    /**
+     * Asked in a process of its own, as under Octane: the server that forks the workers must not
+     * have booted the app.
+     *
+     * @return array<string, mixed>
+     */
+    private static function told(string $app, string $file): array
+    {
+        $ini = php_ini_loaded_file();
+        $options = $ini === false ? ['-n'] : ['-c', $ini];
+        $library = dirname(__DIR__, 2) . '/autoload.php';
+        $command = [PHP_BINARY, ...$options, '-r', self::ASK, '--', $library, $app, $file];
+        $process = proc_open($command, [STDIN, STDERR, STDERR], $pipes);
+        if ($process === false || proc_close($process) !== 0) {
+            throw new Problem('the app does not boot, or ends while it boots');
+        }
+
+        return json_decode((string) file_get_contents($file), true, 512, JSON_THROW_ON_ERROR);
+    }
+
+    /**
+     * Those of `octane:swoole`, and of the rest what all runtimes here have alike.
+     *
+     * @return array<string, mixed>
+     */
+    private static function options(Setup $setup): array
+    {
+        return [
+            'enable_coroutine' => false,
+            'daemonize' => false,
+            'send_yield' => true,
+            'worker_num' => $setup->number('workers', 1),
+            'reactor_num' => $setup->number('workers', 1),
+            'task_worker_num' => 0,
+            'max_request' => $setup->number('max_requests'),
+            // Else up to half as many again.
+            'max_request_grace' => 0,
+            'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'connection')],
+            'max_wait_time' => 3,
+            'backlog' => 4096,
+            'log_level' => self::LOG_WARNINGS,
+            'upload_tmp_dir' => "{$setup->dir}/tmp",
+            'package_max_length' => self::BODY_MAX,
+            'socket_buffer_size' => self::ANSWER_MAX,
+            'http_compression' => $setup->isOn('compression'),
+        ];
+    }
+}

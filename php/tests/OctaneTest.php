@@ -1,0 +1,162 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Octane\Scripts;
+use Stampede\Worker\Octane\Start;
+use Stampede\Worker\Octane\State;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Setup;
+
+final class OctaneTest extends TestCase
+{
+    private const BIN = 'vendor/laravel/octane/bin';
+    /** A script of Octane's tells what it finds. */
+    private const TELLS = "#!/usr/bin/env php\n" . '<?php $GLOBALS["octane"] = [
+        basename(__FILE__), $_SERVER["APP_BASE_PATH"], $_SERVER["argv"][1] ?? null];';
+
+    private const BOOTS = '<?php
+        return new Stampede\Worker\Tests\OctaneDouble(dirname(__DIR__));';
+
+    /** @var array<string, mixed> */
+    private array $server;
+
+    protected function setUp(): void
+    {
+        $this->server = $_SERVER;
+        unset($GLOBALS['octane'], $_SERVER['argv']);
+    }
+
+    protected function tearDown(): void
+    {
+        $_SERVER = $this->server;
+        putenv('APP_BASE_PATH');
+    }
+
+    /** @param array<string, mixed> $settings */
+    private static function chosen(Scratch $app, string $need, array $settings = []): Setup
+    {
+        is_dir("{$app->folder}/tmp") || mkdir("{$app->folder}/tmp");
+
+        return new Setup($app->folder, 'laravel', "{$app->folder}/public", 'index.php',
+            $app->folder, '127.0.0.1', 80, ['php' => 'php', $need => 'x'], $settings);
+    }
+
+    private static function refused(callable $work): string
+    {
+        try {
+            $work();
+        } catch (Problem $problem) {
+            return $problem->getMessage();
+        }
+        self::fail('nothing was refused');
+    }
+
+    public function testEachServerGetsItsOwnScript(): void
+    {
+        $scripts = ['rr' => 'roadrunner-worker', 'frankenphp' => 'frankenphp-worker.php'];
+        foreach ($scripts as $need => $script) {
+            $spiral = ['vendor/spiral/roadrunner-http/composer.json' => '{}'];
+            $app = new Scratch($spiral + [self::BIN . "/$script" => self::TELLS]);
+            $this->expectOutputString('');
+            Start::worker(self::chosen($app, $need));
+            $base = dirname(__DIR__) . '/src/Octane/base';
+            self::assertSame([$script, $base, null], $GLOBALS['octane']);
+        }
+    }
+
+    public function testWhatTheAppLacksIsSaid(): void
+    {
+        $app = new Scratch();
+        $start = static function (string $need) use (&$app): void {
+            Start::worker(self::chosen($app, $need));
+        };
+        $lacks = 'the app has no vendor/laravel/octane: composer require laravel/octane';
+        self::assertSame($lacks, self::refused(static fn () => $start('rr')));
+
+        $app = new Scratch([self::BIN . '/roadrunner-worker' => self::TELLS]);
+        $lacks = 'the app has no vendor/spiral/roadrunner-http: '
+            . 'composer require spiral/roadrunner-http';
+        self::assertSame($lacks, self::refused(static fn () => $start('rr')));
+
+        $old = "the app's laravel/octane is too old to have `bin/frankenphp-worker.php`";
+        self::assertSame($old, self::refused(static fn () => $start('frankenphp')));
+        self::assertArrayNotHasKey('octane', $GLOBALS);
+    }
+
+    public function testSwooleReadsWhatTheAppAndThePlanSay(): void
+    {
+        $double = var_export(__DIR__ . '/doubles/octane.php', true);
+        $app = new Scratch([
+            self::BIN . '/swoole-server' => self::TELLS,
+            'vendor/autoload.php' => "<?php require_once $double;",
+            'bootstrap/app.php' => self::BOOTS,
+        ]);
+        $settings = ['workers' => 3, 'max_requests' => 9, 'max_execution_time' => 4,
+            'dispatch' => 'free', 'compression' => false];
+        Start::worker(self::chosen($app, 'swoole_so', $settings));
+        [$script, , $file] = $GLOBALS['octane'];
+        self::assertSame(['swoole-server', "{$app->folder}/tmp/octane-server-state.json"],
+            [$script, $file]);
+        $state = json_decode((string) file_get_contents($file), true)['state'];
+        self::assertSame(['Double', "{$app->folder}/public", "{$app->folder}/storage"],
+            [$state['appName'], $state['publicPath'], $state['storagePath']]);
+        $octane = ['garbage' => 7, 'max_execution_time' => 4, 'tick' => false];
+        self::assertSame($octane, $state['octaneConfig']);
+        self::assertSame(['127.0.0.1', 80], [$state['host'], $state['port']]);
+        $options = $state['defaultServerOptions'];
+        self::assertSame([3, 3, 0, 9, 0, 3], [$options['worker_num'], $options['reactor_num'],
+            $options['task_worker_num'], $options['max_request'], $options['max_request_grace'],
+            $options['dispatch_mode']]);
+    }
+
+    public function testAnAppThatDoesNotKnowOctaneIsRefused(): void
+    {
+        $app = new Scratch([
+            'vendor/autoload.php' => '<?php',
+            'bootstrap/app.php' => '<?php return new Stampede\Worker\Tests\OctaneDouble("", []);',
+        ]);
+        [$folder, $here] = [$app->folder, getcwd()];
+        $said = self::refused(static fn () => State::ask($folder, "$folder/told"));
+        chdir((string) $here);
+        self::assertSame(
+            'the app has not discovered Octane: php artisan package:discover',
+            $said,
+        );
+    }
+
+    public function testScriptsBesideTheFrontControllerAreRoutes(): void
+    {
+        $script = '<?php http_response_code(203); echo json_encode([$_GET, getcwd()]);';
+        $app = new Scratch(['public/look.php' => $script]);
+        $laravel = new OctaneDouble($app->folder);
+        Scripts::join($laravel);
+        self::assertSame(['GET /look.php'], array_keys($laravel->routes));
+
+        $here = getcwd();
+        $answer = $laravel->routes['GET /look.php'](new OctaneRequest('/look.php?a=1'));
+        chdir((string) $here);
+        self::assertSame(203, $answer->status);
+        $public = realpath("{$app->folder}/public");
+        self::assertSame([['a' => '1'], $public], json_decode($answer->content, true));
+        self::assertSame([], $_GET);
+    }
+
+    public function testTheFolderThatOctaneIsShownIsTheAppWithItsScripts(): void
+    {
+        $app = new Scratch([
+            'vendor/autoload.php' => '<?php return "loaded";',
+            'bootstrap/app.php' => self::BOOTS,
+            'public/look.php' => '<?php',
+        ]);
+        putenv("APP_BASE_PATH={$app->folder}");
+        $base = dirname(__DIR__) . '/src/Octane/base';
+        self::assertSame('loaded', require "$base/vendor/autoload.php");
+        $laravel = (static fn () => require "$base/bootstrap/app.php")();
+        self::assertSame(['GET /look.php'], array_keys($laravel->routes));
+        self::assertSame($app->folder, $_SERVER['APP_BASE_PATH']);
+    }
+}

@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Illuminate\Http {
+    final class Response
+    {
+        /** @param array<string, list<string>> $headers */
+        public function __construct(
+            public string $content,
+            public int $status,
+            public array $headers,
+        ) {
+        }
+    }
+}
+
+namespace Stampede\Worker\Tests {
+    /** An application, what it is asked for, and Octane's routes. */
+    final class OctaneDouble
+    {
+        /** @var array<string, callable> */
+        public array $routes = [];
+
+        /** @param array<string, mixed> $config */
+        public function __construct(
+            private string $folder = '',
+            private array $config = ['app.name' => 'Double', 'octane' => ['garbage' => 7]],
+        ) {
+        }
+
+        public function make(string $name): self
+        {
+            return $this;
+        }
+
+        public function bootstrap(): void
+        {
+        }
+
+        public function get(string $key, mixed $default = null): mixed
+        {
+            return $this->config[$key] ?? $default;
+        }
+
+        public function publicPath(): string
+        {
+            return "{$this->folder}/public";
+        }
+
+        public function storagePath(): string
+        {
+            return "{$this->folder}/storage";
+        }
+
+        public function booted(callable $then): void
+        {
+            $then($this);
+        }
+
+        public function route(string $method, string $path, callable $answer): void
+        {
+            $this->routes["$method $path"] = $answer;
+        }
+    }
+
+    /** As much of Laravel's request as a route of Octane's is asked for; its own headers too. */
+    final class OctaneRequest
+    {
+        public self $headers;
+
+        public function __construct(private string $target)
+        {
+            $this->headers = $this;
+        }
+
+        /** @return array<string, list<string>> */
+        public function all(): array
+        {
+            return ['host' => ['h:1']];
+        }
+
+        public function getRequestUri(): string
+        {
+            return $this->target;
+        }
+    }
+}
