@@ -30,6 +30,32 @@ final class Response
         );
     }
 
+    /** The same with one value of a header, and no other of it. */
+    public function with(string $name, string $value): self
+    {
+        $response = $this->without($name);
+        $response->headers[$name] = [$value];
+
+        return $response;
+    }
+
+    /** The same without what says how long it is, which its server says again. */
+    public function framed(): self
+    {
+        return $this->without('Content-Length')->without('Transfer-Encoding');
+    }
+
+    private function without(string $name): self
+    {
+        foreach (array_keys($this->headers) as $known) {
+            if (strcasecmp((string) $known, $name) === 0) {
+                unset($this->headers[$known]);
+            }
+        }
+
+        return $this;
+    }
+
     /** The same with a type, where it had none. */
     public function typed(string $type = self::DEFAULT_TYPE): self
     {

@@ -66,6 +66,16 @@ final class Site
         return $response->typed();
     }
 
+    /** The answer where the app has ended PHP, by `exit` or an error that nobody can catch. */
+    public function ended(): Response
+    {
+        $fatal = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR;
+        $failed = ((error_get_last()['type'] ?? 0) & $fatal) !== 0;
+        $status = $failed ? 500 : ((int) http_response_code() ?: 200);
+
+        return (new Response($status, [], $this->output->taken()))->typed();
+    }
+
     /** What is done after the answer was sent. */
     public function after(): void
     {

@@ -44,14 +44,9 @@ final class Worker
     {
         $this->site->output->guard();
         register_shutdown_function(function (): void {
-            if (!$this->answering) {
-                return;
+            if ($this->answering) {
+                $this->peer->answer($this->site->ended());
             }
-            $fatal = E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR;
-            $failed = ((error_get_last()['type'] ?? 0) & $fatal) !== 0;
-            $status = $failed ? 500 : ((int) http_response_code() ?: 200);
-            $response = new Response($status, [], $this->site->output->taken());
-            $this->peer->answer($response->typed());
         });
 
         return $this->run();

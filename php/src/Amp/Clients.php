@@ -1,0 +1,57 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Amp;
+
+use Amp\Http\Server\Driver\Client;
+use Amp\Http\Server\Driver\ClientFactory;
+use Amp\Socket\ResourceSocket;
+use Amp\Socket\Socket;
+
+/** Connections that are open. */
+final class Clients implements ClientFactory
+{
+    /** @var array<int, array{Client, ?resource}> by the client's number */
+    private array $open = [];
+
+    /** @param \Closure(): void $onNone the last one has closed */
+    public function __construct(private ClientFactory $factory, private \Closure $onNone)
+    {
+    }
+
+    public function createClient(Socket $socket): ?Client
+    {
+        $client = $this->factory->createClient($socket);
+        if ($client !== null) {
+            $id = $client->getId();
+            $stream = $socket instanceof ResourceSocket ? $socket->getResource() : null;
+            $this->open[$id] = [$client, $stream];
+            $client->onClose(function () use ($id): void {
+                unset($this->open[$id]);
+                $this->open === [] && ($this->onNone)();
+            });
+        }
+
+        return $client;
+    }
+
+    public function none(): bool
+    {
+        return $this->open === [];
+    }
+
+    /** @return ?resource */
+    public function stream(Client $client)
+    {
+        return $this->open[$client->getId()][1] ?? null;
+    }
+
+    /** @param array<int, mixed> $kept numbers of those that are not */
+    public function dismiss(array $kept): void
+    {
+        foreach (array_diff_key($this->open, $kept) as [$client]) {
+            $client->close();
+        }
+    }
+}

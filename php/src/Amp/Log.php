@@ -1,0 +1,22 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Amp;
+
+use Psr\Log\AbstractLogger;
+use Psr\Log\LogLevel;
+
+/** What AMPHP's server has to say, where it is a warning or worse, on standard error. */
+final class Log extends AbstractLogger
+{
+    private const QUIET = [LogLevel::DEBUG, LogLevel::INFO, LogLevel::NOTICE];
+
+    /** @param array<mixed> $context */
+    public function log($level, $message, array $context = []): void
+    {
+        if (!in_array($level, self::QUIET, true)) {
+            fwrite(STDERR, 'stampede: AMPHP: ' . strtok((string) $message, "\n") . "\n");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Amp;
+
+use Amp\Http\Server\DefaultErrorHandler;
+use Amp\Http\Server\Driver\DefaultHttpDriverFactory;
+use Amp\Http\Server\Driver\SocketClientFactory;
+use Amp\Http\Server\Request;
+use Amp\Http\Server\RequestHandler\ClosureRequestHandler;
+use Amp\Http\Server\Response;
+use Amp\Http\Server\SocketHttpServer;
+use Revolt\EventLoop;
+use Stampede\Worker\Pool\Line;
+use Stampede\Worker\Pool\Port;
+use Stampede\Worker\Setup;
+use Stampede\Worker\Shift;
+use Stampede\Worker\Site;
+
+/** One process of AMPHP. */
+final class Server
+{
+    /** Seconds that requests have which are still coming when it is asked to end. */
+    private const PATIENCE = 5;
+
+    private SocketHttpServer $http;
+    private Clients $clients;
+    private Shift $shift;
+    /** @var array<int, true> clients that have a request under way */
+    private array $asking = [];
+    private bool $ending = false;
+
+    /** @param resource $port */
+    public function __construct(private Setup $setup, $port, private Line $line)
+    {
+        $log = new Log();
+        $this->clients = new Clients(new SocketClientFactory($log), fn () => $this->endIfIdle());
+        // Nothing before the handler: no limits, no compression, any method.
+        $drivers = new DefaultHttpDriverFactory(
+            $log,
+            streamTimeout: $setup->number('keepalive_timeout', 75),
+            bodySizeLimit: Shift::BODY,
+            http2Enabled: false,
+        );
+        $listening = new Listening($port);
+        $this->http = new SocketHttpServer($log, $listening, $this->clients, [], null, $drivers);
+        $this->http->expose(Port::name($setup));
+    }
+
+    /** Until it is asked to end, or its requests are over. */
+    public function run(): void
+    {
+        $site = Site::boot($this->setup);
+        $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
+        $handler = fn (Request $asked): Response => $this->answer($asked);
+        $this->http->start(new ClosureRequestHandler($handler), new DefaultErrorHandler());
+        EventLoop::onSignal(SIGTERM, fn () => $this->end());
+        EventLoop::onSignal(SIGINT, fn () => $this->end());
+        // The master says nothing: it is readable when the master is gone.
+        EventLoop::onReadable($this->line->stream, function (string $callback): void {
+            EventLoop::cancel($callback);
+            $this->end();
+        });
+        $this->line->ready();
+        EventLoop::run();
+    }
+
+    private function answer(Request $asked): Response
+    {
+        $client = $asked->getClient();
+        $this->asking[$client->getId()] = true;
+        try {
+            $body = $asked->getBody()->buffer();
+            $request = Messages::request($asked, $body, "{$this->setup->dir}/tmp");
+            $answer = $this->shift->answer($request, $this->clients->stream($client));
+        } finally {
+            unset($this->asking[$client->getId()]);
+        }
+        // AMPHP writes the answer before it gives the loop its turn.
+        EventLoop::queue(fn () => $this->shift->after());
+
+        return Messages::response($answer);
+    }
+
+    private function leave(): void
+    {
+        $this->line->leaving();
+        $this->unlisten();
+        EventLoop::delay(Shift::GRACE, fn () => $this->end());
+        $this->ending = true;
+    }
+
+    private function end(): void
+    {
+        $this->unlisten();
+        $this->shift->over();
+        $this->ending = true;
+        $this->clients->dismiss($this->asking);
+        $this->endIfIdle();
+        EventLoop::delay(self::PATIENCE, static fn () => EventLoop::getDriver()->stop());
+    }
+
+    private function unlisten(): void
+    {
+        foreach ($this->http->getServers() as $server) {
+            $server->close();
+        }
+    }
+
+    private function endIfIdle(): void
+    {
+        if ($this->ending && $this->clients->none()) {
+            EventLoop::getDriver()->stop();
+        }
+    }
+}

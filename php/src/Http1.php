@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+/** An answer of HTTP/1.1, where no server is left to write it. */
+final class Http1
+{
+    /** Seconds that a client may take to read it. */
+    private const PATIENCE = 5;
+
+    /** @param resource $connection is closed */
+    public static function send($connection, Response $response, string $method): void
+    {
+        $bytes = self::bytes($response, $method);
+        stream_set_blocking($connection, false);
+        $until = microtime(true) + self::PATIENCE;
+        while ($bytes !== '' && microtime(true) < $until) {
+            [$read, $write, $except] = [null, [$connection], null];
+            $ready = @stream_select($read, $write, $except, 1);
+            $sent = $ready ? @fwrite($connection, $bytes) : 0;
+            if ($sent === false) {
+                break;
+            }
+            $bytes = (string) substr($bytes, $sent);
+        }
+        fclose($connection);
+    }
+
+    public static function bytes(Response $response, string $method): string
+    {
+        $response = $response->framed()->with('Content-Length', (string) strlen($response->body));
+        $bytes = "HTTP/1.1 {$response->status} \r\n";
+        foreach ($response->headers as $name => $values) {
+            foreach ($values as $value) {
+                $bytes .= "$name: " . strtr($value, ["\r" => '', "\n" => '']) . "\r\n";
+            }
+        }
+
+        return "$bytes\r\n" . ($method === 'HEAD' ? '' : $response->body);
+    }
+}

@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\PhpPm;
+
+use PHPPM\ProcessManager;
+use Stampede\Worker\Library;
+use Stampede\Worker\Pool\FirstBoot;
+use Stampede\Worker\Setup;
+use Stampede\Worker\Shift;
+use Symfony\Component\Console\Output\StreamOutput;
+
+/** PHP-PM's master. What is set here is what `ppm start` takes as options. */
+final class Start
+{
+    /** In a worker: what the plan chose. */
+    public static Setup $setup;
+
+    public static function worker(Setup $setup): void
+    {
+        Library::load($setup, 'php_ppm', 'PHPPM\ProcessManager');
+        $boot = new FirstBoot($setup->dir);
+        self::prepare($setup);
+        $output = new StreamOutput(STDERR);
+        $workers = $setup->number('workers', 1);
+        $master = new ProcessManager($output, $setup->port, $setup->host, $workers);
+        $master->setBridge(Bridge::class);
+        $master->setAppBootstrap('');
+        $master->setAppEnv((string) getenv('APP_ENV'));
+        $master->setDebug(false);
+        $master->setLogging($setup->isOn('access_log'));
+        $master->setPhpCgiExecutable($setup->needs['php_cgi'] ?? 'php-cgi');
+        $master->setSocketPath("{$setup->dir}/tmp/");
+        $master->setPidFile("{$setup->dir}/tmp/ppm.pid");
+        $master->setReloadTimeout(30);
+        $master->setStaticDirectory('');
+        $master->setPopulateServer(false);
+        $master->setRequestBodyBuffer((string) Shift::BODY);
+        // 0 would end a worker after each request.
+        $master->setMaxRequests($setup->number('max_requests') ?: PHP_INT_MAX);
+        $master->setMaxExecutionTime(0);
+        $master->setMemoryLimit(-1);
+        register_shutdown_function(static function () use ($boot): void {
+            if ($boot->why() !== null) {
+                fwrite(STDERR, "stampede: the worker ends: {$boot->why()}\n");
+                exit(1);
+            }
+        });
+        $master->run();
+    }
+
+    /**
+     * It writes its workers' script itself, so that this library gets there by php.ini only: the
+     * work folder's, and one beside it.
+     */
+    private static function prepare(Setup $setup): void
+    {
+        $folder = "{$setup->dir}/tmp/php-cgi";
+        is_dir($folder) || mkdir($folder);
+        $library = var_export(dirname(__DIR__, 2) . '/autoload.php', true);
+        $plan = var_export(serialize($setup), true);
+        file_put_contents("$folder/begin.php", "<?php\nrequire_once $library;\n"
+            . self::class . "::\$setup = unserialize($plan);\n");
+        file_put_contents("$folder/begin.ini", "auto_prepend_file=\"$folder/begin.php\"\n");
+        putenv("PHPRC={$setup->dir}");
+        putenv("PHP_INI_SCAN_DIR=$folder");
+    }
+}

@@ -1,0 +1,60 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Pool;
+
+/**
+ * Whether the app could ever be booted, for runtimes whose own master would try for ever. Its
+ * processes and the master know it by files of the work folder.
+ */
+final class FirstBoot
+{
+    private string $file;
+
+    public function __construct(string $dir)
+    {
+        $this->file = "$dir/tmp/boot";
+    }
+
+    /**
+     * Boots. Where that fails and has never worked, the master is told with a signal, and says why.
+     *
+     * @template T
+     * @param callable(): T $boot
+     * @return T
+     */
+    public function of(callable $boot, int $signal)
+    {
+        try {
+            $booted = $boot();
+            touch("{$this->file}-worked");
+
+            return $booted;
+        } catch (\Throwable $error) {
+            $kind = get_class($error);
+            $place = "{$error->getFile()}:{$error->getLine()}";
+            $this->failed("$kind: {$error->getMessage()} in $place", $signal);
+            exit(1);
+        }
+    }
+
+    /** Why the first boot failed; null: it did not. */
+    public function why(): ?string
+    {
+        $why = is_file("{$this->file}-worked") ? false : @file_get_contents("{$this->file}-failed");
+
+        return $why === false ? null : $why;
+    }
+
+    private function failed(string $why, int $signal): void
+    {
+        if (is_file("{$this->file}-worked")) {
+            fwrite(STDERR, "stampede: the worker ends: $why\n");
+            sleep(1);   // for its master starts another one at once
+        } else {
+            file_put_contents("{$this->file}-failed", $why);
+            posix_kill(posix_getppid(), $signal);
+        }
+    }
+}

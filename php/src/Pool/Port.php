@@ -1,0 +1,50 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Pool;
+
+use Stampede\Worker\Problem;
+use Stampede\Worker\Setup;
+
+/**
+ * A listening socket that processes share by inheriting it. One queue of connections: whoever is
+ * free accepts the next, and what waits in it outlives a process. (With SO_REUSEPORT each process
+ * has its own queue, filled by a hash of addresses: of two connections both may go to one of two
+ * processes, and what waits for one that ends is reset.)
+ */
+final class Port
+{
+    /** Connections that may wait; the kernel's `somaxconn` may allow fewer. */
+    private const BACKLOG = 4096;
+
+    /**
+     * @return resource accepted connections have TCP_NODELAY: a server that writes an answer in two
+     *     pieces would else wait 40 ms for the client's delayed acknowledgement
+     * @throws Problem
+     */
+    public static function open(Setup $setup)
+    {
+        $context = stream_context_create(['socket' => [
+            'backlog' => self::BACKLOG,
+            'tcp_nodelay' => true,
+        ]]);
+        $flags = STREAM_SERVER_BIND | STREAM_SERVER_LISTEN;
+        $name = self::name($setup);
+        $socket = @stream_socket_server("tcp://$name", $code, $why, $flags, $context);
+        if ($socket === false) {
+            throw new Problem("nothing can listen at $name: $why");
+        }
+        stream_set_blocking($socket, false);
+
+        return $socket;
+    }
+
+    /** Address and port, as in a URL. */
+    public static function name(Setup $setup): string
+    {
+        $host = strpos($setup->host, ':') === false ? $setup->host : "[{$setup->host}]";
+
+        return "$host:{$setup->port}";
+    }
+}

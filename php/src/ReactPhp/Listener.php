@@ -1,0 +1,82 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\ReactPhp;
+
+use Evenement\EventEmitter;
+use React\EventLoop\Loop;
+use React\Socket\Connection;
+use React\Socket\ConnectionInterface;
+use React\Socket\ServerInterface;
+
+/**
+ * Accepts from a socket that several processes listen to, one connection a turn of the loop: the
+ * next may be another process's. ReactPHP's own server opens its socket itself.
+ */
+final class Listener extends EventEmitter implements ServerInterface
+{
+    /** @var array<string, ConnectionInterface> open ones, by the client's address */
+    public array $open = [];
+    /** @var array<string, true> those that have a request under way */
+    private array $asking = [];
+
+    /** @param ?resource $socket */
+    public function __construct(private $socket)
+    {
+    }
+
+    public function getAddress(): ?string
+    {
+        return $this->socket ? 'tcp://' . stream_socket_get_name($this->socket, false) : null;
+    }
+
+    public function resume(): void
+    {
+        $this->socket && Loop::addReadStream($this->socket, fn () => $this->accept());
+    }
+
+    public function pause(): void
+    {
+        $this->socket && Loop::removeReadStream($this->socket);
+    }
+
+    public function close(): void
+    {
+        $this->pause();
+        $this->socket && fclose($this->socket);
+        $this->socket = null;
+    }
+
+    /** The request that a client has under way is answered. */
+    public function answered(string $client): void
+    {
+        unset($this->asking[$client]);
+    }
+
+    /** Closes those that have no request under way, when what is to be sent is sent. */
+    public function dismiss(): void
+    {
+        foreach (array_diff_key($this->open, $this->asking) as $connection) {
+            $connection->end();
+        }
+    }
+
+    private function accept(): void
+    {
+        $stream = @stream_socket_accept($this->socket, 0, $client);
+        if ($stream === false) {
+            return; // another process was quicker
+        }
+        $connection = new Connection($stream, Loop::get());
+        $this->open[$client] = $connection;
+        $connection->on('data', function () use ($client): void {
+            $this->asking[$client] = true;
+        });
+        $connection->on('close', function () use ($client): void {
+            unset($this->open[$client], $this->asking[$client]);
+            $this->emit('closed');
+        });
+        $this->emit('connection', [$connection]);
+    }
+}

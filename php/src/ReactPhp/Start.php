@@ -1,0 +1,25 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\ReactPhp;
+
+use Stampede\Worker\Library;
+use Stampede\Worker\Pool\Line;
+use Stampede\Worker\Pool\Master;
+use Stampede\Worker\Pool\Port;
+use Stampede\Worker\Setup;
+
+/** ReactPHP: processes that each run a loop, on one port. */
+final class Start
+{
+    public static function worker(Setup $setup): void
+    {
+        Library::load($setup, 'reactphp', 'React\Http\HttpServer');
+        $port = Port::open($setup);
+        $work = static function (Line $line) use ($setup, $port): void {
+            (new Server($setup, $port, $line))->run();
+        };
+        (new Master($setup->number('workers', 1), $work))->run();
+    }
+}

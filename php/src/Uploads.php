@@ -1,0 +1,54 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker;
+
+/** Uploaded files, as leaves of a request's tree of files. */
+final class Uploads
+{
+    /**
+     * Writes what was uploaded into a file of the folder.
+     *
+     * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
+     */
+    public static function keep(string $name, string $type, string $content, string $folder): array
+    {
+        $file = (string) tempnam($folder, 'upload');
+        $written = @file_put_contents($file, $content) === strlen($content);
+
+        return [
+            'name' => basename(strtr($name, '\\', '/')),
+            'type' => $type,
+            'size' => strlen($content),
+            'error' => $written ? UPLOAD_ERR_OK : UPLOAD_ERR_CANT_WRITE,
+            'tmp_name' => $file,
+        ];
+    }
+
+    /**
+     * A leaf for a file that did not come.
+     *
+     * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
+     */
+    public static function missing(string $name, int $error): array
+    {
+        return ['name' => $name, 'type' => '', 'size' => 0, 'error' => $error, 'tmp_name' => ''];
+    }
+
+    /**
+     * Removes the files that the app has not moved away, as PHP does after a request.
+     *
+     * @param array<mixed> $tree
+     */
+    public static function forget(array $tree): void
+    {
+        foreach ($tree as $node) {
+            if (!Request::isFile($node)) {
+                self::forget((array) $node);
+            } elseif (is_file($node['tmp_name'])) {
+                unlink($node['tmp_name']);
+            }
+        }
+    }
+}

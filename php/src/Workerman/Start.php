@@ -1,0 +1,59 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Workerman;
+
+use Stampede\Worker\Library;
+use Stampede\Worker\Pool\FirstBoot;
+use Stampede\Worker\Pool\Port;
+use Stampede\Worker\Problem;
+use Stampede\Worker\Setup;
+use Stampede\Worker\Shift;
+use Workerman\Connection\TcpConnection;
+use Workerman\Worker;
+
+/** Workerman: its own master, and its processes on one port. */
+final class Start
+{
+    /** Bytes of a request's head, beside its body. */
+    private const HEAD = 1 << 16;
+    /** Seconds that processes have to end, before they are killed. */
+    private const GRACE = 5;
+
+    public static function worker(Setup $setup): void
+    {
+        Library::load($setup, 'workerman', 'Workerman\Worker');
+        $boot = new FirstBoot($setup->dir);
+        // Accepted connections have TCP_NODELAY without the extension `sockets`, too.
+        $context = ['socket' => ['tcp_nodelay' => true]];
+        $worker = new Worker('http://' . Port::name($setup), $context);
+        $worker->name = 'stampede';
+        $worker->count = $setup->number('workers', 1);
+        TcpConnection::$defaultMaxPackageSize = Shift::BODY + self::HEAD;
+        self::settings($setup->dir);
+        $worker->onWorkerStart = static function (Worker $worker) use ($setup, $boot): void {
+            (new Server($setup, $worker))->begin($boot);
+        };
+        Worker::$onMasterStop = static function () use ($boot): void {
+            if ($boot->why() !== null) {
+                fwrite(STDERR, "stampede: the worker ends: {$boot->why()}\n");
+                exit(1);
+            }
+        };
+        Worker::runAll();
+        throw new Problem('Workerman could not start');
+    }
+
+    /** What it writes goes to the work folder and to standard error; it stays in the foreground. */
+    private static function settings(string $dir): void
+    {
+        $GLOBALS['argv'] ??= [];
+        Worker::$command = 'start -q';
+        Worker::$pidFile = "$dir/tmp/workerman.pid";
+        Worker::$statusFile = "$dir/tmp/workerman.status";
+        Worker::$logFile = "$dir/tmp/workerman.log";
+        Worker::$outputStream = STDERR;
+        Worker::$stopTimeout = self::GRACE;
+    }
+}
