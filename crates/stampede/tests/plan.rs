@@ -49,7 +49,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("cpus-of-all", "app: hello\ncpus: 4\nruntimes: [plain]"),
     ("habit-of-all", "app: hello\nmax_in_flight: 4\nruntimes: [plain]"),
     ("near", "app: hello\nwokers: 4\nruntimes: [plain]"),
-    ("near-planned", "app: hello\nruntimes: [roadruner]"),
+    ("near-runtime", "app: hello\nruntimes: [roadruner]"),
     (
         "nothing-fit",
         "app: hello\nruntimes: [closing]\nload: {kept: {users: 2, for: 1s, keep_alive: true}}",

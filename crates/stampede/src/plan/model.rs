@@ -43,7 +43,7 @@ pub struct Plan {
     pub out: Option<PathBuf>,
 }
 
-/// A runtime that is planned, or whose programs are not installed …
+/// A runtime whose programs are not installed, or that cannot run the app …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// … is a mistake.

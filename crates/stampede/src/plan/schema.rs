@@ -46,7 +46,7 @@ fn plan_properties() -> Value {
         "runtimes": { "type": "array", "items": of("runtime"), "minItems": 1 },
         "missing": {
             "enum": read::MISSING,
-            "description": "Runtimes that are planned or not installed: refused, or left out.",
+            "description": "Runtimes that are not installed or cannot run the app: refused, or left out.",
         },
         "load": about("loads", "What is fired: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),

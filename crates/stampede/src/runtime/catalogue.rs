@@ -83,15 +83,12 @@ impl Catalogue {
     /// Reads a runtime's folder.
     ///
     /// # Errors
-    /// Unknown or planned name, or a wrong `runtime.yaml`.
+    /// Unknown name, or a wrong `runtime.yaml`.
     pub fn runtime(&self, name: &str) -> Result<RuntimeFolder, RuntimeError> {
         let folder = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
-            if let Some(title) = planned().remove(name) {
-                return RuntimeError::Planned { title };
-            }
             RuntimeError::UnknownRuntime {
                 name: name.into(),
-                nearest: nearest(name, self.runtime_names()).or_else(|| nearest_planned(name)),
+                nearest: nearest(name, self.runtime_names()),
                 known: self.runtime_names().into_iter().map(String::from).collect(),
             }
         })?;
@@ -308,15 +305,6 @@ impl RuntimeFolder {
 }
 
 /// Runtimes that are to come: name → title.
-/// The planned runtime whose name `name` may be a slip of.
-pub fn nearest_planned(name: &str) -> Option<String> {
-    nearest(name, planned().keys().map(String::as_str))
-}
-
-fn planned() -> BTreeMap<String, String> {
-    let text = RUNTIMES.get_file("planned.yaml").and_then(|file| file.contents_utf8());
-    text.and_then(|text| parse("planned.yaml", text).ok()).unwrap_or_default()
-}
 
 fn not_found(folder: &str, file: &str) -> RuntimeError {
     RuntimeError::Io {

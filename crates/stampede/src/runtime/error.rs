@@ -15,12 +15,6 @@ pub enum RuntimeError {
         /// All known names.
         known: Vec<String>,
     },
-    /// The plan or a flag names a runtime that is in no folder yet.
-    #[error("{title} is planned, and not among the runtimes yet")]
-    Planned {
-        /// For people.
-        title: String,
-    },
     /// The plan or a flag names an app that is in no folder.
     #[error("unknown app `{name}`")]
     UnknownApp {
@@ -272,7 +266,6 @@ impl RuntimeError {
             E::NotReady { runtime, .. } => Some(look_alone(runtime)),
             E::Unverified { runtime, .. } => Some(look_alone(runtime)),
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
-            E::Planned { .. } => Some("`stampede runtimes` lists those that are there".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } => None,
         }

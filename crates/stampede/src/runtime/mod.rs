@@ -30,7 +30,7 @@ mod verify;
 pub use answer::{Answer, Masks};
 pub(crate) use answer::{client_config, get_as, sha256};
 pub use app::App;
-pub use catalogue::{Catalogue, RuntimeFolder, nearest_planned};
+pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
 pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};

@@ -257,7 +257,8 @@ mod tests {
                 drop(waits.lock().map(|waits| waits.recv()));
             })
         };
-        let started_all: Vec<_> = ["tc-0", "tc-12", "tc-main", "tc-"].map(begin).into_iter().collect();
+        let started_all: Vec<_> =
+            ["tc-0", "tc-12", "tc-main", "tc-"].map(begin).into_iter().collect();
         started.wait();
         let own = std::process::id();
         let counted = ["tc-*", "tc-main", "tc", "none-*"].map(|name| threads(own, name));

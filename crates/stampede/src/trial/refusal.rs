@@ -7,7 +7,7 @@ use crate::causes::chain;
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
-use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest, nearest_planned};
+use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest};
 use crate::store::record::CellRecord;
 use crate::summary::words;
 
@@ -173,7 +173,6 @@ pub(super) fn skip_missing(
 /// wrong with it.
 fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
     apps.iter().find_map(|app| match catalogue.check(choice, app).err()? {
-        error @ RuntimeError::Planned { .. } => Some(error.to_string()),
         error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. }) => {
             let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
             Some(format!("{error}{hint}"))
@@ -194,12 +193,7 @@ fn placed(
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
     let why = error.to_string();
     match &error {
-        RuntimeError::Planned { .. } => {
-            refused(plan, runtime, &why, "`missing: skip` in the plan, to leave it out")
-        }
-        RuntimeError::UnknownRuntime { name, known, .. } => {
-            or_nearest(unknown(plan, runtime, known), || nearest_planned(name))
-        }
+        RuntimeError::UnknownRuntime { known, .. } => unknown(plan, runtime, known),
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             match who_has(catalogue, choice, of) {
                 others if others.is_empty() => unknown(plan, setting(of), known),
@@ -292,17 +286,6 @@ fn for_those_that_have_it(
 /// The name without a sweep's values; names have no blanks.
 fn base_name(choice: &RuntimeChoice) -> &str {
     choice.name.split(' ').next().unwrap_or_default()
-}
-
-/// With another name that may have been meant, where none of the known ones was.
-fn or_nearest(refusal: Refusal, near: impl FnOnce() -> Option<String>) -> Refusal {
-    match refusal {
-        Refusal::Plan(PlanError::Wrong(mut wrong)) => {
-            wrong.nearest = wrong.nearest.or_else(near);
-            Refusal::Plan(PlanError::Wrong(wrong))
-        }
-        other => other,
-    }
 }
 
 /// With the word of `allowed` that `value` may have been meant to be.
