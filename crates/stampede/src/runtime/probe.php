@@ -32,7 +32,9 @@ if (isset($_GET['show'])) {
     $stampede['sapi'] = PHP_SAPI;
     $stampede['thread_safe'] = (bool) PHP_ZTS;
     $stampede['extensions'] = array_merge(get_loaded_extensions(), get_loaded_extensions(true));
-    $stampede['ini'] = (object) array_map('strval', ini_get_all(null, false));
+    // Not the values of now: an app that stays in memory has set some for itself.
+    $global = static function (array $entry) { return (string) $entry['global_value']; };
+    $stampede['ini'] = (object) array_map($global, ini_get_all());
     $stampede['opcache'] = (bool) ($opcache['opcache_enabled'] ?? false);
     $stampede['jit'] = (bool) ($opcache['jit']['on'] ?? false);
 }
