@@ -13,17 +13,21 @@ final class Spiral implements Peer
 {
     private const HTTP = 'Spiral\RoadRunner\Http\HttpWorker';
     private const WORKER = 'Spiral\RoadRunner\Worker';
+    /** Which the packages have that read both of RoadRunner's formats; older ones know JSON. */
+    private const PROTOBUF = 'Google\Protobuf\Internal\Message';
 
     /** @param object $worker has `waitRequest` and `respond` */
     public function __construct(private object $worker)
     {
     }
 
-    /** Null where the packages are not there. */
+    /** Null where the packages are not there, or would not read what RoadRunner 2025 sends. */
     public static function found(): ?self
     {
-        if (!class_exists(self::HTTP) || !class_exists(self::WORKER)) {
-            return null;
+        foreach ([self::HTTP, self::WORKER, self::PROTOBUF] as $class) {
+            if (!class_exists($class)) {
+                return null;
+            }
         }
         [$http, $worker] = [self::HTTP, self::WORKER];
 
