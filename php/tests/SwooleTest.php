@@ -13,6 +13,7 @@ use Stampede\Worker\Swoole\Message;
 use Stampede\Worker\Swoole\Options;
 use Stampede\Worker\Swoole\Start;
 use Stampede\Worker\Swoole\Watch;
+use Swoole\Atomic;
 use Swoole\Http\Request;
 use Swoole\Http\Response as Side;
 use Swoole\Http\Server;
@@ -182,7 +183,7 @@ final class SwooleTest extends TestCase
         $log = static function (string $line) use (&$lines): void {
             $lines[] = $line;
         };
-        $failure = new Failure("{$this->plan()->dir}/tmp/failed");
+        $failure = new Failure("{$this->plan()->dir}/tmp/failed", new Atomic());
         $watch = new Watch($server, 'Swoole', $failure, 2, $log);
         $watch->passes(1);
         $server->status = 1;

@@ -9,9 +9,9 @@ use Stampede\Worker\Problem;
 /** Why no worker can begin: told in a worker, raised in the process that started them. */
 final class Failure
 {
-    public function __construct(private string $file)
+    /** @param object $flag number that all processes share, 0 at first */
+    public function __construct(private string $file, private object $flag)
     {
-        is_file($file) && unlink($file);
     }
 
     public function tell(\Throwable $error): void
@@ -19,13 +19,16 @@ final class Failure
         $place = "{$error->getFile()}:{$error->getLine()}";
         $text = get_class($error) . ": {$error->getMessage()} in $place";
         file_put_contents($this->file, $text, LOCK_EX);
+        $this->flag->set(1);
     }
 
+    /**
+     * Asks no file: Open Swoole's manager takes `errno` of what it ran for its own, and would log
+     * a warning each time.
+     */
     public function isTold(): bool
     {
-        clearstatcache(true, $this->file);
-
-        return is_file($this->file);
+        return $this->flag->get() === 1;
     }
 
     /** @throws Problem a worker told why */

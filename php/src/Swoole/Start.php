@@ -19,7 +19,8 @@ final class Start
         $class = "$space\\Http\\Server";
         $server = new $class($setup->host, $setup->port, Options::mode($setup), self::TCP);
         $server->set(Options::of($setup));
-        $failure = new Failure("{$setup->dir}/tmp/swoole.failed");
+        $number = "$space\\Atomic";
+        $failure = new Failure("{$setup->dir}/tmp/swoole.failed", new $number(0));
         $watch = new Watch($server, $space, $failure, $setup->number('workers', 1));
         $handler = new Handler($setup, $failure, $watch, ["$space\\ExitException"]);
         $server->on('ManagerStart', [$watch, 'keep']);

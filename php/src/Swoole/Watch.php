@@ -5,9 +5,10 @@ declare(strict_types=1);
 namespace Stampede\Worker\Swoole;
 
 /**
- * What the manager looks after. It ends all when a worker could not begin, and it ends a worker that
- * PHP left half way: when memory is exhausted PHP unwinds the request but not the process, and the
- * server answers 503 to all that this worker gets from then on. No PHP runs in it any more.
+ * What the manager looks after. It ends all when a worker could not begin, and it ends a worker
+ * that PHP left half way: when memory is exhausted PHP unwinds the request but not the process,
+ * and the server answers 503 to all that this worker gets from then on. No PHP runs in it any
+ * more.
  */
 final class Watch
 {
