@@ -153,6 +153,23 @@ final class SwooleTest extends TestCase
         self::assertContains(['header', 'content-length', '9'], $side->calls);
     }
 
+    public function testWhatHasNoBodyGetsNone(): void
+    {
+        $side = new Side();
+        Message::send(new Response(204, [], 'body'), $side);
+        self::assertSame(['end', ''], end($side->calls));
+    }
+
+    public function testTheAnswerToHeadHasALengthAndNoBody(): void
+    {
+        $asked = new Request();
+        $asked->server['request_method'] = 'HEAD';
+        $server = $this->serve('return ["status" => 200, "body" => "12345"];', $asked);
+        $calls = $server->answers[0]->calls;
+        self::assertContains(['header', 'content-length', '5'], $calls);
+        self::assertSame(['end', ''], end($calls));
+    }
+
     public function testTheServerIsMadeAndAnswers(): void
     {
         $handler = 'echo "a"; return ["status" => 200, "body" => $server["REQUEST_URI"]];';

@@ -56,8 +56,10 @@ final class Handler
         }
         $this->watch->passes($this->worker);
         $this->due = \WeakReference::create($response);
-        $answer = $this->site->answer(Message::request($request));
-        Message::send($answer, $response);
+        $asked = Message::request($request);
+        $answer = $this->site->answer($asked);
+        $isHead = $asked->method === 'HEAD';
+        Message::send($isHead ? Message::withoutBody($answer) : $answer, $response);
         $this->due = null;
         $this->site->after();
         $this->watch->passes($this->worker);

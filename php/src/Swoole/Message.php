@@ -51,7 +51,17 @@ final class Message
                 $response->header((string) $name, count($values) === 1 ? $values[0] : $values);
             }
         }
-        $response->end($answer->body);
+        // After these a client reads no body, and would take one for its next answer.
+        $response->end(in_array($answer->status, [204, 304], true) ? '' : $answer->body);
+    }
+
+    /** The answer to HEAD. The server would send the body as well. */
+    public static function withoutBody(Response $answer): Response
+    {
+        $told = array_change_key_case($answer->headers);
+        $length = $told['content-length'] ?? [(string) strlen($answer->body)];
+
+        return new Response($answer->status, ['content-length' => $length] + $told);
     }
 
     /**
