@@ -74,7 +74,7 @@ final class SwooleTest extends TestCase
         $some = [
             'worker_num' => 3, 'reactor_num' => 2, 'max_request' => 7, 'max_request_grace' => 0,
             'dispatch_mode' => 3, 'enable_coroutine' => false, 'hook_flags' => 0,
-            'daemonize' => false, 'pid_file' => "$folder/swoole.pid",
+            'daemonize' => false, 'pid_file' => "$folder/tmp/swoole.pid",
             'upload_tmp_dir' => "$folder/tmp", 'backlog' => 4096, 'open_tcp_nodelay' => true,
             'package_max_length' => 52428800, 'http_compression' => true,
         ];

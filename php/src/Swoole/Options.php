@@ -55,7 +55,7 @@ final class Options
             'enable_coroutine' => false,
             'hook_flags' => 0,
             'daemonize' => false,
-            'pid_file' => "{$setup->dir}/swoole.pid",
+            'pid_file' => "{$setup->dir}/tmp/swoole.pid",
             'upload_tmp_dir' => "{$setup->dir}/tmp",
             'log_level' => self::LOG_WARNINGS,
             'reload_async' => true,
