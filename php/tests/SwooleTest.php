@@ -26,17 +26,20 @@ final class SwooleTest extends TestCase
     /** @var array<string, mixed> */
     private array $server;
     private string $cwd;
+    private string $name;
 
     protected function setUp(): void
     {
         $this->server = $_SERVER;
         $this->cwd = (string) getcwd();
+        $this->name = (string) file_get_contents('/proc/self/comm');
     }
 
     protected function tearDown(): void
     {
         $_SERVER = $this->server;
         chdir($this->cwd);
+        file_put_contents('/proc/self/comm', trim($this->name));
         Server::$asked = [];
     }
 
@@ -179,6 +182,14 @@ final class SwooleTest extends TestCase
         self::assertSame([['end', 'a/one'], ['end', 'a/two']], $ends);
         self::assertSame([], $server->told);
         self::assertArrayNotHasKey('REQUEST_URI', $_SERVER, 'cleared after the answer');
+    }
+
+    public function testAWorkerHasANameThatItIsCountedBy(): void
+    {
+        $handler = 'return ["status" => 200, "body" => file_get_contents("/proc/self/comm")];';
+        $server = $this->serve($handler, new Request());
+        self::assertContains(['end', "worker-0\n"], $server->answers[0]->calls);
+        self::assertSame("ends\n", file_get_contents('/proc/self/comm'));
     }
 
     public function testAnAppThatExitsIsAnsweredAndItsWorkerReplaced(): void

@@ -40,10 +40,17 @@ final class Handler
             $this->site = Site::boot($this->setup);
             $this->site->exits = $this->exits;
             register_shutdown_function([$this, 'died']);
+            self::name("worker-$worker");
         } catch (\Throwable $error) {
             // A worker that just ended would be started again and again: the manager ends all.
             $this->failure->tell($error);
         }
+    }
+
+    /** What it does last, where it is asked to end. */
+    public function end(): void
+    {
+        self::name('ends');
     }
 
     /** What a client asked. */
@@ -77,5 +84,11 @@ final class Handler
             $body = $this->site->output->taken();
             Message::send((new Response(500, [], $body))->typed(), $response);
         }
+    }
+
+    /** The name of this process as the kernel has it: workers are counted by it. */
+    private static function name(string $name): void
+    {
+        @file_put_contents('/proc/self/comm', $name);
     }
 }

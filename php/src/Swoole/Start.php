@@ -25,6 +25,7 @@ final class Start
         $handler = new Handler($setup, $failure, $watch, ["$space\\ExitException"]);
         $server->on('ManagerStart', [$watch, 'keep']);
         $server->on('WorkerStart', [$handler, 'begin']);
+        $server->on('WorkerStop', [$handler, 'end']);
         $server->on('Request', [$handler, 'answer']);
         $server->start();
         // Here is the first process again, after everything has ended.

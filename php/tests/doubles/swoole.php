@@ -172,6 +172,7 @@ namespace Swoole\Http {
                 $this->answers[] = $response = new Response();
                 ($this->handlers['Request'])($request, $response);
             }
+            ($this->handlers['WorkerStop'])($this, 0);
 
             return true;
         }
