@@ -17,9 +17,7 @@ final class Ends
         try {
             $work();
         } catch (\Throwable $error) {
-            $kind = get_class($error);
-            $place = "{$error->getFile()}:{$error->getLine()}";
-            self::say("stampede: the worker ends: $kind: {$error->getMessage()} in $place");
+            self::lastly(self::why($error));
 
             return 1;
         }
@@ -31,5 +29,18 @@ final class Ends
     public static function say(string $line): void
     {
         file_put_contents('php://stderr', "$line\n");
+    }
+
+    /** The last line of a worker. */
+    public static function lastly(string $why): void
+    {
+        self::say("stampede: the worker ends: $why");
+    }
+
+    public static function why(\Throwable $error): string
+    {
+        $kind = get_class($error);
+
+        return "$kind: {$error->getMessage()} in {$error->getFile()}:{$error->getLine()}";
     }
 }

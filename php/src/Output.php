@@ -56,7 +56,7 @@ final class Output
     {
         while (ob_get_level() > $level && ob_end_flush()) {
         }
-        if ($this->guarded) {
+        if ($this->guarded && ob_get_level() > 0) {
             ob_flush();
         }
     }

@@ -10,13 +10,15 @@ use Amp\Socket\ResourceSocket;
 use Amp\Socket\Socket;
 
 /** Connections that are open. */
-final class Clients implements ClientFactory
+final class Clients implements ClientFactory, \Countable
 {
     /** @var array<int, array{Client, ?resource}> by the client's number */
     private array $open = [];
 
-    /** @param \Closure(): void $onNone the last one has closed */
-    public function __construct(private ClientFactory $factory, private \Closure $onNone)
+    /** @var \Closure(): void the last one has closed */
+    public \Closure $onNone;
+
+    public function __construct(private ClientFactory $factory)
     {
     }
 
@@ -36,9 +38,9 @@ final class Clients implements ClientFactory
         return $client;
     }
 
-    public function none(): bool
+    public function count(): int
     {
-        return $this->open === [];
+        return count($this->open);
     }
 
     /** @return ?resource */

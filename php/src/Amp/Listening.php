@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Stampede\Worker\Amp;
 
 use Amp\Socket\BindContext;
-use Amp\Socket\ResourceServerSocket;
 use Amp\Socket\ServerSocket;
 use Amp\Socket\ServerSocketFactory;
 use Amp\Socket\SocketAddress;
@@ -13,13 +12,15 @@ use Amp\Socket\SocketAddress;
 /** A socket that several processes listen to; AMPHP would open one of its own. */
 final class Listening implements ServerSocketFactory
 {
+    public ?Taking $taking = null;
+
     /** @param resource $socket */
-    public function __construct(private $socket)
+    public function __construct(private $socket, private \Countable $clients)
     {
     }
 
     public function listen(SocketAddress|string $address, ?BindContext $bindContext = null): ServerSocket
     {
-        return new Taking(new ResourceServerSocket($this->socket, $bindContext ?? new BindContext()));
+        return $this->taking = new Taking($this->socket, $this->clients);
     }
 }

@@ -26,6 +26,7 @@ final class Server
 
     private SocketHttpServer $http;
     private Clients $clients;
+    private Listening $listening;
     private Shift $shift;
     /** @var array<int, true> clients that have a request under way */
     private array $asking = [];
@@ -35,7 +36,8 @@ final class Server
     public function __construct(private Setup $setup, $port, private Line $line)
     {
         $log = new Log();
-        $this->clients = new Clients(new SocketClientFactory($log), fn () => $this->endIfIdle());
+        $this->clients = new Clients(new SocketClientFactory($log));
+        $this->listening = new Listening($port, $this->clients);
         // Nothing before the handler: no limits, no compression, any method.
         $drivers = new DefaultHttpDriverFactory(
             $log,
@@ -43,8 +45,7 @@ final class Server
             bodySizeLimit: Shift::BODY,
             http2Enabled: false,
         );
-        $listening = new Listening($port);
-        $this->http = new SocketHttpServer($log, $listening, $this->clients, [], null, $drivers);
+        $this->http = new SocketHttpServer($log, $this->listening, $this->clients, [], null, $drivers);
         $this->http->expose(Port::name($setup));
     }
 
@@ -55,6 +56,7 @@ final class Server
         $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
         $handler = fn (Request $asked): Response => $this->answer($asked);
         $this->http->start(new ClosureRequestHandler($handler), new DefaultErrorHandler());
+        $this->clients->onNone = fn () => $this->idle();
         EventLoop::onSignal(SIGTERM, fn () => $this->end());
         EventLoop::onSignal(SIGINT, fn () => $this->end());
         // The master says nothing: it is readable when the master is gone.
@@ -86,32 +88,28 @@ final class Server
     private function leave(): void
     {
         $this->line->leaving();
-        $this->unlisten();
+        $this->listening->taking?->close();
         EventLoop::delay(Shift::GRACE, fn () => $this->end());
         $this->ending = true;
     }
 
     private function end(): void
     {
-        $this->unlisten();
+        $this->listening->taking?->close();
         $this->shift->over();
         $this->ending = true;
         $this->clients->dismiss($this->asking);
-        $this->endIfIdle();
+        count($this->clients) === 0 && $this->idle();
         EventLoop::delay(self::PATIENCE, static fn () => EventLoop::getDriver()->stop());
     }
 
-    private function unlisten(): void
+    /** Nobody is connected. */
+    private function idle(): void
     {
-        foreach ($this->http->getServers() as $server) {
-            $server->close();
-        }
-    }
-
-    private function endIfIdle(): void
-    {
-        if ($this->ending && $this->clients->none()) {
+        if ($this->ending) {
             EventLoop::getDriver()->stop();
+        } else {
+            $this->listening->taking?->hurry();
         }
     }
 }

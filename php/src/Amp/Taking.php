@@ -6,48 +6,93 @@ namespace Stampede\Worker\Amp;
 
 use Amp\Cancellation;
 use Amp\Socket\BindContext;
+use Amp\Socket\ResourceSocket;
 use Amp\Socket\ServerSocket;
 use Amp\Socket\Socket;
 use Amp\Socket\SocketAddress;
+use Revolt\EventLoop;
+use Revolt\EventLoop\Suspension;
+use Stampede\Worker\Pool\Turn;
 
-use function Amp\delay;
-
-/** Accepts one connection a turn of the loop: the next may be another process's. */
+/** Accepts from a socket that several processes listen to, in turn with them. */
 final class Taking implements ServerSocket
 {
-    public function __construct(private ServerSocket $socket)
+    private SocketAddress $address;
+    /** What `accept` waits for. */
+    private ?Suspension $waiting = null;
+    private string $callback = '';
+    /** @var list<\Closure(): void> */
+    private array $onClose = [];
+
+    /** @param ?resource $socket */
+    public function __construct(private $socket, private \Countable $clients)
     {
+        $this->address = SocketAddress\fromResourceLocal($socket);
     }
 
+    /** Null: closed. It is never cancelled. */
     public function accept(?Cancellation $cancellation = null): ?Socket
     {
-        delay(0);
+        while ($this->socket !== null) {
+            $this->until(fn ($resume) => EventLoop::onReadable($this->socket, $resume));
+            $wait = Turn::wait(count($this->clients));
+            $this->socket !== null && $wait > 0
+                && $this->until(static fn ($resume) => EventLoop::delay($wait, $resume));
+            $stream = $this->socket ? @stream_socket_accept($this->socket, 0) : false;
+            // Else another process was quicker.
+            if ($stream !== false) {
+                return ResourceSocket::fromServerSocket($stream);
+            }
+        }
 
-        return $this->socket->accept($cancellation);
+        return null;
     }
 
-    public function getAddress(): SocketAddress
+    /** Waits no longer. */
+    public function hurry(): void
     {
-        return $this->socket->getAddress();
-    }
-
-    public function getBindContext(): BindContext
-    {
-        return $this->socket->getBindContext();
+        EventLoop::cancel($this->callback);
+        $waiting = $this->waiting;
+        $this->waiting = null;
+        $waiting?->resume();
     }
 
     public function close(): void
     {
-        $this->socket->close();
+        $socket = $this->socket;
+        $this->socket = null;
+        if ($socket !== null) {
+            $this->hurry();
+            fclose($socket);
+            array_map(EventLoop::queue(...), $this->onClose);
+        }
     }
 
     public function isClosed(): bool
     {
-        return $this->socket->isClosed();
+        return $this->socket === null;
     }
 
     public function onClose(\Closure $onClose): void
     {
-        $this->socket->onClose($onClose);
+        $this->onClose[] = $onClose;
+    }
+
+    public function getAddress(): SocketAddress
+    {
+        return $this->address;
+    }
+
+    public function getBindContext(): BindContext
+    {
+        return new BindContext();
+    }
+
+    /** @param \Closure(\Closure(): void): string $event calls back; gives its number */
+    private function until(\Closure $event): void
+    {
+        $this->waiting = EventLoop::getSuspension();
+        $this->callback = $event(fn () => $this->hurry());
+        $this->waiting->suspend();
     }
 }

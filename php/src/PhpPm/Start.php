@@ -41,12 +41,7 @@ final class Start
         $master->setMaxRequests($setup->number('max_requests') ?: PHP_INT_MAX);
         $master->setMaxExecutionTime(0);
         $master->setMemoryLimit(-1);
-        register_shutdown_function(static function () use ($boot): void {
-            if ($boot->why() !== null) {
-                fwrite(STDERR, "stampede: the worker ends: {$boot->why()}\n");
-                exit(1);
-            }
-        });
+        register_shutdown_function([$boot, 'ended']);
         $master->run();
     }
 
@@ -63,6 +58,8 @@ final class Start
         file_put_contents("$folder/begin.php", "<?php\nrequire_once $library;\n"
             . self::class . "::\$setup = unserialize($plan);\n");
         file_put_contents("$folder/begin.ini", "auto_prepend_file=\"$folder/begin.php\"\n");
+        // It reads this one when it ends, even if it has not come so far as to write it.
+        touch("{$setup->dir}/tmp/ppm.pid");
         putenv("PHPRC={$setup->dir}");
         putenv("PHP_INI_SCAN_DIR=$folder");
     }

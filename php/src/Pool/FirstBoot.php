@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Pool;
 
+use Stampede\Worker\Ends;
+
 /**
  * Whether the app could ever be booted, for runtimes whose own master would try for ever. Its
  * processes and the master know it by files of the work folder.
@@ -32,25 +34,25 @@ final class FirstBoot
 
             return $booted;
         } catch (\Throwable $error) {
-            $kind = get_class($error);
-            $place = "{$error->getFile()}:{$error->getLine()}";
-            $this->failed("$kind: {$error->getMessage()} in $place", $signal);
+            $this->failed(Ends::why($error), $signal);
             exit(1);
         }
     }
 
-    /** Why the first boot failed; null: it did not. */
-    public function why(): ?string
+    /** In the master, when it ends: the first boot's failure is its own. */
+    public function ended(): void
     {
         $why = is_file("{$this->file}-worked") ? false : @file_get_contents("{$this->file}-failed");
-
-        return $why === false ? null : $why;
+        if ($why !== false) {
+            Ends::lastly($why);
+            exit(1);
+        }
     }
 
     private function failed(string $why, int $signal): void
     {
         if (is_file("{$this->file}-worked")) {
-            fwrite(STDERR, "stampede: the worker ends: $why\n");
+            Ends::lastly($why);
             sleep(1);   // for its master starts another one at once
         } else {
             file_put_contents("{$this->file}-failed", $why);

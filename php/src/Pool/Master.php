@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Pool;
 
+use Stampede\Worker\Ends;
 use Stampede\Worker\Problem;
 
 /**
@@ -31,7 +32,7 @@ final class Master
     {
     }
 
-    /** @throws Problem no process can boot */
+    /** @throws Problem no process can be started */
     public function run(): void
     {
         $end = function (): void {
@@ -88,9 +89,7 @@ final class Master
         try {
             ($this->work)($line);
         } catch (\Throwable $error) {
-            $kind = get_class($error);
-            $place = "{$error->getFile()}:{$error->getLine()}";
-            $line->failed("$kind: {$error->getMessage()} in $place");
+            $line->failed(Ends::why($error));
 
             return 1;
         }
@@ -135,7 +134,9 @@ final class Master
             ? 'was ended by signal ' . pcntl_wtermsig($status)
             : 'ended with exit code ' . pcntl_wexitstatus($status);
         if (!$child->ready && !$this->booted) {
-            throw new Problem($child->why ?: "the worker $how before it was ready");
+            $this->end();
+            Ends::lastly($child->why ?: "it $how before it was ready");
+            exit(1);
         }
         fwrite(STDERR, rtrim("stampede: worker {$child->pid} $how: {$child->why}", ': ') . "\n");
         $this->notBefore = $child->ready ? 0.0 : microtime(true) + self::PAUSE;

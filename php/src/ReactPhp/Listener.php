@@ -6,13 +6,15 @@ namespace Stampede\Worker\ReactPhp;
 
 use Evenement\EventEmitter;
 use React\EventLoop\Loop;
+use React\EventLoop\TimerInterface;
 use React\Socket\Connection;
 use React\Socket\ConnectionInterface;
 use React\Socket\ServerInterface;
+use Stampede\Worker\Pool\Turn;
 
 /**
- * Accepts from a socket that several processes listen to, one connection a turn of the loop: the
- * next may be another process's. ReactPHP's own server opens its socket itself.
+ * Accepts from a socket that several processes listen to, in turn with them. ReactPHP's own server
+ * opens its socket itself.
  */
 final class Listener extends EventEmitter implements ServerInterface
 {
@@ -20,6 +22,9 @@ final class Listener extends EventEmitter implements ServerInterface
     public array $open = [];
     /** @var array<string, true> those that have a request under way */
     private array $asking = [];
+
+    /** Until it is its turn. */
+    private ?TimerInterface $wait = null;
 
     /** @param ?resource $socket */
     public function __construct(private $socket)
@@ -33,12 +38,17 @@ final class Listener extends EventEmitter implements ServerInterface
 
     public function resume(): void
     {
-        $this->socket && Loop::addReadStream($this->socket, fn () => $this->accept());
+        $this->socket && Loop::addReadStream($this->socket, function (): void {
+            $this->pause();
+            $this->wait = Loop::addTimer(Turn::wait(count($this->open)), fn () => $this->accept());
+        });
     }
 
     public function pause(): void
     {
         $this->socket && Loop::removeReadStream($this->socket);
+        $this->wait && Loop::cancelTimer($this->wait);
+        $this->wait = null;
     }
 
     public function close(): void
@@ -64,11 +74,17 @@ final class Listener extends EventEmitter implements ServerInterface
 
     private function accept(): void
     {
+        $this->pause();
+        $this->resume();
         $stream = @stream_socket_accept($this->socket, 0, $client);
-        if ($stream === false) {
-            return; // another process was quicker
+        // Else another process was quicker.
+        if ($stream !== false) {
+            $this->opened(new Connection($stream, Loop::get()), $client);
         }
-        $connection = new Connection($stream, Loop::get());
+    }
+
+    private function opened(ConnectionInterface $connection, string $client): void
+    {
         $this->open[$client] = $connection;
         $connection->on('data', function () use ($client): void {
             $this->asking[$client] = true;
@@ -76,6 +92,9 @@ final class Listener extends EventEmitter implements ServerInterface
         $connection->on('close', function () use ($client): void {
             unset($this->open[$client], $this->asking[$client]);
             $this->emit('closed');
+            if ($this->wait !== null && $this->open === []) {
+                $this->accept();
+            }
         });
         $this->emit('connection', [$connection]);
     }

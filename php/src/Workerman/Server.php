@@ -58,7 +58,8 @@ final class Server
 
     private function endIfIdle(): void
     {
-        if ($this->ending && count($this->worker->connections) === 0) {
+        // The one that closes is still among them.
+        if ($this->ending && count($this->worker->connections) <= 1) {
             Worker::stopAll();
         }
     }

@@ -35,12 +35,7 @@ final class Start
         $worker->onWorkerStart = static function (Worker $worker) use ($setup, $boot): void {
             (new Server($setup, $worker))->begin($boot);
         };
-        Worker::$onMasterStop = static function () use ($boot): void {
-            if ($boot->why() !== null) {
-                fwrite(STDERR, "stampede: the worker ends: {$boot->why()}\n");
-                exit(1);
-            }
-        };
+        Worker::$onMasterStop = [$boot, 'ended'];
         Worker::runAll();
         throw new Problem('Workerman could not start');
     }
