@@ -159,10 +159,32 @@ fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
     let paths = out(&output);
     let names: Vec<&str> =
         paths.lines().map(|path| path.rsplit('/').next().expect("a name")).collect();
-    let charts =
-        ["response-time", "throughput", "errors", "in-flight", "cpu", "memory", "percentiles"];
-    let expected: Vec<String> =
-        charts.iter().chain(&["trials"]).map(|chart| format!("hello-day-{chart}.svg")).collect();
+    let expected: Vec<String> = [
+        "response-time-p95",
+        "response-time-p50",
+        "response-time-p99",
+        "response-time-max",
+        "response-time-mean",
+        "throughput",
+        "errors",
+        "in-flight",
+        "cpu",
+        "cpu-php",
+        "cpu-web",
+        "memory",
+        "memory-php",
+        "memory-web",
+        "percentiles",
+        "trials-p95",
+        "trials-p50",
+        "trials-mean",
+        "trials-p99",
+        "trials-throughput",
+        "trials-cpu-cost",
+        "trials-memory",
+    ]
+    .map(|chart| format!("hello-day-{chart}.svg"))
+    .into();
     assert_eq!(names, expected);
     for path in paths.lines() {
         assert!(Path::new(path).starts_with(run.join("charts")), "{path}");
@@ -175,7 +197,7 @@ fn every_chart_of_a_run_is_a_file_that_names_its_runtimes() {
     }
     let again = report(&run, &["--format", "svg"]);
     let charts = run.join("charts");
-    assert_eq!(err(&again), format!("note: 8 files of `{}` overwritten\n", charts.display()));
+    assert_eq!(err(&again), format!("note: 22 files of `{}` overwritten\n", charts.display()));
     assert_eq!(out(&again), paths);
 }
 
@@ -188,7 +210,7 @@ fn out_is_a_folder_that_is_made_or_an_error() {
     let output = report(&run, &["--format", "svg", "--out", &there]);
     assert!(output.status.success(), "{}", err(&output));
     assert!(out(&output).lines().all(|path| path.starts_with(&there)), "{}", out(&output));
-    assert!(out(&output).contains("hello-4-users-10s-service-time.svg"), "{}", out(&output));
+    assert!(out(&output).contains("hello-4-users-10s-service-time-p95.svg"), "{}", out(&output));
 
     let taken = run.join("run.json/charts");
     let output = report(&run, &["--format", "svg", "--out", &taken.display().to_string()]);
@@ -300,7 +322,7 @@ fn a_chart_as_it_is_written() {
     ];
     let charts = svg::charts(&page);
     let (name, text) = &charts[0];
-    assert_eq!(name, "hello-day-response-time.svg");
+    assert_eq!(name, "hello-day-response-time-p95.svg");
     sound(text);
     insta::assert_snapshot!("response_time_svg", text);
 }
@@ -353,7 +375,7 @@ fn runs_that_are_laid_over_each_other_share_their_colours() {
     assert!(output.status.success(), "{}", err(&output));
     let files = out(&output);
     let first = files.lines().next().expect("a file");
-    let charts = folder.path().join("one/one+two-charts/hello-day-response-time.svg");
+    let charts = folder.path().join("one/one+two-charts/hello-day-response-time-p95.svg");
     assert_eq!(first, charts.display().to_string());
     let svg = std::fs::read_to_string(first).expect("it is there");
     assert!(sound(&svg).text.contains("nginx-fpm (B)"), "{svg}");
@@ -361,6 +383,94 @@ fn runs_that_are_laid_over_each_other_share_their_colours() {
     let colours: BTreeSet<String> = strokes.map(|(_, colour)| colour).collect();
     // Three runtimes, the ground, the grid and its axis.
     assert_eq!(colours.len(), 6, "{colours:?}");
+}
+
+/// What the page has a choice for is a file each: a role, a kind of failure.
+#[test]
+fn every_view_of_a_chart_is_a_file_of_its_own() {
+    let mut page = page_of(&open(), Vec::new());
+    let roles = |names: &[&str]| -> BTreeMap<String, Vec<Option<Number>>> {
+        names.iter().map(|name| ((*name).to_owned(), numbers(&[Some(1.0), Some(2.0)]))).collect()
+    };
+    let series = |cell, names: &[&str]| Series {
+        cell,
+        trial: 1,
+        step: 1.0,
+        times: Times { max: numbers(&[Some(7_000.0)]), ..Times::default() },
+        dropped: whole(&[0.0, 3.0]),
+        failed: [("http:502".to_owned(), whole(&[2.0, 0.0]))].into(),
+        resources: Resources {
+            at: whole(&[1.0, 2.0]),
+            cpu_percent: roles(names),
+            memory_mib: BTreeMap::new(),
+        },
+        ..Series::default()
+    };
+    page.series = vec![series(0, &["php", PLANTED]), series(1, &["php"])];
+    let charts: BTreeMap<String, String> = svg::charts(&page).into_iter().collect();
+    let over_time = |name: &&String| !name.contains("trials");
+    let names: Vec<&str> = charts.keys().filter(over_time).map(String::as_str).collect();
+    let planted = "hello-day-cpu-script-img-src-x-onerror-alert-1-onload-x-amp-31m-end.svg";
+    let expected = [
+        "hello-day-cpu-php.svg",
+        planted,
+        "hello-day-cpu.svg",
+        "hello-day-errors-dropped.svg",
+        "hello-day-errors-http-502.svg",
+        "hello-day-errors.svg",
+        "hello-day-response-time-max.svg",
+    ];
+    assert_eq!(names, expected);
+    charts.values().for_each(|chart| {
+        sound(chart);
+    });
+    assert!(
+        charts["hello-day-errors-dropped.svg"].contains("Shots without a correct answer: dropped")
+    );
+    assert!(charts["hello-day-cpu-php.svg"].contains("CPU of role php"));
+    assert!(charts[planted].contains("Without this role: "), "{}", charts[planted]);
+    assert!(!charts["hello-day-cpu-php.svg"].contains("Without this role"));
+}
+
+/// A load that one run alone has is a point without a line, which is said; a line goes on past a load
+/// that its run does not have.
+#[test]
+fn a_load_that_not_all_runs_have_is_said() {
+    let of = |id: &str, rates: &[(&str, u64)]| {
+        let cells = rates.iter().map(|(load, _)| cell("slow", load, "open", "const(200,10s)"));
+        let mut data = fixture::run(cells.collect(), 1);
+        data.record.id = id.to_owned();
+        for (index, (_, shots)) in rates.iter().enumerate() {
+            add(&mut data, index, Shots { answered_ns: spread(*shots, MS), ..Shots::default() });
+        }
+        data
+    };
+    let draw = |one: &RunData, two: &RunData| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = [one, two].map(|run| {
+            let place = folder.path().join(&run.record.id);
+            std::fs::create_dir(&place).expect("a folder");
+            written::write(&place, run, 20)
+        });
+        let output = report(&paths[0], &[&paths[1].display().to_string(), "--format", "svg"]);
+        assert!(output.status.success(), "{}", err(&output));
+        let found = out(&output)
+            .lines()
+            .find(|path| path.contains("across-loads-p95"))
+            .map(Path::new)
+            .map(|path| std::fs::read_to_string(path).expect("it is there"));
+        found
+    };
+    let all = of("one", &[("a", 1_000), ("b", 2_000), ("c", 3_000)]);
+    let chart = draw(&all, &of("two", &[("a", 1_000), ("c", 3_000)])).expect("it is drawn");
+    assert!(sound(&chart).text.contains("Not in every run: b in A only."), "{chart}");
+    // A line over three loads and one over two, without a gap.
+    let lines = || chart.lines().filter(|line| line.contains("<path") && line.contains('L'));
+    assert_eq!(lines().filter(|line| line.matches('L').count() == 2).count(), 1, "{chart}");
+    assert_eq!(lines().filter(|line| line.matches('L').count() == 1).count(), 1, "{chart}");
+    // Nothing can be laid beside each other.
+    let apart = draw(&of("one", &[("a", 1_000)]), &of("two", &[("b", 2_000)]));
+    assert_eq!(apart, None);
 }
 
 #[test]

@@ -117,8 +117,7 @@ fn or(reasons: &[String], otherwise: &str) -> String {
     if reasons.is_empty() { otherwise.to_owned() } else { reasons.join("\n") }
 }
 
-/// Of the load of all its trials, in whole seconds.
+/// Of all its trials, from start to stop.
 fn length(cell: &CellSummary) -> Duration {
-    let seconds = cell.trials.iter().map(|trial| trial.over_time.offered.len() as u64);
-    Duration::from_secs(seconds.sum())
+    Duration::from_nanos(cell.trials.iter().map(|trial| trial.lasted_ns).sum())
 }

@@ -237,6 +237,9 @@ pub struct TrialSummary {
     /// Whether its load was stopped before its end: shots not due by then are `dropped`.
     #[serde(default)]
     pub stopped: bool,
+    /// From its start to the end of its last phase.
+    #[serde(default)]
+    pub lasted_ns: u64,
     /// Its shots and events.
     pub counts: CellCounts,
     /// Its figures.

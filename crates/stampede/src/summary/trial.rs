@@ -24,6 +24,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
         stopped: record.load.as_ref().is_some_and(|load| load.end == End::Stopped),
+        lasted_ns: record.phases.last().map_or(0, |phase| phase.end_ns),
         counts: counts(trial),
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CellRecord, Judged, LoadRecord, Observed, RunRecord, RuntimeRecord, TrialRecord, Verdict,
+    CellRecord, Judged, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord, TrialRecord,
+    Verdict,
 };
 use stampede::summary::{RunData, TrialData};
 use stampede_load::report::{Connections, Counts, End, TimeSet};
@@ -146,7 +147,12 @@ fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
         round,
         cell,
         started_at: "2026-11-21T03:52:00+00:00".to_owned(),
-        phases: Vec::new(),
+        // Two seconds and a half beside the load.
+        phases: vec![PhaseRecord {
+            phase: "measure".to_owned(),
+            begin_ns: 0,
+            end_ns: shots.scheduled_ns + 2_500 * MS,
+        }],
         load: Some(load(shots)),
         runtime: RuntimeRecord {
             title: "A runtime".to_owned(),

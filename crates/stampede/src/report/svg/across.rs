@@ -1,5 +1,7 @@
 //! Charts across loads: what a runtime does as the load grows.
 
+use std::collections::BTreeSet;
+
 use super::Drawn;
 use super::chart::{Axis, Chart, Grain, Line, Strength, most};
 use super::frame::Frame;
@@ -33,8 +35,13 @@ pub fn of<'a>(page: &'a Page, looks: &'a [(String, Look)]) -> Vec<(&'a str, Draw
     let of = |(app, model): (&'a str, LoadModel)| {
         let own = |group: &&Group| group.app == app && group.model == model;
         let groups: Vec<&Group> = page.summary.groups.iter().filter(own).collect();
-        let loads = (groups.len() > 1).then(|| Loads::new(page, groups, looks));
-        loads.into_iter().flat_map(move |loads| loads.charts()).map(move |drawn| (app, drawn))
+        let loads = Loads::new(page, groups, looks);
+        loads
+            .has_several()
+            .then_some(loads)
+            .into_iter()
+            .flat_map(move |loads| loads.charts())
+            .map(move |drawn| (app, drawn))
     };
     kinds.into_iter().flat_map(of).collect()
 }
@@ -76,6 +83,13 @@ impl<'a> Loads<'a> {
         let groups: Vec<&Group> = rates.into_iter().map(|(group, _)| group).collect();
         let cells = groups.iter().flat_map(|group| page.summary.cells_of(group)).collect();
         Loads { page, groups, cells, x, has_rates, looks }
+    }
+
+    /// Whether any runtime was under several of these loads. Of several runs with a load each, none
+    /// was.
+    fn has_several(&self) -> bool {
+        let loads = |name: &str| self.cells.iter().filter(|cell| cell.runtime == name).count();
+        self.looks.iter().any(|(runtime, _)| loads(runtime) > 1)
     }
 
     fn charts(&self) -> Vec<Drawn> {
@@ -136,7 +150,7 @@ impl<'a> Loads<'a> {
             notes: self.notes(shown),
             source: source(self.page),
         };
-        Some(Drawn { file: shown.file, svg: frame.around(body) })
+        Some(Drawn { file: shown.file.to_owned(), svg: frame.around(body) })
     }
 
     fn lines(&self, shown: &Shown<'_>) -> Vec<Line> {
@@ -150,15 +164,32 @@ impl<'a> Loads<'a> {
                 .x
                 .iter()
                 .zip(&self.groups)
-                .map(|(x, group)| {
-                    let value =
-                        self.cell(runtime, group).and_then(|cell| (shown.figure)(cell).value());
-                    (*x, value.map(|value| value / shown.unit).filter(|value| value.is_finite()))
+                // A load that its run does not have is no gap: nothing is missing there.
+                .filter_map(|(x, group)| Some((*x, self.cell(runtime, group)?)))
+                .map(|(x, cell)| {
+                    let value = (shown.figure)(cell).value().map(|value| value / shown.unit);
+                    (x, value.filter(|value| value.is_finite()))
                 })
                 .collect(),
             strength: Strength::Full,
         };
         own.map(line).collect()
+    }
+
+    /// Of several runs, which loads not all have.
+    fn not_shared(&self) -> Option<String> {
+        let all = &self.page.runs;
+        let said = self.groups.iter().filter_map(|group| {
+            let cells = self.page.summary.cells_of(group);
+            let own: BTreeSet<usize> =
+                cells.filter_map(|cell| Some(self.page.names.get(&cell.runtime)?.run)).collect();
+            let labels: Vec<String> =
+                own.iter().filter_map(|run| Some(all.get(*run)?.label.clone())).collect();
+            let some = !labels.is_empty() && labels.len() < all.len();
+            some.then(|| format!("{} in {}", group.load, list(&labels)))
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| format!("Not in every run: {} only.", said.join(", ")))
     }
 
     fn cell(&self, runtime: &str, group: &Group) -> Option<&'a CellSummary> {
@@ -205,7 +236,8 @@ impl<'a> Loads<'a> {
             ("Not measured or not read", of(|one| *one == Figure::None)),
         ];
         let some = said.into_iter().filter(|(_, cells)| !cells.is_empty());
-        some.map(|(words, cells)| format!("{words}: {}.", list(&cells))).collect()
+        let said = some.map(|(words, cells)| format!("{words}: {}.", list(&cells)));
+        self.not_shared().into_iter().chain(said).collect()
     }
 
     /// Of at least three runtimes, the one with the highest p95 at any load.
@@ -213,7 +245,7 @@ impl<'a> Loads<'a> {
         let known = || {
             self.cells.iter().filter_map(|cell| Some((cell.runtime.as_str(), time(cell).value()?)))
         };
-        let names: std::collections::BTreeSet<&str> = known().map(|(runtime, _)| runtime).collect();
+        let names: BTreeSet<&str> = known().map(|(runtime, _)| runtime).collect();
         let slowest = known().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(runtime, _)| runtime);
         slowest.filter(|_| names.len() > 2)
     }

@@ -40,7 +40,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let y = Axis::log(&format!("{what}, log scale"), &values, words::micros);
     let body = Chart { x, y, lines, marks: Vec::new() }.body();
     let frame = panel.frame(format!("Percentiles of {what}"), notes(panel));
-    Some(Drawn { file: "percentiles", svg: frame.around(body) })
+    Some(Drawn { file: "percentiles".to_owned(), svg: frame.around(body) })
 }
 
 fn curve<'a>(panel: &Panel<'a>, index: usize) -> Option<&'a Curve> {

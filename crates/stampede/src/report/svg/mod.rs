@@ -1,7 +1,7 @@
 //! Charts for articles: an SVG file each, the same charts as the page's.
 //!
 //! ```text
-//! Page ─▶ Panel (which trials) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶ Element ─▶ text
+//! Page ─▶ Panel (which trials) ─▶ View (of what) ─▶ Chart (axes, lines) ─▶ Frame (words around) ─▶ Element ─▶ text
 //! ```
 //! They are written here and not by a library of charts: those that are kept well draw on whole
 //! pixels and cut a dashed line into hundreds of short ones, which shows in print.
@@ -18,6 +18,7 @@ mod panel;
 mod rising;
 mod scale;
 mod spread;
+mod view;
 mod words;
 
 use super::page::Page;
@@ -25,12 +26,13 @@ use panel::Panel;
 
 /// A chart that is drawn.
 struct Drawn {
-    /// The last part of its file's name.
-    file: &'static str,
+    /// The last part of its file's name: the chart and its view.
+    file: String,
     svg: String,
 }
 
-/// Every chart: its file's name and its SVG. Charts in which there is nothing to draw are left out.
+/// Every view of every chart: its file's name and its SVG. Those in which there is nothing to draw are
+/// left out.
 pub fn charts(page: &Page) -> Vec<(String, String)> {
     let looks = look::of_runtimes(page);
     let mut files: Vec<(String, String)> = Vec::new();

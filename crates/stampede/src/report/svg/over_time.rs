@@ -1,31 +1,61 @@
 //! The charts over time of a group.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Drawn;
 use super::chart::{Axis, Chart, Grain, Line, Strength, most};
 use super::look::Look;
 use super::panel::{Panel, Shown, Worth};
+use super::view::{View, whole_and_parts};
 use super::words;
-use crate::report::page::model::{Number, Series};
+use crate::report::page::model::{Number, Series, Times};
+use crate::summary::words::list;
 
 /// All that there is something to draw in.
 pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
-    [times(panel), throughput(panel), errors(panel), in_flight(panel), cpu(panel), memory(panel)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let times = TIMES.iter().filter_map(|time| times(panel, time));
+    let kinds: Vec<String> =
+        distinct(panel.shown.iter().flat_map(|shown| kinds(shown.series)).map(str::to_owned));
+    let mut all: Vec<Drawn> = times.chain(throughput(panel)).collect();
+    all.extend(whole_and_parts(&kinds).iter().filter_map(|view| errors(panel, &kinds, view)));
+    all.extend(in_flight(panel));
+    for resource in [&CPU, &MEMORY] {
+        let roles =
+            panel.shown.iter().flat_map(|shown| (resource.of)(shown.series).keys().cloned());
+        let roles = distinct(roles);
+        all.extend(whole_and_parts(&roles).iter().filter_map(|view| spent(panel, resource, view)));
+    }
+    all
 }
 
-fn times(panel: &Panel<'_>) -> Option<Drawn> {
+/// A time of each second.
+struct Time {
+    name: &'static str,
+    words: &'static str,
+    of: fn(&Times) -> &Vec<Option<Number>>,
+}
+
+/// The page's choices.
+const TIMES: [Time; 5] = [
+    Time { name: "p95", words: "p95", of: |times| &times.p95 },
+    Time { name: "p50", words: "median", of: |times| &times.p50 },
+    Time { name: "p99", words: "p99", of: |times| &times.p99 },
+    Time { name: "max", words: "longest", of: |times| &times.max },
+    Time { name: "mean", words: "mean", of: |times| &times.mean },
+];
+
+fn times(panel: &Panel<'_>, time: &Time) -> Option<Drawn> {
     let what = panel.what();
-    let lines = per_row(panel, |series| series.times.p95.clone());
+    let lines = per_row(panel, |series| (time.of)(&series.times).clone());
     let y = Axis::from_zero(
-        &format!("p95 of {what} of the correct answers that ended in each second"),
+        &format!("{} {what} of the correct answers that ended in each second", time.words),
         most(&lines),
         Grain::Fine,
         words::micros,
     );
-    let title = format!("{} over time, p95", capital(what));
-    drawn(panel, file_of(what), title, lines, y, Vec::new())
+    let title = format!("{} over time, {}", capital(what), time.words);
+    let view = View::new(time.name, ());
+    drawn(panel, view.file(file_of(what)), title, lines, y, Vec::new())
 }
 
 fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
@@ -37,7 +67,7 @@ fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
     }
     let y =
         Axis::from_zero("correct answers in each second", most(&lines), Grain::Whole, words::short);
-    drawn(panel, "throughput", title.to_owned(), lines, y, Vec::new())
+    drawn(panel, "throughput".to_owned(), title.to_owned(), lines, y, Vec::new())
 }
 
 /// The offered rate is the same for all: that of the longest trial stands for it.
@@ -51,30 +81,41 @@ fn offered(panel: &Panel<'_>) -> Option<Line> {
     })
 }
 
-/// Only where there are some.
-fn errors(panel: &Panel<'_>) -> Option<Drawn> {
-    let mut lines = per_row(panel, |series| {
-        let columns = series.failed.values().chain([&series.dropped]);
-        sums(&columns.map(|column| there(column)).collect::<Vec<_>>())
+/// All kinds together, or one; only where there are some.
+fn errors(panel: &Panel<'_>, kinds: &[String], view: &View<Option<&str>>) -> Option<Drawn> {
+    let mut lines = per_row(panel, |series| match view.of {
+        None => sums(&by_kind(series).map(|(_, column)| there(column)).collect::<Vec<_>>()),
+        Some(kind) => {
+            let own = by_kind(series).find(|(name, _)| *name == kind);
+            own.map(|(_, column)| there(column)).unwrap_or_default()
+        }
     });
     lines.retain(|line| line.values().any(|value| value > 0.0));
-    let y = Axis::from_zero(
-        "failed and dropped shots in each second",
-        most(&lines),
-        Grain::Whole,
-        words::short,
-    );
-    let kinds: std::collections::BTreeSet<&str> =
-        panel.shown.iter().flat_map(|shown| kinds(shown.series)).collect();
-    let kinds: Vec<String> = kinds.into_iter().map(str::to_owned).collect();
-    let note = format!("What became of them: {}.", crate::summary::words::list(&kinds));
-    drawn(panel, "errors", "Shots without a correct answer".to_owned(), lines, y, vec![note])
+    let (label, title, notes) = match view.of {
+        None => (
+            "failed and dropped shots in each second".to_owned(),
+            "Shots without a correct answer".to_owned(),
+            vec![format!("What became of them: {}.", list(kinds))],
+        ),
+        Some(kind) => (
+            format!("shots in each second that ended as {kind}"),
+            format!("Shots without a correct answer: {kind}"),
+            Vec::new(),
+        ),
+    };
+    let y = Axis::from_zero(&label, most(&lines), Grain::Whole, words::short);
+    drawn(panel, view.file("errors"), title, lines, y, notes)
 }
 
+/// The kinds of a trial's shots without a correct answer.
 fn kinds(series: &Series) -> impl Iterator<Item = &str> {
-    let any = |column: &[Number]| column.iter().any(|count| count.0 > 0.0);
-    let failed = series.failed.iter().filter(move |(_, column)| any(column));
-    failed.map(|(kind, _)| kind.as_str()).chain(any(&series.dropped).then_some("dropped"))
+    let any = |(_, column): &(&str, &[Number])| column.iter().any(|count| count.0 > 0.0);
+    by_kind(series).filter(any).map(|(kind, _)| kind)
+}
+
+fn by_kind(series: &Series) -> impl Iterator<Item = (&str, &[Number])> {
+    let failed = series.failed.iter().map(|(kind, column)| (kind.as_str(), column.as_slice()));
+    failed.chain([("dropped", series.dropped.as_slice())])
 }
 
 fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
@@ -85,39 +126,69 @@ fn in_flight(panel: &Panel<'_>) -> Option<Drawn> {
         Grain::Whole,
         words::short,
     );
-    drawn(panel, "in-flight", "Shots in flight".to_owned(), lines, y, Vec::new())
+    drawn(panel, "in-flight".to_owned(), "Shots in flight".to_owned(), lines, y, Vec::new())
 }
 
-fn cpu(panel: &Panel<'_>) -> Option<Drawn> {
-    let lines = per_reading(panel, |series| {
-        sums(&series.resources.cpu_percent.values().cloned().collect::<Vec<_>>())
-    });
-    let y = Axis::from_zero(
-        "share of the whole stack's CPU budget",
-        most(&lines),
-        Grain::Fine,
-        words::percent,
-    );
-    drawn(panel, "cpu", "CPU".to_owned(), lines, y, Vec::new())
+/// What a stack spends.
+struct Resource {
+    file: &'static str,
+    title: &'static str,
+    /// Behind "of the whole stack" or of which role.
+    words: &'static str,
+    of: fn(&Series) -> &BTreeMap<String, Vec<Option<Number>>>,
+    axis: fn(f64) -> String,
 }
 
-fn memory(panel: &Panel<'_>) -> Option<Drawn> {
-    let lines = per_reading(panel, |series| {
-        sums(&series.resources.memory_mib.values().cloned().collect::<Vec<_>>())
+const CPU: Resource = Resource {
+    file: "cpu",
+    title: "CPU",
+    words: "share of the stack's CPU budget",
+    of: |series| &series.resources.cpu_percent,
+    axis: words::percent,
+};
+
+const MEMORY: Resource = Resource {
+    file: "memory",
+    title: "Memory",
+    words: "anonymous, shared and kernel memory, without page cache",
+    of: |series| &series.resources.memory_mib,
+    axis: words::mebibytes,
+};
+
+/// Of the whole stack, or of one role.
+fn spent(panel: &Panel<'_>, resource: &Resource, view: &View<Option<&str>>) -> Option<Drawn> {
+    let mut lines = per_reading(panel, |series| {
+        let roles = (resource.of)(series);
+        match view.of {
+            None => sums(&roles.values().cloned().collect::<Vec<_>>()),
+            Some(role) => roles.get(role).cloned().unwrap_or_default(),
+        }
     });
-    let y = Axis::from_zero(
-        "of the whole stack: anonymous, shared and kernel memory, without page cache",
-        most(&lines),
-        Grain::Fine,
-        words::mebibytes,
-    );
-    drawn(panel, "memory", "Memory".to_owned(), lines, y, Vec::new())
+    let (mut title, mut whose) = (resource.title.to_owned(), "the whole stack".to_owned());
+    let mut notes = Vec::new();
+    if let Some(role) = view.of {
+        title = format!("{title} of role {role}");
+        whose = format!("role {role}");
+        lines.retain(|line| line.values().next().is_some());
+        notes.extend(without(panel, resource, role));
+    }
+    let label = format!("of {whose}: {}", resource.words);
+    let y = Axis::from_zero(&label, most(&lines), Grain::Fine, resource.axis);
+    drawn(panel, view.file(resource.file), title, lines, y, notes)
+}
+
+/// Names those that have no such role, since their lines are not there.
+fn without(panel: &Panel<'_>, resource: &Resource, role: &str) -> Option<String> {
+    let has = |shown: &&Shown<'_>| (resource.of)(shown.series).contains_key(role);
+    let without = panel.shown.iter().filter(|shown| !has(shown));
+    let names: Vec<String> = without.map(|shown| shown.cell.runtime.clone()).collect();
+    (!names.is_empty()).then(|| format!("Without this role: {}.", list(&names)))
 }
 
 /// `None` where no line has a value.
 fn drawn(
     panel: &Panel<'_>,
-    file: &'static str,
+    file: String,
     title: String,
     lines: Vec<Line>,
     y: Axis,
@@ -184,6 +255,11 @@ fn sums(columns: &[Vec<Option<Number>>]) -> Vec<Option<Number>> {
         values.map(|value| value.map(|value| value.0)).sum::<Option<f64>>().map(Number)
     };
     (0..length).map(sum).collect()
+}
+
+/// Each once, in their order.
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The name of a file for each time.

@@ -37,7 +37,7 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     let y = Axis::log("p95 of response time, log scale", &values, words::micros);
     let body = Chart { x, y, lines, marks }.body();
     let frame = panel.frame("Response time against offered rate".to_owned(), notes(panel));
-    Some(Drawn { file: "rise", svg: frame.around(body) })
+    Some(Drawn { file: "rise".to_owned(), svg: frame.around(body) })
 }
 
 fn rises(panel: &Panel<'_>) -> bool {

@@ -6,26 +6,35 @@ use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
 use super::look::Look;
 use super::panel::Panel;
 use super::scale::{Kind, Scale, extent};
+use super::view::View;
 use super::words;
 use crate::report::figure_text;
 use crate::store::record::Judged;
 use crate::summary::model::{CellSummary, Figure, Figures, Primary};
 use crate::summary::words as figures;
 
-/// The figure that is drawn: the one that cells are sorted by.
+/// A figure that can be drawn.
 struct Metric {
     title: String,
     of: fn(&Panel<'_>, &Figures) -> Figure,
     words: fn(f64) -> String,
     axis: fn(f64) -> String,
+    /// The figure's own units in one of the axis.
+    unit: f64,
 }
 
-/// `None` where no cell has several trials.
-pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
+/// A file for each figure that the page can show, the one that cells are sorted by first; none where no
+/// cell has several trials.
+pub fn of(panel: &Panel<'_>) -> Vec<Drawn> {
     if !panel.cells.iter().any(|(_, cell)| cell.trials.len() > 1) {
-        return None;
+        return Vec::new();
     }
-    let metric = metric(panel);
+    views(panel).iter().filter_map(|view| chart(panel, view)).collect()
+}
+
+/// `None` where no trial has the figure.
+fn chart(panel: &Panel<'_>, view: &View<Metric>) -> Option<Drawn> {
+    let metric = &view.of;
     let trials = panel.cells.iter().flat_map(|(_, cell)| &cell.trials);
     let values: Vec<f64> = trials
         .filter_map(|trial| (metric.of)(panel, &trial.figures).value())
@@ -50,9 +59,9 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
         scale: extent(&values, &intervals),
     };
     let rows_height = ROW * panel.cells.len() as f64;
-    let mut elements = rows.axis(&metric, rows_height);
+    let mut elements = rows.axis(metric, rows_height);
     for (place, (_, cell)) in panel.cells.iter().enumerate() {
-        elements.push(rows.row(panel, &metric, cell, ROW * (place as f64 + 0.5)));
+        elements.push(rows.row(panel, metric, cell, ROW * (place as f64 + 0.5)));
     }
     let below = if rows.scale.kind == Kind::Log { 60.0 } else { 42.0 };
     let notes = vec![
@@ -62,30 +71,57 @@ pub fn of(panel: &Panel<'_>) -> Option<Drawn> {
     ];
     let frame = panel.frame(format!("{}, each trial", metric.title), notes);
     Some(Drawn {
-        file: "trials",
+        file: view.file("trials"),
         svg: frame.around(Body { height: rows_height + below, elements }),
     })
 }
 
-fn metric(panel: &Panel<'_>) -> Metric {
+fn views(panel: &Panel<'_>) -> Vec<View<Metric>> {
     let what = panel.what();
-    let time = |name: &str, of| Metric {
-        title: format!("{name} of {what}"),
-        of,
-        words: figures::time,
-        axis: words::nanos,
+    let time = |name: &str, words: &str, of| {
+        let title = format!("{words} of {what}");
+        View::new(name, Metric { title, of, words: figures::time, axis: words::nanos, unit: 1.0 })
     };
-    match panel.group.primary {
-        Primary::ResponseTimeP95 => time("p95", |panel, figures| panel.times(figures).p95),
-        Primary::ResponseTimeP50 => time("Median", |panel, figures| panel.times(figures).p50),
-        Primary::ResponseTimeMean => time("Mean", |panel, figures| panel.times(figures).mean),
-        Primary::Throughput => Metric {
-            title: "Throughput".to_owned(),
-            of: |_, figures| figures.throughput_per_second,
-            words: |rate| format!("{} /s", figures::rate(rate)),
-            axis: words::per_second,
-        },
-    }
+    let mut views = vec![
+        time("p95", "p95", |panel, figures| panel.times(figures).p95),
+        time("p50", "Median", |panel, figures| panel.times(figures).p50),
+        time("mean", "Mean", |panel, figures| panel.times(figures).mean),
+        time("p99", "p99", |panel, figures| panel.times(figures).p99),
+    ];
+    views.extend(beside_times());
+    let primary = match panel.group.primary {
+        Primary::ResponseTimeP95 => 0,
+        Primary::ResponseTimeP50 => 1,
+        Primary::ResponseTimeMean => 2,
+        Primary::Throughput => 4,
+    };
+    views[..=primary].rotate_right(1);
+    views
+}
+
+fn beside_times() -> [View<Metric>; 3] {
+    let throughput = Metric {
+        title: "Throughput".to_owned(),
+        of: |_, figures| figures.throughput_per_second,
+        words: |rate| format!("{} /s", figures::rate(rate)),
+        axis: words::per_second,
+        unit: 1.0,
+    };
+    let cost = Metric {
+        title: "CPU cost of a correct answer".to_owned(),
+        of: |_, figures| figures.cpu_cost_us,
+        words: |us| figures::time(us * 1e3),
+        axis: words::micros,
+        unit: 1.0,
+    };
+    let memory = Metric {
+        title: "Highest memory of the whole stack".to_owned(),
+        of: |_, figures| figures.memory_bytes_max,
+        words: figures::bytes,
+        axis: words::mebibytes,
+        unit: f64::from(1 << 20),
+    };
+    [View::new("throughput", throughput), View::new("cpu-cost", cost), View::new("memory", memory)]
 }
 
 /// Where the rows are.
@@ -102,8 +138,10 @@ impl Rows {
 
     fn axis(&self, metric: &Metric, height: f64) -> Vec<Element> {
         let mut elements = Vec::new();
-        for step in self.scale.steps(8) {
-            let x = self.x_of(step);
+        let Scale { low, high, kind } = self.scale;
+        let in_unit = Scale { low: low / metric.unit, high: high / metric.unit, kind };
+        for step in in_unit.steps(8) {
+            let x = self.x_of(step * metric.unit);
             let line = Element::new("line").at("x1", x).at("x2", x).at("y1", 0.0).at("y2", height);
             elements.push(line.with("stroke", "#e6e8eb"));
             let words = (metric.axis)(step);
