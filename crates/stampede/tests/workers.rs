@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bench_support::Bench;
 use common::{Place, finish, stderr, stdout};
 use stampede::plan::model::{AppChoice, Scalar};
-use stampede::runtime::{Catalogue, Places, Running};
+use stampede::runtime::{App, Catalogue, Places, Running, verify};
 
 const LIMIT: Duration = Duration::from_secs(180);
 /// Says what it is asked, and misbehaves where it is told to.
@@ -44,13 +44,13 @@ fn bench() -> (Bench, tempfile::TempDir) {
 }
 
 /// Every runtime that keeps an app in memory and is here, with one worker.
-fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running)) {
+fn each(settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &Running, &App)) {
     let (bench, _folder) = bench();
     let settings = [&[("workers", Scalar::Int(1))], settings].concat();
     for name in bench.catalogue.runtime_names() {
         if bench.manifest(name).mode.keeps_memory() {
             let Some(running) = bench.start(name, &settings) else { continue };
-            check(name, &running);
+            check(name, &running, &bench.app);
             running.stop().expect("stop");
         }
     }
@@ -95,7 +95,7 @@ fn logged(running: &Running, text: &str) -> bool {
 
 #[test]
 fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
-    each(&[], |name, running| {
+    each(&[], |name, running, _| {
         let first = told(running, "/a%20b?x=1");
         assert_eq!(first["uri"], "/a%20b?x=1", "{name}");
         assert_eq!(ask(running, "/?do=throw").0, 500, "{name}");
@@ -138,18 +138,20 @@ fn a_worker_of_roadrunner_that_writes_to_standard_output_is_discarded() {
 /// No request is lost on the way.
 #[test]
 fn max_requests_replaces_workers() {
-    each(&[("max_requests", Scalar::Int(3))], |name, running| {
+    each(&[("max_requests", Scalar::Int(3))], |name, running, app| {
         let served: Vec<i64> =
             (0..12).map(|_| told(running, "/")["served"].as_i64().expect("a number")).collect();
         assert!(served.iter().all(|count| (1..=3).contains(count)), "{name}: {served:?}");
         let fresh = served.windows(2).filter(|pair| pair[1] <= pair[0]).count();
         assert!(fresh >= 3, "{name}: {served:?}");
+        let observed = verify(running, app).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(observed.workers, 1, "{name}: one that is replaced is not two");
     });
 }
 
 #[test]
 fn what_is_kept_is_kept_and_reboot_forgets() {
-    each(&[], |name, running| {
+    each(&[], |name, running, _| {
         let served = || told(running, "/")["served"].as_i64().expect("a number");
         let (first, second) = (served(), served());
         assert_eq!(second - first, i64::from(!reboots(name)), "{name}");
@@ -158,7 +160,7 @@ fn what_is_kept_is_kept_and_reboot_forgets() {
 
 #[test]
 fn a_form_reaches_the_app() {
-    each(&[], |name, running| {
+    each(&[], |name, running, _| {
         let form = [("a[]", "1"), ("b", "2 3")];
         let mut answer = ureq::post(running.url()).send_form(form).expect("answer");
         let body: serde_json::Value =

@@ -86,8 +86,12 @@ pub struct Settings {
 impl Settings {
     /// The number of workers asked for.
     pub fn workers(&self) -> u32 {
-        let value = self.values.get("workers").and_then(Value::as_i64).unwrap_or(1);
-        u32::try_from(value).unwrap_or(1)
+        u32::try_from(self.number("workers")).unwrap_or(1).max(1)
+    }
+
+    /// A whole number; 0 where it is none.
+    pub fn number(&self, name: &str) -> i64 {
+        self.values.get(name).and_then(Value::as_i64).unwrap_or_default()
     }
 
     /// Whether a switch is on.

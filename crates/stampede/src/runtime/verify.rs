@@ -173,9 +173,12 @@ impl Asker<'_> {
     /// needed needs.
     fn workers(&self) -> Result<u32, RuntimeError> {
         let given = &self.running.stack.record.given;
+        // A worker that has answered its last request, and the one after it, are two that answer.
+        let replaced = self.running.stack.settings.number("max_requests") > 0;
+        let bound = if replaced { given.workers } else { u32::MAX };
         let mut most = 0;
         for slow in &SLOW_ROUNDS {
-            let at_once = self.answered_at_once(slow);
+            let at_once = self.answered_at_once(slow).min(bound);
             self.running.check_asked()?;
             most = most.max(self.said_workers()?).max(at_once);
             if given.grows || most >= given.workers {
