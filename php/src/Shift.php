@@ -33,12 +33,10 @@ final class Shift
         private int $maxRequests,
         private $onOver,
     ) {
-        $site->output->guard();
-        register_shutdown_function([$this, 'exited']);
     }
 
     /**
-     * As the plan wants it.
+     * All that this process does, as the plan wants it.
      *
      * @param callable(): void $onOver
      */
@@ -46,6 +44,8 @@ final class Shift
     {
         $shift = new self($site, $setup->number('max_requests'), $onOver);
         $shift->over = !($setup->settings['keep_alive'] ?? true);
+        $site->output->guard();
+        register_shutdown_function([$shift, 'exited']);
 
         return $shift;
     }

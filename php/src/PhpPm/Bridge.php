@@ -29,8 +29,7 @@ final class Bridge implements BridgeInterface
         class_exists(Response::class);
         $boot = new FirstBoot(Start::$setup->dir);
         $site = $boot->of(static fn (): Site => Site::boot(Start::$setup), SIGTERM);
-        // PHP-PM counts requests itself.
-        $this->shift = new Shift($site, 0, static function (): void {
+        $this->shift = Shift::of(Start::$setup, $site, static function (): void {
         });
     }
 

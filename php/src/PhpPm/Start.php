@@ -54,7 +54,10 @@ final class Start
         $folder = "{$setup->dir}/tmp/php-cgi";
         is_dir($folder) || mkdir($folder);
         $library = var_export(dirname(__DIR__, 2) . '/autoload.php', true);
-        $plan = var_export(serialize($setup), true);
+        // PHP-PM counts requests and closes connections itself.
+        $plan = clone $setup;
+        $plan->settings = array_merge($setup->settings, ['max_requests' => 0, 'keep_alive' => true]);
+        $plan = var_export(serialize($plan), true);
         file_put_contents("$folder/begin.php", "<?php\nrequire_once $library;\n"
             . self::class . "::\$setup = unserialize($plan);\n");
         file_put_contents("$folder/begin.ini", "auto_prepend_file=\"$folder/begin.php\"\n");

@@ -10,6 +10,9 @@ namespace Psr\Http\Message {
     interface ServerRequestInterface
     {
     }
+    interface UploadedFileInterface
+    {
+    }
     interface ResponseInterface
     {
         public function getStatusCode();
