@@ -44,6 +44,12 @@ final class Output
         return $printed;
     }
 
+    /** What was printed and is in no buffer of PHP's any more; it stays. */
+    public function printed(): string
+    {
+        return $this->printed;
+    }
+
     /** @internal for PHP */
     public function take(string $text): string
     {

@@ -66,10 +66,16 @@ final class FrankenPhpTest extends TestCase
             $_SERVER['HTTP_HOST'] = 'h';
             ob_start();
             $callback();
-            $this->answers[] = [Head::$status, Head::$lines, (string) ob_get_clean()];
+            self::assertSame('', ob_get_clean(), 'printed after the answer');
 
             return true;
         };
+    }
+
+    public function finish(): void
+    {
+        $this->answers[] = [Head::$status, Head::$lines, (string) ob_get_contents()];
+        ob_clean();
     }
 
     public function testARequestIsAnsweredAsByAWebServer(): void
@@ -77,7 +83,7 @@ final class FrankenPhpTest extends TestCase
         $handler = 'return ["status" => 201, "headers" => ["X-A" => ["1", "2"], "Content-Type" => "a/b"],
             "body" => $server["REQUEST_URI"] . $server["HTTP_HOST"] . $server["HTTP_X_B"]
                 . $server["SCRIPT_NAME"]];';
-        $served = $this->loop($handler)->run($this->asking(['/x?y=1']), fn () => ['X-B' => 'b']);
+        $served = $this->loop($handler)->run($this->asking(['/x?y=1']), [$this, 'finish'], fn () => ['X-B' => 'b']);
         self::assertSame(1, $served);
         $head = ['X-A: 1', 'X-A: 2', 'Content-Type: a/b'];
         self::assertSame([[201, $head, '/x?y=1hb/index.php']], $this->answers);
@@ -89,7 +95,7 @@ final class FrankenPhpTest extends TestCase
             Stampede\Worker\FrankenPhp\header("Content-Type: text/plain");
             echo "printed, ";
             return ["status" => 200, "headers" => ["Set-Cookie" => "b=2"], "body" => "body"];';
-        $this->loop($handler)->run($this->asking(['/']), fn () => []);
+        $this->loop($handler)->run($this->asking(['/']), [$this, 'finish'], fn () => []);
         $head = ['Set-Cookie: a=1', 'Content-Type: text/plain', 'Set-Cookie: b=2'];
         self::assertSame([[200, $head, 'printed, body']], $this->answers);
     }
@@ -98,7 +104,7 @@ final class FrankenPhpTest extends TestCase
     {
         $handler = 'Stampede\Worker\FrankenPhp\Head::$sent = true;
             return ["status" => 404, "body" => "b"];';
-        $this->loop($handler)->run($this->asking(['/']), fn () => []);
+        $this->loop($handler)->run($this->asking(['/']), [$this, 'finish'], fn () => []);
         self::assertSame([[200, [], 'b']], $this->answers);
     }
 
@@ -106,7 +112,7 @@ final class FrankenPhpTest extends TestCase
     {
         $handler = 'if ($server["REQUEST_URI"] === "/bad") { throw new \Error("why"); }
             return ["status" => 200, "body" => "fine"];';
-        $served = $this->loop($handler)->run($this->asking(['/bad', '/']), fn () => []);
+        $served = $this->loop($handler)->run($this->asking(['/bad', '/']), [$this, 'finish'], fn () => []);
         self::assertSame([2, 500, 'fine'], [$served, $this->answers[0][0], $this->answers[1][2]]);
         self::assertStringContainsString('stampede: GET /bad: Error: why in ', $this->log[0]);
     }
@@ -114,7 +120,7 @@ final class FrankenPhpTest extends TestCase
     public function testMaxRequestsEndsTheLoopAfterAnAnswer(): void
     {
         $loop = $this->loop('return ["status" => 200, "body" => "x"];', 2);
-        self::assertSame(2, $loop->run($this->asking(['/', '/', '/']), fn () => []));
+        self::assertSame(2, $loop->run($this->asking(['/', '/', '/']), [$this, 'finish'], fn () => []));
         self::assertCount(2, $this->answers);
     }
 
@@ -122,7 +128,7 @@ final class FrankenPhpTest extends TestCase
     {
         $_POST = ['a' => '1'];
         $loop = $this->loop('return ["status" => 200, "body" => $_POST["a"]];');
-        $loop->run($this->asking(['/']), fn () => []);
+        $loop->run($this->asking(['/']), [$this, 'finish'], fn () => []);
         self::assertSame([[], '1'], [$_POST, $this->answers[0][2]]);
     }
 
@@ -156,9 +162,10 @@ final class FrankenPhpTest extends TestCase
         file_put_contents("$folder/worker.php", '<?php
             function frankenphp_handle_request(callable $callback): bool {
                 static $asked = 0;
-                if ($asked++ < 2) { $callback(); echo "|"; return true; }
+                if ($asked++ < 2) { $callback(); return true; }
                 return false;
             }
+            function frankenphp_finish_request() { echo "|"; }
             function_exists("getallheaders") || eval("function getallheaders() { return []; }");
             require ' . var_export(dirname(__DIR__) . '/autoload.php', true) . ';
             $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');

@@ -13,8 +13,7 @@ use Stampede\Worker\Site;
  */
 final class Loop
 {
-    /** Of output buffers, outside of the answer that is under way. */
-    private ?int $level = null;
+    private bool $answering = false;
 
     /** @param int $maxRequests after so many it ends; 0: never by itself */
     public function __construct(private Site $site, private int $maxRequests = 0)
@@ -24,18 +23,21 @@ final class Loop
     /**
      * Runs until FrankenPHP or `maxRequests` ends it; says how many requests it answered.
      *
-     * @param callable(callable): bool $handle waits for a request and calls back with it; the
-     *     answer is sent when it returns; false: FrankenPHP wants the worker to end
+     * @param callable(callable): bool $handle waits for a request and calls back with it; false:
+     *     FrankenPHP wants the worker to end
+     * @param callable(): mixed $finish sends the answer
      * @param callable(): array<string, string> $headers of the request
      */
-    public function run(callable $handle, callable $headers): int
+    public function run(callable $handle, callable $finish, callable $headers): int
     {
-        register_shutdown_function(function (): void {
-            $this->endedByApp();
-        });
         $served = 0;
-        while ($handle(fn () => $this->answer($headers()))) {
+        $serve = function () use ($finish, $headers): void {
+            $this->answer($headers());
+            $finish();
+            // Here and not between requests: there is no output then, and `ob_start` would crash.
             $this->site->after();
+        };
+        while ($handle($serve)) {
             $served++;
             if ($served === $this->maxRequests) {
                 break;
@@ -48,21 +50,22 @@ final class Loop
     /** @param array<string, string> $headers */
     private function answer(array $headers): void
     {
-        $this->level = ob_get_level();
+        $this->answering = true;
+        ob_start([$this, 'out']);
         self::send($this->site->answer(Asked::now($headers)));
-        $this->level = null;
+        $this->answering = false;
+        ob_end_flush();
     }
 
-    /** An app that ended PHP, by `exit` or by an error that nobody can catch, is answered too. */
-    private function endedByApp(): void
+    /**
+     * An app that ended PHP, by `exit` or by an error that nobody can catch, is answered too: by
+     * what it printed. PHP itself has set the status.
+     *
+     * @internal for PHP
+     */
+    public function out(string $text): string
     {
-        if ($this->level === null) {
-            return;
-        }
-        while (ob_get_level() > $this->level && ob_end_flush()) {
-        }
-        // PHP itself has set the status.
-        echo $this->site->output->taken();
+        return $this->answering ? $text . $this->site->output->printed() : $text;
     }
 
     private static function send(Response $response): void

@@ -15,6 +15,6 @@ final class Start
         // The rest is of a request that no client sent.
         $_SERVER = array_intersect_key($_SERVER, getenv());
         $loop = new Loop(Site::boot($setup), $setup->number('max_requests'));
-        $loop->run('frankenphp_handle_request', 'getallheaders');
+        $loop->run('frankenphp_handle_request', 'frankenphp_finish_request', 'getallheaders');
     }
 }

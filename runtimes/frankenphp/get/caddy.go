@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/dunglas/frankenphp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 func init() {
@@ -37,8 +38,10 @@ func (threads) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "frankenphp", New: func() caddy.Module { return new(threads) }}
 }
 
+// Provision makes a worker script that cannot begin end the process with its reason as the last
+// word, not with Go's stack.
 func (t *threads) Provision(ctx caddy.Context) error {
-	t.logger = ctx.Logger()
+	t.logger = ctx.Logger().WithOptions(zap.WithPanicHook(zapcore.WriteThenFatal))
 	return nil
 }
 

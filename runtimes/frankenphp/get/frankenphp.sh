@@ -77,14 +77,14 @@ flags() {
 # What is built in and what is shared, as in Debian; a library that is not here leaves its
 # extensions out.
 configuration() {
-    printf '%s\n' --prefix=/usr '--libdir=${prefix}/lib/php' "--datadir=\${prefix}/share/php/$minor" \
+    printf '%s\n' --prefix=/usr --libdir=/usr/lib/php "--datadir=/usr/share/php/$minor" \
         --sysconfdir=/etc --localstatedir=/var "--with-config-file-path=/etc/php/$minor/embed" \
         --disable-all --disable-debug --disable-rpath --with-pic --with-layout=GNU --without-pear \
         --disable-cli --disable-cgi --disable-phpdbg \
         --enable-embed=static --enable-zts --disable-zend-signals --enable-zend-max-execution-timers \
         --enable-filter --with-openssl --with-password-argon2=/usr --with-external-pcre \
         --with-mhash=/usr --with-libxml --enable-session --with-sodium --with-zlib
-    grep -q with-system-tzdata php/configure && echo --with-system-tzdata
+    grep -q with-system-tzdata configure && echo --with-system-tzdata
     local name
     for name in calendar ctype dom exif fileinfo ftp mbstring mysqlnd opcache pdo phar posix shmop \
         simplexml sockets sysvmsg sysvsem sysvshm tokenizer xml xmlreader xmlwriter; do
@@ -100,17 +100,24 @@ configuration() {
 }
 
 echo "building PHP $minor, thread-safe" >&2
-cd php
-./buildconf --force >../php.log 2>&1 || { tail -n 20 ../php.log >&2; fail "PHP's configure script could not be made"; }
-mapfile -t options < <(cd .. && configuration)
-PROG_SENDMAIL=/usr/sbin/sendmail \
-    CFLAGS="$(flags CFLAGS) -fsigned-char -fno-strict-aliasing -DOPENSSL_SUPPRESS_DEPRECATED" \
-    CXXFLAGS="$(flags CXXFLAGS)" CPPFLAGS="$(flags CPPFLAGS)" \
-    LDFLAGS="$(flags LDFLAGS) -Wl,--as-needed" \
-    ./configure "${options[@]}" >>../php.log 2>&1 ||
-    { tail -n 20 ../php.log >&2; fail "PHP could not be configured"; }
-make -j"$jobs" >>../php.log 2>&1 || { tail -n 20 ../php.log >&2; fail "PHP could not be built"; }
-cd ..
+# Runs a step in PHP's folder; its last lines are shown where it fails.
+step() {
+    (cd php && "$@") >php.log 2>&1 || {
+        tail -n 20 php.log >&2
+        fail "PHP could not be built: $1 failed"
+    }
+}
+
+step ./buildconf --force
+mapfile -t options < <(cd php && configuration)
+CFLAGS="$(flags CFLAGS) -fsigned-char -fno-strict-aliasing -DOPENSSL_SUPPRESS_DEPRECATED"
+CXXFLAGS=$(flags CXXFLAGS)
+CPPFLAGS=$(flags CPPFLAGS)
+LDFLAGS="$(flags LDFLAGS) -Wl,--as-needed"
+export CFLAGS CXXFLAGS CPPFLAGS LDFLAGS PROG_SENDMAIL=/usr/sbin/sendmail
+step ./configure "${options[@]}"
+unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS
+step make -j"$jobs"
 
 # --- FrankenPHP ---------------------------------------------------------------------------------
 
@@ -120,12 +127,16 @@ libraries() {
 }
 
 echo "building FrankenPHP" >&2
-includes="-I$here/php -I$here/php/main -I$here/php/Zend -I$here/php/TSRM"
-# All of libphp, and all of it visible: extensions that are loaded later use what FrankenPHP does not.
-export CGO_ENABLED=1 CGO_CFLAGS="-O2 $includes" \
-    CGO_LDFLAGS="-L$here/php/libs -Wl,--export-dynamic -Wl,--whole-archive -l:libphp.a -Wl,--no-whole-archive $(libraries)"
-export GOFLAGS=-mod=readonly GOTOOLCHAIN=local
-"$GO" build -p "$jobs" -trimpath -tags nowatcher -ldflags '-s -w' -o "$OUT/frankenphp" . ||
+# All of libphp, and all of it visible: extensions that are loaded later use what FrankenPHP does
+# not. It is linked once, while FrankenPHP's own `-lphp` comes with each of its packages: that one
+# finds an empty library.
+mkdir empty
+ar rc empty/libphp.a
+whole="-Wl,--export-dynamic -Wl,--whole-archive $here/php/libs/libphp.a -Wl,--no-whole-archive"
+export CGO_ENABLED=1 CGO_LDFLAGS=-L$here/empty GOFLAGS=-mod=readonly
+export CGO_CFLAGS="-O2 -I$here/php -I$here/php/main -I$here/php/Zend -I$here/php/TSRM"
+"$GO" build -p "$jobs" -trimpath -tags nowatcher -o "$OUT/frankenphp" \
+    -ldflags "-s -w -linkmode external -extldflags '$whole $(libraries)'" . ||
     fail "FrankenPHP could not be built; are Go's modules in reach?"
 
 mkdir "$OUT/extensions"

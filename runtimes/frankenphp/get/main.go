@@ -79,10 +79,7 @@ func read(file string) ([]byte, error) {
 		return nil, err
 	}
 	options := map[string]any{"filename": file}
-	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt(text, options)
-	for _, warning := range warnings {
-		fmt.Fprintln(os.Stderr, "warning:", warning)
-	}
+	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt(text, options)
 	return config, err
 }
 

@@ -328,8 +328,8 @@ pub struct Count {
     /// Only those that run this need: for a role whose web server starts PHP itself.
     #[serde(default)]
     pub program: Option<Spanned<String>>,
-    /// Their threads of this name are counted instead, where a worker is a thread; `*` stands for
-    /// digits.
+    /// The different names of their threads that fit are counted instead, where a worker is a
+    /// thread; `*` stands for digits.
     #[serde(default)]
     pub threads: Option<String>,
     /// Those of them that serve nothing.

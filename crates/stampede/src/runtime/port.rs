@@ -159,8 +159,9 @@ pub fn runs(pid: u32, program: &Path) -> bool {
     comm(pid).as_bytes() == &name[..name.len().min(15)]
 }
 
-/// Threads of a process that have this name; `*` in it stands for digits.
-pub fn threads(pid: u32, name: &str) -> usize {
+/// Names that threads of a process have and that fit; `*` stands for digits. A thread begins with
+/// the name of the one that started it, so that threads themselves may be more.
+pub fn thread_names(pid: u32, name: &str) -> usize {
     let (before, after) = name.split_once('*').unwrap_or((name, ""));
     let fits = |text: &str| {
         let middle = text.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -172,7 +173,7 @@ pub fn threads(pid: u32, name: &str) -> usize {
     let tasks = format!("/proc/{pid}/task");
     let tids = pids_of(Path::new(&tasks)).into_iter();
     let names = tids.filter_map(|tid| fs::read_to_string(format!("{tasks}/{tid}/comm")).ok());
-    names.filter(|text| fits(text.trim_end())).count()
+    names.filter(|text| fits(text.trim_end())).collect::<BTreeSet<String>>().len()
 }
 
 fn comm(pid: u32) -> String {
@@ -248,7 +249,7 @@ mod tests {
     fn threads_count_by_their_name() {
         let (ends, waits) = std::sync::mpsc::channel::<()>();
         let waits = std::sync::Arc::new(std::sync::Mutex::new(waits));
-        let started = std::sync::Arc::new(std::sync::Barrier::new(5));
+        let started = std::sync::Arc::new(std::sync::Barrier::new(6));
         let begin = |name: &str| {
             let (waits, started) = (waits.clone(), started.clone());
             let thread = std::thread::Builder::new().name(name.to_owned());
@@ -257,11 +258,11 @@ mod tests {
                 drop(waits.lock().map(|waits| waits.recv()));
             })
         };
-        let started_all: Vec<_> =
-            ["tc-0", "tc-12", "tc-main", "tc-"].map(begin).into_iter().collect();
+        let names = ["tc-0", "tc-0", "tc-12", "tc-main", "tc-"];
+        let started_all: Vec<_> = names.map(begin).into_iter().collect();
         started.wait();
         let own = std::process::id();
-        let counted = ["tc-*", "tc-main", "tc", "none-*"].map(|name| threads(own, name));
+        let counted = ["tc-*", "tc-main", "tc", "none-*"].map(|name| thread_names(own, name));
         drop(ends);
         for thread in started_all {
             thread.expect("starts").join().expect("ends");

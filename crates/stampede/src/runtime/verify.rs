@@ -206,7 +206,7 @@ impl Asker<'_> {
                 let counts = |pid: &u32| program.is_none_or(|found| port::runs(*pid, &found.path));
                 let processes = roles.flat_map(port::pids).filter(counts);
                 let found = match &count.threads {
-                    Some(name) => processes.map(|pid| port::threads(pid, name)).sum(),
+                    Some(name) => processes.map(|pid| port::thread_names(pid, name)).sum(),
                     None => processes.count(),
                 };
                 Ok(u32::try_from(found).unwrap_or(u32::MAX).saturating_sub(count.minus))
