@@ -111,7 +111,9 @@ fn alone(one: &Shown) -> Vec<String> {
 
 /// What leaks where leaking is the runtime's nature: `class`, `constant` …
 fn kept(one: &Shown) -> Vec<String> {
-    let leaks = one.observed.notices.iter().filter(|_| one.given.keeps_memory);
+    // Isolated all the same: what was seen is what its runtime.yaml says.
+    let by_nature = one.given.keeps_memory || one.observed.isolated;
+    let leaks = one.observed.notices.iter().filter(|_| by_nature);
     leaks.filter_map(|notice| notice.strip_suffix(VISIBLE).map(str::to_owned)).collect()
 }
 
@@ -355,6 +357,10 @@ mod tests {
         let found = &compare_observed(&[shown("a"), worker])[1];
         assert_eq!(found.not_comparable, [format!("class{VISIBLE}")]);
         assert_eq!(found.kept, Vec::<String>::new());
+        isolated.given.keeps_memory = false;
+        let found = &compare_observed(&[shown("a"), isolated])[1];
+        assert_eq!(found.not_comparable, Vec::<String>::new());
+        assert_eq!(found.kept, ["class"], "its runtime.yaml says so");
     }
 
     #[test]

@@ -355,6 +355,10 @@ pub struct Forced {
     /// php.ini keys.
     #[serde(default)]
     pub ini: Vec<String>,
+    /// What of one request a later one sees, by the probe's names, although nothing is kept in
+    /// memory.
+    #[serde(default)]
+    pub visible: Vec<String>,
 }
 
 /// How to get what a runtime needs.

@@ -165,7 +165,9 @@ impl Asker<'_> {
         if !twice {
             notices.push("no worker was met twice: isolation is not shown".into());
         }
-        Ok((twice && seen.is_empty(), notices))
+        let by_nature = &self.running.stack.runtime.manifest.forced.visible;
+        let is_clean = seen.iter().all(|name| by_nature.contains(name));
+        Ok((twice && is_clean, notices))
     }
 
     /// Workers as the runtime says or shows them, and at least as many as answered at once.
