@@ -12,6 +12,8 @@ final class Start
 {
     public static function worker(Setup $setup): void
     {
+        // Before FrankenPHP has begun its workers it runs this as any script: a client waits then.
+        http_response_code(503);
         // The rest is of a request that no client sent.
         $_SERVER = array_intersect_key($_SERVER, getenv());
         $loop = new Loop(Site::boot($setup), $setup->number('max_requests'));

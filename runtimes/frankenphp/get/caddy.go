@@ -45,7 +45,10 @@ func (t *threads) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// Start returns when each worker script waits for its first request.
+// Closed once PHP has begun, and each worker script waits for its first request. Caddy starts its
+// parts in any order, and what is asked before would be run without its worker.
+var begun = make(chan struct{})
+
 func (t *threads) Start() error {
 	options := []frankenphp.Option{
 		frankenphp.WithLogger(t.logger),
@@ -54,7 +57,11 @@ func (t *threads) Start() error {
 	for _, one := range t.Workers {
 		options = append(options, frankenphp.WithWorkers(one.FileName, one.Num, nil, nil))
 	}
-	return frankenphp.Init(options...)
+	if err := frankenphp.Init(options...); err != nil {
+		return err
+	}
+	close(begun)
+	return nil
 }
 
 // Stop does nothing: Caddy stops its apps in any order, and answers under way need PHP.
@@ -136,6 +143,11 @@ func (s *scripts) Provision(ctx caddy.Context) error {
 }
 
 func (s *scripts) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	select {
+	case <-begun:
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
 	// As the client sent it, before it was rewritten to the front controller.
 	sent := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
 	request, err := frankenphp.NewRequestWithContext(
