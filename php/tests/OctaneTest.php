@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Octane\Named;
 use Stampede\Worker\Octane\Scripts;
 use Stampede\Worker\Octane\Start;
 use Stampede\Worker\Octane\State;
@@ -96,7 +97,7 @@ final class OctaneTest extends TestCase
             'bootstrap/app.php' => self::BOOTS,
         ]);
         $settings = ['workers' => 3, 'max_requests' => 9, 'max_execution_time' => 4,
-            'dispatch' => 'free', 'compression' => false];
+            'dispatch' => 'free', 'compression' => false, 'task_workers' => 0];
         Start::worker(self::chosen($app, 'swoole_so', $settings));
         [$script, , $file] = $GLOBALS['octane'];
         self::assertSame(['swoole-server', "{$app->folder}/tmp/octane-server-state.json"],
@@ -111,6 +112,25 @@ final class OctaneTest extends TestCase
         self::assertSame([3, 3, 0, 9, 0, 3], [$options['worker_num'], $options['reactor_num'],
             $options['task_worker_num'], $options['max_request'], $options['max_request_grace'],
             $options['dispatch_mode']]);
+    }
+
+    public function testWorkersOfSwooleAreNamedAndTaskWorkersAreNot(): void
+    {
+        $named = trim((string) file_get_contents('/proc/self/comm'));
+        try {
+            $laravel = new OctaneDouble();
+            foreach ([[1, 'worker-1'], [2, 'worker-1']] as [$worker, $name]) {
+                $server = (object) ['setting' => ['worker_num' => 2]];
+                $laravel->state = (object) ['workerId' => $worker, 'server' => $server];
+                Named::join($laravel);
+                self::assertSame("$name\n", file_get_contents('/proc/self/comm'));
+            }
+            self::assertSame(['Laravel\Octane\Events\WorkerStopping'], array_keys($laravel->heard));
+            $laravel->heard['Laravel\Octane\Events\WorkerStopping']();
+            self::assertSame("ends\n", file_get_contents('/proc/self/comm'));
+        } finally {
+            file_put_contents('/proc/self/comm', $named);
+        }
     }
 
     public function testAnAppThatDoesNotKnowOctaneIsRefused(): void

@@ -30,13 +30,13 @@ final class State
         $told = self::told($setup->app, $file);
         $octane = $told['octaneConfig'];
         $octane['max_execution_time'] = $setup->number('max_execution_time');
-        // There is no task worker to send a tick to.
-        $octane['tick'] = false;
+        // Else there is no task worker to send a tick to.
+        $octane['tick'] = $setup->number('task_workers') > 0 && ($octane['tick'] ?? true);
         $state = [
             'host' => $setup->host,
             'port' => $setup->port,
             'workers' => $setup->number('workers', 1),
-            'taskWorkers' => 0,
+            'taskWorkers' => $setup->number('task_workers'),
             'maxRequests' => $setup->number('max_requests'),
             'defaultServerOptions' => self::options($setup),
             'octaneConfig' => $octane,
@@ -97,8 +97,9 @@ final class State
             'send_yield' => true,
             'worker_num' => $setup->number('workers', 1),
             'reactor_num' => $setup->number('workers', 1),
-            'task_worker_num' => 0,
+            'task_worker_num' => $setup->number('task_workers'),
             'max_request' => $setup->number('max_requests'),
+            'task_max_request' => $setup->number('max_requests'),
             // Else up to half as many again.
             'max_request_grace' => 0,
             'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'connection')],

@@ -21,6 +21,10 @@ namespace Stampede\Worker\Tests {
     {
         /** @var array<string, callable> */
         public array $routes = [];
+        /** @var array<string, callable> */
+        public array $heard = [];
+        /** Of a worker of Swoole. */
+        public ?object $state = null;
 
         /** @param array<string, mixed> $config */
         public function __construct(
@@ -29,9 +33,19 @@ namespace Stampede\Worker\Tests {
         ) {
         }
 
-        public function make(string $name): self
+        public function make(string $name): object
         {
-            return $this;
+            return str_ends_with($name, 'WorkerState') ? $this->state : $this;
+        }
+
+        public function bound(string $name): bool
+        {
+            return $this->state !== null;
+        }
+
+        public function listen(string $event, callable $then): void
+        {
+            $this->heard[$event] = $then;
         }
 
         public function bootstrap(): void

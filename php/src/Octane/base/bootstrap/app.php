@@ -6,5 +6,6 @@ declare(strict_types=1);
 $_SERVER['APP_BASE_PATH'] = getenv('APP_BASE_PATH');
 $app = require getenv('APP_BASE_PATH') . '/bootstrap/app.php';
 Stampede\Worker\Octane\Scripts::join($app);
+Stampede\Worker\Octane\Named::join($app);
 
 return $app;
