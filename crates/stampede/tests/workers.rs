@@ -245,3 +245,23 @@ fn a_variant_with_a_folder_is_another_runtime_with_settings() {
     });
     insta::assert_snapshot!(errors.join("\n"));
 }
+
+/// What an app must bring is looked for before anything starts.
+#[test]
+fn octane_serves_apps_that_have_it() {
+    let place = Place::new();
+    place.write("app/app.yaml", "title: mine\nkind: laravel\n");
+    place.write("app/public/index.php", "<?php");
+    let rest = "app: ./app\nload: [{users: 1, for: 1s}]\nruntimes: [octane-roadrunner]\n";
+    let mut shown = String::new();
+    for (package, lines) in [("", ""), ("laravel/octane", ""), ("", "missing: skip\n")] {
+        if !package.is_empty() {
+            place.write(&format!("app/vendor/{package}/composer.json"), "{}");
+        }
+        place.write("plan.yaml", &format!("{rest}{lines}"));
+        let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run"]), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        shown += &(stderr(&output) + "\n");
+    }
+    insta::assert_snapshot!(shown);
+}

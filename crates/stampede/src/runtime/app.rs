@@ -80,6 +80,11 @@ impl App {
         App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
     }
 
+    /// Whether its vendor folder has a Composer package.
+    pub(super) fn has_package(&self, name: &str) -> bool {
+        self.folder.file(&format!("vendor/{name}/composer.json")).is_some()
+    }
+
     /// What each answer under load must contain; for the per-shot check.
     pub fn contains(&self) -> Option<&str> {
         self.manifest.contains.as_deref()

@@ -5,7 +5,7 @@ use super::catalogue::Catalogue;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::manifest::HeldBy;
-use super::prepare::check_kind;
+use super::prepare::check_app;
 use super::{locate, setting};
 use crate::plan::model::RuntimeChoice;
 
@@ -30,7 +30,7 @@ impl Catalogue {
     /// The first that does not fit, as `prepare` would say it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
         let runtime = self.chosen(choice)?;
-        check_kind(&choice.name, &runtime, app)?;
+        check_app(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
         let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
         Ok(Traits {

@@ -43,6 +43,18 @@ pub enum RuntimeError {
         /// Kinds that it runs.
         runs: Vec<&'static str>,
     },
+    /// The app lacks a package that the runtime is part of.
+    #[error("runtime `{runtime}` needs `{package}` in the vendor folder of app `{app}`")]
+    AppLacks {
+        /// Runtime's name.
+        runtime: String,
+        /// App's name.
+        app: String,
+        /// All that it lacks, as Composer is asked for them.
+        packages: String,
+        /// The first of them.
+        package: String,
+    },
     /// A `runtime.yaml` or `app.yaml` is wrong.
     #[error("{file}{}: {problem}", place(*.line, *.column))]
     Manifest {
@@ -247,6 +259,9 @@ impl RuntimeError {
                 "give the project's folder, or add an `app.yaml` that names its docroot".into(),
             ),
             E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
+            E::AppLacks { packages, .. } => {
+                Some(format!("in the app: composer require {packages}"))
+            }
             E::Manifest { nearest, .. } => {
                 nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
             }

@@ -18,6 +18,9 @@ pub struct RuntimeManifest {
     pub mode: Mode,
     /// Kinds of apps that it runs.
     pub app_kinds: Vec<AppKind>,
+    /// Composer packages that an app must have in its vendor folder.
+    #[serde(default)]
+    pub app_needs: Vec<String>,
     /// What occupies a worker: a request, or a connection for as long as it is open.
     pub worker_held_by: HeldBy,
     /// The web server that is part of it, if that is one of the fronts: `front` of this name

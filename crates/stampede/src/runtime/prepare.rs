@@ -104,7 +104,7 @@ pub fn prepare(
     keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
     let runtime = catalogue.chosen(choice)?;
-    check_kind(&choice.name, &runtime, app)?;
+    check_app(&choice.name, &runtime, app)?;
     let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
@@ -164,21 +164,31 @@ pub fn prepare(
     Ok(Prepared { stack, keep })
 }
 
-pub(super) fn check_kind(
+/// Whether the runtime runs an app of this kind that has what it needs.
+pub(super) fn check_app(
     name: &str,
     runtime: &RuntimeFolder,
     app: &App,
 ) -> Result<(), RuntimeError> {
+    let app_needs = &runtime.manifest.app_needs;
     let kinds = &runtime.manifest.app_kinds;
-    if kinds.contains(&app.manifest.kind) {
-        return Ok(());
+    let (runtime, app_name) = (name.to_owned(), app.name.clone());
+    if !kinds.contains(&app.manifest.kind) {
+        let runs = kinds.iter().map(|kind| kind.name()).collect();
+        let kind = app.manifest.kind.name();
+        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs });
     }
-    Err(RuntimeError::WrongKind {
-        runtime: name.into(),
-        app: app.name.clone(),
-        kind: app.manifest.kind.name(),
-        runs: kinds.iter().map(|kind| kind.name()).collect(),
-    })
+    let lacks = |package: &&String| !app.has_package(package);
+    let lacking: Vec<&str> = app_needs.iter().filter(lacks).map(String::as_str).collect();
+    match lacking.first() {
+        None => Ok(()),
+        Some(first) => Err(RuntimeError::AppLacks {
+            runtime,
+            app: app_name,
+            packages: lacking.join(" "),
+            package: (*first).to_owned(),
+        }),
+    }
 }
 
 /// Unique on this machine while this process lives, and hard to guess.

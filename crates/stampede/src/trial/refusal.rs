@@ -173,7 +173,9 @@ pub(super) fn skip_missing(
 /// wrong with it.
 fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
     apps.iter().find_map(|app| match catalogue.check(choice, app).err()? {
-        error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. }) => {
+        error @ (RuntimeError::Missing { .. }
+        | RuntimeError::WrongKind { .. }
+        | RuntimeError::AppLacks { .. }) => {
             let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
             Some(format!("{error}{hint}"))
         }
@@ -220,6 +222,10 @@ fn placed(
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`");
+            refused(plan, runtime, &why, &expected)
+        }
+        RuntimeError::AppLacks { packages, .. } => {
+            let expected = format!("`composer require {packages}` in the app, or another runtime");
             refused(plan, runtime, &why, &expected)
         }
         _ => Refusal::Runtime(error),
