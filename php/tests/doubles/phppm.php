@@ -1,0 +1,75 @@
+<?php
+
+declare(strict_types=1);
+
+// PHP-PM's master, which does a worker's part too: it asks the bridge three times.
+
+namespace PHPPM\Bridges {
+    interface BridgeInterface
+    {
+    }
+}
+
+namespace Stampede\Worker\Pool {
+    // The extension may be missing where tests run. A signal to the master ends it.
+    function posix_getppid(): int
+    {
+        return 1;
+    }
+
+    function posix_kill(int $pid, int $signal): bool
+    {
+        return true;
+    }
+}
+
+namespace Symfony\Component\Console\Output {
+    final class StreamOutput
+    {
+        public function __construct(public $stream)
+        {
+        }
+    }
+}
+
+namespace PHPPM {
+    use React\EventLoop\Loop;
+    use React\Http\Message\ServerRequest;
+    use Symfony\Component\Console\Output\StreamOutput;
+
+    final class ProcessManager
+    {
+        /** @var array<string, mixed> */
+        private array $told = [];
+
+        public function __construct(StreamOutput $output, int $port, string $host, int $workers)
+        {
+            $this->told['workers'] = $workers;
+        }
+
+        /** @param list<mixed> $arguments */
+        public function __call(string $name, array $arguments): void
+        {
+            $this->told[$name] = $arguments[0];
+        }
+
+        public function run(): void
+        {
+            $ini = parse_ini_file(getenv('PHP_INI_SCAN_DIR') . '/begin.ini');
+            require $ini['auto_prepend_file'];
+            $bridge = new $this->told['setBridge']();
+            $bridge->bootstrap($this->told['setAppBootstrap'], $this->told['setAppEnv'], false);
+            $answers = [];
+            foreach (['/1', '/2', '/3'] as $target) {
+                $response = $bridge->handle(new ServerRequest([
+                    'method' => 'GET', 'requestTarget' => $target, 'protocolVersion' => '1.1',
+                    'body' => '', 'attribute' => '10.0.0.1',
+                ]));
+                $answers[] = $response->getStatusCode() . ' ' . $response->getBody();
+            }
+            Loop::addTimer(0.01, static fn () => Loop::stop());
+            Loop::run();
+            fwrite(STDERR, json_encode([$answers, $this->told]));
+        }
+    }
+}
