@@ -8,9 +8,7 @@ require __DIR__ . '/Torn.php';
 require __DIR__ . '/Served.php';
 require __DIR__ . '/LoopTestCase.php';
 // Doubles of what runtimes and an app's vendor folder bring: as much of the public interfaces as is
-// used. Those that others build on first.
-require_once __DIR__ . '/doubles/psr.php';
-require_once __DIR__ . '/doubles/symfony.php';
-foreach (glob(__DIR__ . '/doubles/*.php') as $double) {
-    require_once $double;
+// used. A test that is a process of its own loads others itself.
+foreach (['psr', 'symfony', 'laravel', 'frankenphp', 'octane', 'swoole'] as $double) {
+    require_once __DIR__ . "/doubles/$double.php";
 }
