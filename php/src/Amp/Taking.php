@@ -17,6 +17,9 @@ use Stampede\Worker\Pool\Turn;
 /** Accepts from a socket that several processes listen to, in turn with them. */
 final class Taking implements ServerSocket
 {
+    /** Seconds until it looks again whether there is room for one more. */
+    private const LOOK = 0.01;
+
     private SocketAddress $address;
     /** What `accept` waits for. */
     private ?Suspension $waiting = null;
@@ -34,6 +37,10 @@ final class Taking implements ServerSocket
     public function accept(?Cancellation $cancellation = null): ?Socket
     {
         while ($this->socket !== null) {
+            if (count($this->clients) >= Turn::MOST) {
+                $this->until(static fn ($resume) => EventLoop::delay(self::LOOK, $resume));
+                continue;
+            }
             $this->until(fn ($resume) => EventLoop::onReadable($this->socket, $resume));
             $wait = Turn::wait(count($this->clients));
             $this->socket !== null && $wait > 0

@@ -9,7 +9,7 @@ final class Child
 {
     public bool $ready = false;
     public bool $leaving = false;
-    /** Why it could not boot. */
+    /** Why it could not boot, or go on. */
     public string $why = '';
 
     public function __construct(public int $pid, public Line $line)

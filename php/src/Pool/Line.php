@@ -28,7 +28,7 @@ final class Line
         @fwrite($this->stream, self::LEAVING);
     }
 
-    /** Why it could not boot. */
+    /** Why it could not boot, or go on. */
     public function failed(string $why): void
     {
         @fwrite($this->stream, $why);
@@ -42,10 +42,10 @@ final class Line
             $child->ready = true;
             $told = substr($told, 1);
         }
-        if (!$child->ready) {
-            $child->why .= $told;
-        } elseif ($told === self::LEAVING) {
+        if ($child->ready && ($told[0] ?? '') === self::LEAVING) {
             $child->leaving = true;
+            $told = substr($told, 1);
         }
+        $child->why .= $told;
     }
 }

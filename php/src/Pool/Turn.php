@@ -16,6 +16,12 @@ final class Turn
     /** Connections from which on it makes no difference. */
     private const MANY = 8;
 
+    /**
+     * Connections of a process: `select` has 1024 descriptors, and a few are others. Where there
+     * are more, loops spin and fill the log; so they wait in the port's queue instead.
+     */
+    public const MOST = 1000;
+
     public static function wait(int $open): float
     {
         return self::EACH * min($open, self::MANY);

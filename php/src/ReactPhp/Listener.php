@@ -38,7 +38,8 @@ final class Listener extends EventEmitter implements ServerInterface
 
     public function resume(): void
     {
-        $this->socket && Loop::addReadStream($this->socket, function (): void {
+        $full = count($this->open) >= Turn::MOST;
+        $full || $this->socket === null || Loop::addReadStream($this->socket, function (): void {
             $this->pause();
             $this->wait = Loop::addTimer(Turn::wait(count($this->open)), fn () => $this->accept());
         });
@@ -75,12 +76,12 @@ final class Listener extends EventEmitter implements ServerInterface
     private function accept(): void
     {
         $this->pause();
-        $this->resume();
         $stream = @stream_socket_accept($this->socket, 0, $client);
         // Else another process was quicker.
         if ($stream !== false) {
             $this->opened(new Connection($stream, Loop::get()), $client);
         }
+        $this->resume();
     }
 
     private function opened(ConnectionInterface $connection, string $client): void
@@ -94,6 +95,8 @@ final class Listener extends EventEmitter implements ServerInterface
             $this->emit('closed');
             if ($this->wait !== null && $this->open === []) {
                 $this->accept();
+            } elseif (count($this->open) === Turn::MOST - 1) {
+                $this->resume();
             }
         });
         $this->emit('connection', [$connection]);
