@@ -50,7 +50,6 @@ known_versions() {
 # The exact one first: with another the comparison says that PHP is another version. A repository
 # may list what it does not have.
 fetch() {
-    local version
     for version in "$wanted" $(known_versions | grep -vxF "$wanted"); do
         if apt_with apt-get source --download-only --only-source "$package=$version" >&2; then
             [[ $version == "$wanted" ]] || echo "warning: there is no source of $package $wanted here; $version is built, and comparisons will say that it is another PHP" >&2
@@ -64,7 +63,7 @@ echo "getting the source of $package $wanted" >&2
 # A repository without sources is none that matters.
 apt_with apt-get update >&2 || true
 fetch
-dpkg-source --no-check -x "$package"_*.dsc php >/dev/null
+dpkg-source --no-check -x "${package}_${version#*:}.dsc" php >/dev/null
 
 # --- PHP, thread-safe, as a static library ------------------------------------------------------
 
