@@ -1,6 +1,6 @@
 // Charts across loads: what a runtime does as the load grows.
 
-import { headline, headlineWords, ownName, valueOf, type Cell, type Figure, type Group } from "./data.ts";
+import { headline, headlineWords, ownName, runOf, valueOf, type Cell, type Figure, type Group } from "./data.ts";
 import { Chart, type Lines, type Spec } from "./chart.ts";
 import { h } from "./dom.ts";
 import * as format from "./format.ts";
@@ -24,6 +24,7 @@ export function acrossLoads(store: Store): HTMLElement | null {
     h("h2", { id: "across-title" }, "Across loads"),
     ...all.map((loads) => h("div", { class: "panel" },
       h("h3", {}, loads.app, h("span", { class: "about" }, loads.groups.map((group) => group.load).join(", "))),
+      notShared(store, loads),
       h("div", { class: "charts two" }, ...specs(store, loads).map((spec) => new Chart(store, spec, null).element)))));
 }
 
@@ -33,7 +34,24 @@ function loadsOf(store: Store): Loads[] {
     const key = `${group.app}\n${group.model}`;
     byApp.set(key, [...(byApp.get(key) ?? []), group]);
   }
-  return [...byApp.values()].filter((groups) => groups.length > 1).map((groups) => ordered(store, groups));
+  return [...byApp.values()].map((groups) => ordered(store, groups)).filter(hasSeveral);
+}
+
+/** Whether any runtime was under several of these loads. Of several runs with a load each, none was. */
+function hasSeveral({ cells }: Loads): boolean {
+  return new Set(cells.map((cell) => cell.runtime)).size < cells.length;
+}
+
+/** Of several runs, which loads not all have. */
+function notShared(store: Store, { groups, cells }: Loads): HTMLElement | null {
+  const { page, isOverlay } = store;
+  if (!isOverlay) return null;
+  const said = groups.flatMap((group) => {
+    const own = new Set(cells.filter((cell) => cell.load === group.load).map((cell) => runOf(page, cell.runtime)));
+    const labels = page.runs.filter((_, place) => own.has(place)).map((run) => run.label);
+    return labels.length < page.runs.length ? [`${group.load} in ${format.listOf(labels)}`] : [];
+  });
+  return said.length > 0 ? h("p", { class: "note" }, `Not in every run: ${said.join(", ")} only.`) : null;
 }
 
 function ordered(store: Store, groups: Group[]): Loads {
@@ -104,10 +122,11 @@ function lines(loads: Loads, of: (cell: Cell) => number | null, isLeftOut: (name
     hasPoints: true,
     values: loads.groups.map((group) => {
       const cell = loads.cells.find((one) => one.runtime === runtime && one.load === group.load);
-      return cell ? of(cell) : null;
+      // A load that its run does not have is no gap: nothing is missing there.
+      return cell ? of(cell) : undefined;
     }),
   }));
-  return { x: loads.x, lines: made.filter((line) => line.values.some((value) => value !== null)), instead: "No runtime has this figure." };
+  return { x: loads.x, lines: made.filter((line) => line.values.some((value) => typeof value === "number")), instead: "No runtime has this figure." };
 }
 
 /** Of at least three runtimes, the one with the highest p95 at any load. */

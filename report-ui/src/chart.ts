@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import { h, later, scroller } from "./dom.ts";
 import * as format from "./format.ts";
 import { markerPath } from "./look.ts";
+import { linePath } from "./paths.ts";
 import { logSteps } from "./scale.ts";
 import type { Change, Store } from "./store.ts";
 import { cssColour, isOnPaper } from "./theme.ts";
@@ -80,6 +81,7 @@ export class Chart {
   private current: Lines | null = null;
   private isNear = false;
   private isStale = true;
+  private isHeld = false;
   private readonly tip = new Tip();
 
   constructor(readonly store: Store, readonly spec: Spec, readonly together: Together | null) {
@@ -151,9 +153,26 @@ export class Chart {
     this.plot.setScale("x", { min, max });
   }
 
-  /** Whether any of it is on the screen. */
+  /** Takes the cursor away while the range moves: its points, in all charts, and its values are DOM, and
+   * cost as much as the lines. */
+  holdCursor(): void {
+    if (this.isHeld) return;
+    this.isHeld = true;
+    this.plot?.setCursor({ left: -10, top: -10 }, true);
+  }
+
+  releaseCursor(): void {
+    this.isHeld = false;
+  }
+
+  /** The cursor of all charts is where the pointer is, where that is on this one. */
+  pointAgain(): void {
+    if (this.plot) this.tip.point(this.plot);
+  }
+
+  /** Whether any of its plot is on the screen. */
   isSeen(): boolean {
-    const { top, bottom } = this.element.getBoundingClientRect();
+    const { top, bottom } = this.holder.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
   }
 
@@ -262,6 +281,10 @@ export class Chart {
       points: { size: 7, width: 2, fill: () => fill },
       dataIdx: (plot, place, at) => nearest(plot.data[place], at),
       bind: {
+        mousemove: (_, __, handler) => (event) => {
+          if (!this.isHeld) handler(event);
+          return null;
+        },
         dblclick: () => () => {
           together?.setRange(null);
           return null;
@@ -330,6 +353,7 @@ export class Chart {
       width: isDense(line) ? 1 : look ? 1.75 : 1.25,
       dash: look && !isDense(line) ? look.dash : look ? [] : [3, 3],
       points: { show: false },
+      paths: linePath,
     };
   }
 
@@ -342,18 +366,19 @@ export class Chart {
     for (const { line, place } of this.shown()) {
       if (!line.runtime || !(line.hasPoints || isDense(line))) continue;
       const look = this.store.look(line.runtime);
-      const path = new Path2D(markerPath(look.marker, 3.2 * dpr));
-      ctx.fillStyle = ctx.strokeStyle = cssColour(`--${look.colour}`);
-      ctx.lineWidth = 1.5 * dpr;
-      ctx.globalAlpha = line.isFaint ? FAINT : 1;
+      const marker = new Path2D(markerPath(look.marker, 3.2 * dpr));
+      const all = new Path2D();
       for (const at of line.hasPoints ? line.values.keys() : sparse(plot, place)) {
         const [value, when] = [plot.data[place]?.[at], plot.data[0][at]];
         if (typeof value !== "number" || when === undefined) continue;
         if (when < (scales.x?.min ?? -Infinity) || when > (scales.x?.max ?? Infinity)) continue;
-        ctx.setTransform(1, 0, 0, 1, plot.valToPos(when, "x", true), plot.valToPos(value, "y", true));
-        ctx.fill(path);
-        ctx.stroke(path);
+        all.addPath(marker, { e: plot.valToPos(when, "x", true), f: plot.valToPos(value, "y", true) });
       }
+      ctx.fillStyle = ctx.strokeStyle = cssColour(`--${look.colour}`);
+      ctx.lineWidth = 1.5 * dpr;
+      ctx.globalAlpha = line.isFaint ? FAINT : 1;
+      ctx.fill(all);
+      ctx.stroke(all);
     }
     ctx.restore();
   }
@@ -432,8 +457,8 @@ function shapeOf({ lines, marks }: Lines): string {
  * together do not hide each other's markers. */
 function sparse(plot: uPlot, place: number): number[] {
   const rows: number[] = [];
-  const { clientWidth } = plot.over;
-  for (let x = ((place * 0.37) % 1) * MARKER_EVERY; x < clientWidth; x += MARKER_EVERY) {
+  const width = plot.bbox.width / devicePixelRatio;
+  for (let x = ((place * 0.37) % 1) * MARKER_EVERY; x < width; x += MARKER_EVERY) {
     rows.push(nearest(plot.data[place], plot.posToIdx(x)));
   }
   return rows;

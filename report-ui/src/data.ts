@@ -101,6 +101,8 @@ export interface Cell {
   not_comparable: string[];
   asked: string[];
   forced: string[];
+  /** What of one request a later one sees. */
+  kept: string[];
   provider: string;
   title: string;
   mode: string;

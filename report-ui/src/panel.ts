@@ -214,10 +214,16 @@ export class Panel implements Together {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       const seen = this.charts.map((chart) => chart.isSeen());
+      this.charts.forEach((chart) => chart.holdCursor());
       this.charts.forEach((chart, place) => seen[place] && chart.applyRange());
       // The others follow when the hand rests: a pan must keep up.
       clearTimeout(this.rest);
-      this.rest = setTimeout(() => this.charts.forEach((chart, place) => !seen[place] && chart.applyRange()), 150);
+      this.rest = setTimeout(() => {
+        this.charts.forEach((chart, place) => !seen[place] && chart.applyRange());
+        this.charts.forEach((chart) => chart.releaseCursor());
+        // After all are free: one tells the others.
+        this.charts.forEach((chart) => chart.pointAgain());
+      }, 150);
     });
   }
 }

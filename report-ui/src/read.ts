@@ -228,7 +228,7 @@ function toCell(raw: Raw, index: number): Cell {
     model: model(raw.model),
     verdict: text(raw.verdict),
     reasons: records(raw.reasons).map(toReason),
-    not_comparable: texts(raw.not_comparable), asked: texts(raw.asked), forced: texts(raw.forced),
+    not_comparable: texts(raw.not_comparable), asked: texts(raw.asked), forced: texts(raw.forced), kept: texts(raw.kept),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
     budget_cpus: number(raw.budget_cpus),

@@ -76,13 +76,16 @@ function factRow(fact: Fact): HTMLElement {
 function allowed(store: Store): HTMLElement[] {
   const seen = new Set<string>();
   const items = store.page.summary.cells.flatMap((cell) => {
-    if (seen.has(cell.runtime)) return [];
-    seen.add(cell.runtime);
     const texts = [
       cell.asked.length > 0 ? `as the plan asks: ${cell.asked.join(", ")}` : "",
       cell.forced.length > 0 ? `its SAPI decides by itself: ${cell.forced.join(", ")}` : "",
+      cell.kept.length > 0 ? `kept from request to request, as its mode means: ${cell.kept.join(", ")}` : "",
     ];
-    return texts.filter(Boolean).map((text) => h("li", {}, h("b", {}, cell.runtime), ` ${text}`));
+    // Most say the same under every load.
+    const isNew = (text: string) => text !== "" && !seen.has(`${cell.runtime} ${text}`);
+    const own = texts.filter(isNew);
+    own.forEach((text) => seen.add(`${cell.runtime} ${text}`));
+    return own.map((text) => h("li", {}, h("b", {}, cell.runtime), ` ${text}`));
   });
   return items.length > 0 ? [h("p", { class: "note" }, "Differences that count against nobody:"), h("ul", { class: "plain" }, ...items)] : [];
 }

@@ -7,6 +7,8 @@ const SYSTEM = "(prefers-color-scheme: dark)";
 let chosen: "light" | "dark" | null = null;
 let onPaper = false;
 const listeners = new Set<() => void>();
+/** Asked once a theme: asking makes the browser compute styles, and lines ask in every frame. */
+const colours = new Map<string, string>();
 
 function current(): "light" | "dark" {
   if (onPaper) return "light";
@@ -14,6 +16,7 @@ function current(): "light" | "dark" {
 }
 
 function apply(): void {
+  colours.clear();
   document.documentElement.dataset.theme = current();
   for (const listener of listeners) listener();
 }
@@ -54,5 +57,9 @@ export function themeButton(signal: AbortSignal): HTMLElement {
 
 /** A colour of the style sheet, as the canvas needs it. */
 export function cssColour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+  const known = colours.get(name);
+  if (known !== undefined) return known;
+  const colour = getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+  colours.set(name, colour);
+  return colour;
 }

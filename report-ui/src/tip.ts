@@ -12,12 +12,15 @@ export class Tip {
   private readonly element = h("div", { class: "tip", hidden: true });
   private isHere = false;
   private frame = 0;
+  /** Where the pointer was last, on the screen. */
+  private at: [number, number] = [0, 0];
 
   attach(plot: uPlot, chart: Chart): void {
     this.element.hidden = true;
     plot.over.append(this.element);
     plot.over.addEventListener("mouseenter", () => { this.isHere = true; });
     plot.over.addEventListener("mouseleave", () => this.hide());
+    plot.over.addEventListener("mousemove", ({ clientX, clientY }) => { this.at = [clientX, clientY]; });
     plot.root.addEventListener("focus", () => this.element.setAttribute("role", "status"));
     plot.root.addEventListener("blur", () => {
       this.element.removeAttribute("role");
@@ -27,6 +30,13 @@ export class Tip {
     const { hooks } = plot;
     (hooks.setCursor ??= []).push(() => this.later(plot, chart));
     panByDrag(plot, chart);
+  }
+
+  /** Moves the cursor of all charts to the pointer, or to where the keys left it. */
+  point(plot: uPlot): void {
+    if (!this.isHere) return;
+    const [clientX, clientY] = this.at;
+    plot.over.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX, clientY }));
   }
 
   private hide(): void {

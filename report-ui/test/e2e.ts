@@ -136,6 +136,7 @@ async function saves(page: Page): Promise<void> {
   assert.equal(download.suggestedFilename(), "summary.csv");
   await page.getByText("only what differs").click();
   assert.ok((await page.locator(".settings tbody tr").count()) > 100, "not all settings are shown");
+  assert.ok((await page.getByText("kept from request to request, as its mode means: class").count()) > 0);
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText(/Copied|Select it/).waitFor();
 }
@@ -168,6 +169,7 @@ async function hurries(browser: Browser): Promise<void> {
   await page.locator("#charts").scrollIntoViewIfNeeded();
   await page.locator(".chart .uplot").first().waitFor();
   await page.getByRole("button", { name: "Zoom in" }).first().click();
+  await pointsWhileItMoves(page);
   const frames = await page.evaluate(async () => {
     const over = document.querySelector(".u-over");
     if (!over) return [];
@@ -190,6 +192,17 @@ async function hurries(browser: Browser): Promise<void> {
   assert.ok(usual < 16, `a frame of a pan takes ${usual} ms`);
   assert.deepEqual(faults, []);
   await page.close();
+}
+
+/** Cursor and values make way for a pan, and are back where the pointer is. */
+async function pointsWhileItMoves(page: Page): Promise<void> {
+  await page.waitForTimeout(400);
+  await page.locator(".chart .u-over").first().hover({ position: { x: 200, y: 60 } });
+  await page.locator(".tip:visible").first().waitFor();
+  await page.mouse.wheel(40, 0);
+  await page.locator(".tip:visible").first().waitFor({ state: "hidden" });
+  await page.locator(".tip:visible").first().waitFor();
+  await page.locator(".toolbar").first().hover();
 }
 
 async function prints(browser: Browser): Promise<void> {

@@ -10,6 +10,7 @@ export async function runs(browser: Browser, pages: string, folder: string): Pro
   const open = (name: string, view: View = { width: 1200 }) =>
     openAt(browser, pathToFileURL(join(pages, `${name}.html`)).href, view);
   await overlays(await open("overlay"), folder);
+  await loadsApart(await open("overlay_loads"), folder);
   await cutOff(await open("unfinished"), folder);
   await underWay(await open("under_way"));
   await lists(await open("list"));
@@ -51,6 +52,19 @@ async function overlays(opened: Opened, folder: string): Promise<void> {
   assert.deepEqual(await page.locator("#plan mark").allTextContents(), ["workers: 8", "  - frankenphp-worker"]);
   assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 2);
   assert.match((await page.locator("#verdicts tbody th").allTextContents()).join(" "), /A.1.*B.1/s);
+  await close(opened);
+}
+
+/** A load that one run alone has is said, and the other's lines go on past it. */
+async function loadsApart(opened: Opened, folder: string): Promise<void> {
+  const { page } = opened;
+  await page.locator("#across").scrollIntoViewIfNeeded();
+  assert.equal(await page.locator("#across .panel > .note").innerText(), "Not in every run: busy in A only.");
+  await page.locator("#across .uplot").first().waitFor();
+  await page.waitForTimeout(100);
+  await page.locator("#across .chart").first().screenshot({ path: join(folder, "overlay-loads-chart.png") });
+  await page.locator("#across .behind summary").first().click();
+  assert.equal(await page.locator("#across .behind tbody tr").nth(1).locator("td", { hasText: "—" }).count(), 2);
   await close(opened);
 }
 

@@ -5,6 +5,7 @@ import { PLANTED, SIX, none, sample, type Options, type Raw } from "./samples.ts
 export function runSamples(demo: Options): Record<string, Raw> {
   return {
     overlay: overlay(demo),
+    overlay_loads: overlayOfLoads(demo),
     unfinished: begun(sample({ ...demo, seed: 11 }), 8, 17, "cut_off"),
     under_way: begun(sample({ ...demo, seed: 12 }), 3, 9, "under_way"),
     list: list(),
@@ -83,6 +84,30 @@ function overlay(demo: Options): Raw {
   b.runs[0].machine[1] = ["CPUs", "8, 8 of them allowed"];
   b.runs[0].machine.push(["virtual machine", "kvm"]);
   return merged([a, b]);
+}
+
+/** Two runs of which the second lacks a load. */
+function overlayOfLoads(demo: Options): Raw {
+  const [load] = demo.loads;
+  if (!load) return {};
+  const loads = ["calm", "busy", "burst"].map((name, place) => ({ ...load, name, rate: () => 200 * (place + 1) }));
+  const runtimes = SIX.slice(0, 2);
+  const a = sample({ ...demo, seed: 31, runtimes, loads });
+  const b = without("busy", sample({ ...demo, seed: 32, runtimes, loads }));
+  return merged([a, b]);
+}
+
+/** A run without one of its loads. */
+function without(load: string, page: Raw): Raw {
+  const { cells, groups } = page.summary;
+  const left: number[] = cells.flatMap((cell: Raw, index: number) => (cell.load === load ? [] : [index]));
+  const moved = (all: Raw[]) => all.filter((one) => left.includes(one.cell)).map((one) => ({ ...one, cell: left.indexOf(one.cell) }));
+  page.summary.cells = left.map((index) => cells[index]);
+  page.summary.groups = groups.filter((group: Raw) => group.load !== load);
+  page.series = moved(page.series);
+  page.curves = moved(page.curves);
+  page.evidence.trials = moved(page.evidence.trials);
+  return page;
 }
 
 /** As stampede lays runs over each other. */

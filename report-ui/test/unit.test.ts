@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type uPlot from "uplot";
 import { facts, machineFacts, planLines, usual } from "../src/differ.ts";
 import * as format from "../src/format.ts";
 import { overAddress } from "../src/history.ts";
 import { Kept } from "../src/kept.ts";
 import { lookAt, runtimesOf } from "../src/look.ts";
+import { linePath } from "../src/paths.ts";
 import { address } from "../src/raw.ts";
 import { readData, readNow, readPage } from "../src/read.ts";
 import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
@@ -278,4 +280,25 @@ test("what is chosen is kept by name, and gives way where it is gone", () => {
   kept.oneOf("y", ["", "a"]).value = "a";
   assert.equal(kept.oneOf("y", ["", "a", "b"]).value, "a");
   assert.equal(kept.oneOf("y", ["", "b"]).value, "");
+});
+
+test("a line breaks where nothing was read, and keeps what is lowest and highest in a column of pixels", () => {
+  const drawn: string[] = [];
+  const path = class {
+    moveTo(x: number, y: number): void { drawn.push(`M${x} ${y}`); }
+    lineTo(x: number, y: number): void { drawn.push(`L${x} ${y}`); }
+  };
+  Object.assign(globalThis, { Path2D: path });
+  const of = (each: number, values: (number | null | undefined)[]) => {
+    drawn.length = 0;
+    const plot = {
+      data: [values.map((_, row) => row), values],
+      scales: { x: { distr: 1, min: 0, max: 10 }, y: { distr: 1, min: 0, max: 10 } },
+      valToPos: (value: number, scale: string) => (scale === "x" ? value * each : value),
+    } as unknown as uPlot;
+    linePath(plot, 1, 0, values.length - 1);
+    return drawn.join(" ");
+  };
+  assert.equal(of(10, [1, 2, null, 3, undefined, 4]), "M0 1 L10 2 M30 3 L50 4");
+  assert.equal(of(0.25, [5, 9, 7, 1, 6]), "M0 5 L0 9 L1 7 L1 1");
 });
