@@ -139,6 +139,7 @@ function details(group: Group): Section<Cell> {
     columns: [
       ...(group.model === "open" ? open : []),
       figure("first answer", (cell) => cell.figures.first_answer_ns, format.time),
+      figure("first request", (cell) => cell.figures.first_request_ns, format.time),
       watched(number("restarts", (cell) => cell.counts.restarts, true)),
       watched(number("context switches", (cell) => cell.counts.context_switches)),
     ],

@@ -14,7 +14,7 @@ export const TIMES = [
   "response_time_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
 ] as const;
 export const SINGLES = [
-  "connection_wait_ns_p99", "lateness_ns_p99", "first_answer_ns", "ok_share",
+  "connection_wait_ns_p99", "lateness_ns_p99", "first_answer_ns", "first_request_ns", "ok_share",
   "offered_per_second", "throughput_per_second", "received_bytes_per_second",
   "sent_bytes_per_second", "cpu_percent_median", "cpu_percent_max", "cpu_cost_us",
   "memory_bytes_median", "memory_bytes_max",
