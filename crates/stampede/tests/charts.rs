@@ -445,7 +445,7 @@ fn a_load_that_not_all_runs_have_is_said() {
         }
         data
     };
-    let draw = |one: &RunData, two: &RunData| {
+    let draw = |one: &RunData, two: &RunData| -> Option<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let paths = [one, two].map(|run| {
             let place = folder.path().join(&run.record.id);
@@ -454,12 +454,9 @@ fn a_load_that_not_all_runs_have_is_said() {
         });
         let output = report(&paths[0], &[&paths[1].display().to_string(), "--format", "svg"]);
         assert!(output.status.success(), "{}", err(&output));
-        let found = out(&output)
-            .lines()
-            .find(|path| path.contains("across-loads-p95"))
-            .map(Path::new)
-            .map(|path| std::fs::read_to_string(path).expect("it is there"));
-        found
+        let files = out(&output);
+        let path = files.lines().find(|path| path.contains("across-loads-p95"))?;
+        Some(std::fs::read_to_string(path).expect("it is there"))
     };
     let all = of("one", &[("a", 1_000), ("b", 2_000), ("c", 3_000)]);
     let chart = draw(&all, &of("two", &[("a", 1_000), ("c", 3_000)])).expect("it is drawn");
