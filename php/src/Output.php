@@ -11,14 +11,17 @@ namespace Stampede\Worker;
 final class Output
 {
     private string $printed = '';
-    private bool $guarded = false;
+    /** How deep the guard's buffer is; 0: there is none. */
+    private int $guard = 0;
 
     /** From now on nothing that is printed reaches standard output. For a whole worker. */
     public function guard(): void
     {
         // Cleanable as PHP's own outermost buffer, but not removable.
         $flags = PHP_OUTPUT_HANDLER_CLEANABLE | PHP_OUTPUT_HANDLER_FLUSHABLE;
-        $this->guarded = ob_start([$this, 'take'], 0, $flags);
+        ob_start([$this, 'take'], 0, $flags);
+        // Not always the first: php-cgi may have one of its own before it (`output_buffering`).
+        $this->guard = ob_get_level();
     }
 
     /** Runs `$work` and gives what it printed, also where it throws, by `taken`. */
@@ -37,7 +40,7 @@ final class Output
     /** What was printed since the last call. */
     public function taken(): string
     {
-        $this->drain($this->guarded ? 1 : ob_get_level());
+        $this->drain($this->guard ?: ob_get_level());
         $printed = $this->printed;
         $this->printed = '';
 
@@ -62,7 +65,7 @@ final class Output
     {
         while (ob_get_level() > $level && ob_end_flush()) {
         }
-        if ($this->guarded && ob_get_level() > 0) {
+        if ($this->guard > 0 && ob_get_level() >= $this->guard) {
             ob_flush();
         }
     }

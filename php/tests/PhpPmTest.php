@@ -29,6 +29,18 @@ final class PhpPmTest extends TestCase
         self::assertSame([3, 1, Bridge::class], [$told['workers'], $told['setMaxRequests'], $told['setBridge']]);
     }
 
+    public function testABufferOfPhpItselfIsNotTakenForTheGuard(): void
+    {
+        $served = self::served('<?php ob_start(); return static function (): array {
+            set_error_handler(static fn (int $code, string $text) => throw new Error($text));
+            echo "printed ";
+
+            return ["status" => 200, "body" => "x"];
+        };');
+        self::assertSame(0, $served->ended(), $served->log());
+        self::assertSame(array_fill(0, 3, '200 printed x'), json_decode($served->log(), true)[0]);
+    }
+
     public function testNoLimitIsNotOneRequest(): void
     {
         $served = self::served('return ["status" => 200, "body" => ""];');
