@@ -181,3 +181,30 @@ fn every_script_of_the_catalogue_is_there() {
     }
     assert!(scripts > 0);
 }
+
+/// What PHP has built in needs no file; what PHP is, CLI or CGI, makes no difference.
+#[test]
+fn a_built_in_extension_is_there() {
+    let place = Place::new();
+    let runtime = |program: &str| {
+        format!(
+            "title: own\nmode: worker\napp_kinds: [callable]\nworker_held_by: request\n\
+             needs: {{ php: {{ programs: [\"{program}*\"] }}, json: {{ extension: json }}, \
+             none: {{ extension: no_such }} }}\nphp: php\n\
+             processes: [{{ role: php, run: php, stop: {{ signal: TERM, grace: 1s }} }}]\n\
+             ready: {{ within: 1s }}\neffective_workers: {{ processes: {{ role: php }} }}\n"
+        )
+    };
+    for program in ["php", "php-cgi"] {
+        if common::skipped(&[program]) {
+            continue;
+        }
+        place.write("runtimes/own/runtime.yaml", &runtime(program));
+        let mut command = place.stampede(&["runtimes", "--json"]);
+        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        let all: serde_json::Value =
+            serde_json::from_str(&stdout(&finish(command, LIMIT))).expect("JSON");
+        let one = all.as_array().expect("a list").iter().find(|one| one["name"] == "own");
+        assert_eq!(one.expect("own")["missing"], serde_json::json!(["none"]), "{one:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -111,7 +112,10 @@ impl Places {
         if let Some(extension) = &need.extension {
             let mut folders = made.into_iter().chain(php.and_then(extension_dir));
             let file = format!("{extension}.so");
-            return folders.find_map(|dir| Some(dir.join(&file)).filter(|path| path.is_file()));
+            let found = folders.find_map(|dir| Some(dir.join(&file)).filter(|path| path.is_file()));
+            // PHP itself, where it is built in.
+            let built_in = || php.filter(|php| extension_version(php, extension, php).is_some());
+            return found.or_else(|| built_in().map(Path::to_path_buf));
         }
         if need.library.is_some() {
             return made.map(|dir| dir.join(AUTOLOAD)).filter(|path| path.is_file());
@@ -251,7 +255,7 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> String {
     static KNOWN: Cache<String> = LazyLock::new(Mutex::default);
     let known = || {
         if let Some(command) = &need.version {
-            return printed_version(path, shell_words::split(command).ok()?.get(1..)?);
+            return printed(path, shell_words::split(command).ok()?.get(1..)?, "");
         }
         if let Some(extension) = &need.extension {
             return extension_version(path, extension, php?);
@@ -264,15 +268,19 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> String {
         let found = texts(&bytes).find_map(|text| text.strip_prefix(before));
         found.map(|text| text.trim().to_owned())
     };
-    cached(&KNOWN, path, || known().unwrap_or_default())
+    let key = need.extension.as_ref().map_or(path.to_path_buf(), |name| path.join(name));
+    cached(&KNOWN, &key, || known().unwrap_or_default())
 }
 
-/// What PHP says of an extension; nothing where it cannot load it.
+/// What PHP says of an extension, a file or built into itself; nothing where it cannot load it.
 fn extension_version(path: &Path, extension: &str, php: &Path) -> Option<String> {
-    let load = format!("extension={}", path.display());
-    let code = format!("echo phpversion('{extension}');");
-    let words = ["-n", "-d", "display_errors=0", "-d", &load, "-r", &code].map(String::from);
-    printed_version(php, &words)
+    let mut words = ["-q", "-n", "-d", "display_errors=0"].map(String::from).to_vec();
+    if path != php {
+        words.extend(["-d".to_owned(), format!("extension={}", path.display())]);
+    }
+    // Not `-r`: php-cgi has none.
+    let code = format!("<?php echo phpversion('{extension}');");
+    printed(php, &words, &code).filter(|version| !version.is_empty())
 }
 
 /// What Composer wrote down of a package beside the `autoload.php` of its vendor folder.
@@ -284,14 +292,17 @@ fn library_version(autoload: &Path, package: &str) -> Option<String> {
     Some(format!("{package} {}", found["version"].as_str()?))
 }
 
-fn printed_version(path: &Path, args: &[String]) -> Option<String> {
+/// The first line that a program prints, given `input`.
+fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     let mut child = Command::new(path)
         .args(args)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .ok()?;
+    // One that does not read it has ended; dropped, it ends here.
+    let _ = child.stdin.take()?.write_all(input.as_bytes());
     let begun = Instant::now();
     while child.try_wait().ok()?.is_none() {
         if begun.elapsed() > VERSION_WITHIN {

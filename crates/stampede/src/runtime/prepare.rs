@@ -343,7 +343,10 @@ impl Parts<'_> {
         };
         let exists = |name: &str| dir.join(format!("{name}.so")).is_file();
         let mut wanted: Vec<String> = self.app.manifest.extensions.clone();
-        wanted.retain(|name| exists(name));
+        let needs = &self.runtime.manifest.needs;
+        let is_need =
+            |name: &String| needs.values().any(|need| need.extension.as_ref() == Some(name));
+        wanted.retain(|name| exists(name) && !is_need(name));
         let rank = |name: &String| FIRST.iter().position(|first| first == name);
         wanted.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
         wanted.dedup();
@@ -354,10 +357,13 @@ impl Parts<'_> {
             None => name.to_owned(),
         };
         let mut wanted: Vec<String> = wanted.iter().map(|name| named(name)).collect();
+        // PHP itself stands for one that is built in.
         let own = |(name, need): (&String, &Need)| {
-            need.extension.as_ref().map(|_| self.needs[name].path.display().to_string())
+            let path = need.extension.as_ref().map(|_| &self.needs[name].path);
+            let path = path.filter(|path| php.is_none_or(|php| php.path != **path));
+            path.map(|path| path.display().to_string())
         };
-        wanted.extend(self.runtime.manifest.needs.iter().filter_map(own));
+        wanted.extend(needs.iter().filter_map(own));
         let zend = if exists("opcache") { vec![named("opcache")] } else { Vec::new() };
         (wanted, zend)
     }
