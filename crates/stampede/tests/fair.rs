@@ -93,8 +93,8 @@ fn php_has_the_same_settings(name: &str, up: &Up) {
 /// Debian's `conf.d` would load Xdebug. The app names none, so there are PHP's own, those of the
 /// SAPI, and OPcache.
 fn no_extension_beyond_the_list(name: &str, up: &Up) {
-    const OF_SAPIS: [&str; 5] =
-        ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi"];
+    const OF_SAPIS: [&str; 7] =
+        ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi", "frankenphp", "unit"];
     let shown = up.json("/?ini");
     let known = support::builtin_extensions();
     for extension in shown["extensions"].as_array().expect("a list") {

@@ -205,6 +205,10 @@ fn a_built_in_extension_is_there() {
         let all: serde_json::Value =
             serde_json::from_str(&stdout(&finish(command, LIMIT))).expect("JSON");
         let one = all.as_array().expect("a list").iter().find(|one| one["name"] == "own");
-        assert_eq!(one.expect("own")["missing"], serde_json::json!(["none"]), "{one:?}");
+        assert_eq!(
+            one.expect("own")["state"]["missing"]["missing"],
+            serde_json::json!(["none"]),
+            "{one:?}"
+        );
     }
 }

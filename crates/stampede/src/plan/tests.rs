@@ -344,12 +344,13 @@ fn the_ready_plans() {
     assert!(read_plans >= 3);
 }
 
-/// The demo is promised to last two minutes: 9 trials of 10 s, and what is around them.
+/// The demo is promised to last about two minutes; with the two runtimes that no package has, a little
+/// longer: 24 trials of 5 s, and what is around them.
 #[test]
-fn the_demo_lasts_a_minute_and_a_half_of_load() {
+fn the_demo_lasts_two_minutes_of_load() {
     let plan = plan(include_str!("../../../../plans/demo.yaml"));
     let Model::Open { schedule, .. } = &plan.loads[0].model else { panic!("closed") };
     let trials = 3 * plan.runtimes.len() as u64;
     assert_eq!(plan.rounds, Rounds::Fixed(3));
-    assert_eq!(trials * (plan.warm_up.plus(schedule.length()).0), 90_000_000_000);
+    assert_eq!(trials * (plan.warm_up.plus(schedule.length()).0), 120_000_000_000);
 }

@@ -48,7 +48,8 @@ fn php(value: &Value) -> String {
     let list = |texts: Vec<String>| format!("[{}]", texts.join(", "));
     let keys = || value.try_iter().into_iter().flatten();
     match value.kind() {
-        Kind::Bool | Kind::Number => value.to_string(),
+        Kind::Bool => if value.is_true() { "true" } else { "false" }.into(),
+        Kind::Number => value.to_string(),
         Kind::None | Kind::Undefined => "null".into(),
         Kind::Seq | Kind::Iterable => list(keys().map(|one| php(&one)).collect()),
         Kind::Map => {

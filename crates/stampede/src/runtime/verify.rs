@@ -1,7 +1,7 @@
 //! What a running runtime shows of itself, asked through its own door.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use ureq::Agent;
@@ -17,6 +17,10 @@ use crate::store::record::Observed;
 
 /// Longest single question.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
+/// Far more than a worker takes to end after its last answer.
+const SETTLED_WITHIN: Duration = Duration::from_secs(2);
+/// Between two counts.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Rounds of concurrent slow questions, the next while fewer workers were seen than asked for.
 /// The first is far more than a fork and far less than a trial; the others keep workers busy
 /// for so long that mod_fcgid starts another, which takes it a second of finding none free.
@@ -176,18 +180,34 @@ impl Asker<'_> {
     fn workers(&self) -> Result<u32, RuntimeError> {
         let given = &self.running.stack.record.given;
         // A worker that has answered its last request, and the one after it, are two that answer.
-        let replaced = self.running.stack.settings.number("max_requests") > 0;
-        let bound = if replaced { given.workers } else { u32::MAX };
+        let bound = if self.are_replaced() { given.workers } else { u32::MAX };
         let mut most = 0;
         for slow in &SLOW_ROUNDS {
             let at_once = self.answered_at_once(slow).min(bound);
             self.running.check_asked()?;
-            most = most.max(self.said_workers()?).max(at_once);
+            most = most.max(self.settled_workers()?).max(at_once);
             if given.grows || most >= given.workers {
                 break;
             }
         }
         Ok(most)
+    }
+
+    fn are_replaced(&self) -> bool {
+        self.running.stack.settings.number("max_requests") > 0
+    }
+
+    /// One that leaves and the one that follows are there together for a moment.
+    fn settled_workers(&self) -> Result<u32, RuntimeError> {
+        let given = self.running.stack.record.given.workers;
+        let begun = Instant::now();
+        loop {
+            let said = self.said_workers()?;
+            if said <= given || !self.are_replaced() || begun.elapsed() > SETTLED_WITHIN {
+                return Ok(said);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 
     fn said_workers(&self) -> Result<u32, RuntimeError> {

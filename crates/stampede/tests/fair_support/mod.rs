@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde_json::Value;
+use stampede::runtime::{AppKind, Catalogue, Places};
 
 use super::common::{Place, finish, stdout};
 
@@ -51,11 +52,14 @@ pub fn installed() -> Vec<String> {
     let place = Place::new();
     let output = finish(place.stampede(&["runtimes", "--json"]), Duration::from_secs(60));
     let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let catalogue = Catalogue::load(Places::default());
     let mut found = Vec::new();
     for one in listed.as_array().expect("a list") {
         let name = one["name"].as_str().expect("a name").to_owned();
+        let runtime = catalogue.runtime(&name).expect("a runtime");
         match one["state"]["found"].is_object() {
-            true => found.push(name),
+            true if runtime.manifest.app_kinds.contains(&AppKind::Script) => found.push(name),
+            true => println!("SKIPPED: it has no place for a script that says what it is: {name}"),
             false => println!("SKIPPED: not installed here: {name}"),
         }
     }
