@@ -304,8 +304,6 @@ impl RuntimeFolder {
     }
 }
 
-/// Runtimes that are to come: name → title.
-
 fn not_found(folder: &str, file: &str) -> RuntimeError {
     RuntimeError::Io {
         what: "read",
