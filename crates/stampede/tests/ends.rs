@@ -246,3 +246,36 @@ fn killed_at_random_moments_of_a_comparison_nothing_is_left() {
         }
     });
 }
+
+/// PHP that kills itself at its 60th, 80th and 100th request: the master starts another, and the
+/// note repeats what it said of the death.
+const DIES: &str = r#"<?php
+$file = dirname(__DIR__) . '/var/served';
+$served = 1 + (int) @file_get_contents($file);
+file_put_contents($file, (string) $served);
+if (in_array($served, [60, 80, 100], true)) {
+    exec('kill -9 ' . getmypid());
+}
+echo 'fine';
+"#;
+
+#[test]
+fn a_worker_that_dies_under_load_is_counted_with_its_last_words() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("app/app.yaml", "title: dies\nkind: script\ndocroot: public\nwritable: [var]\n");
+    place.write("app/public/index.php", DIES);
+    let load =
+        ["--rate", "50", "--for", "4s", "--rounds", "1", "--warm-up", "0s", "--workers", "1"];
+    let app = ["compare", "--app", "./app", "--runtimes", "nginx-fpm", "--json"];
+    let output = finish(place.stampede(&[&app[..], &load[..]].concat()), LIMIT);
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let cell = &summary["cells"][0];
+    assert!(cell["counts"]["restarts"].as_u64() >= Some(1), "{cell:#}");
+    let reasons = cell["reasons"].to_string();
+    assert!(reasons.contains("started under load; its log said: "), "{reasons}");
+    assert!(reasons.contains("SIGKILL"), "{reasons}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}

@@ -153,6 +153,27 @@ fn an_idle_connection_is_closed_in_time() {
     });
 }
 
+/// An answer in two writes waits 40 ms for the client's delayed acknowledgement, unless the server
+/// has TCP_NODELAY: every one but the first few does.
+#[test]
+fn an_answer_on_a_kept_connection_does_not_wait_for_the_one_before() {
+    Bench::hello().each(&[("workers", Scalar::Int(1))], |name, running| {
+        let mut connection = Connection::open(running);
+        let mut fastest = Duration::MAX;
+        for number in 0..40 {
+            let begun = Instant::now();
+            let Some(answer) = connection.ask("") else { return };
+            if answer.head.contains("connection: close") {
+                return eprintln!("{name}: it keeps none");
+            }
+            if number >= 30 {
+                fastest = fastest.min(begun.elapsed());
+            }
+        }
+        assert!(fastest < Duration::from_millis(20), "{name}: {fastest:?}");
+    });
+}
+
 #[test]
 fn answers_are_compressed_as_asked() {
     let bench = Bench::hello();

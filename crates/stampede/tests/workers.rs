@@ -29,8 +29,8 @@ const HANDLER: &str = r#"<?php return static function (array $server): array {
         'body' => json_encode($body)];
 };"#;
 
-/// With the app that misbehaves; its folder goes with it.
-fn bench() -> (Bench, tempfile::TempDir) {
+/// With an app of this handler; its folder goes with it.
+fn bench_of(handler: &str) -> (Bench, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("folder");
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -38,9 +38,13 @@ fn bench() -> (Bench, tempfile::TempDir) {
         std::fs::write(path, text).expect("file");
     };
     write("app.yaml", "title: it misbehaves\nkind: callable\ndocroot: public\n");
-    write("handler.php", HANDLER);
+    write("handler.php", handler);
     write("public/index.php", "<?php");
     (Bench::new(&AppChoice::Folder(folder.path().to_owned())), folder)
+}
+
+fn bench() -> (Bench, tempfile::TempDir) {
+    bench_of(HANDLER)
 }
 
 /// Every runtime that keeps an app in memory and is here, with one worker.
@@ -116,6 +120,35 @@ fn what_an_app_does_wrong_costs_an_answer_and_not_the_worker() {
         let fresh = told_at_last(running)["served"].as_i64().expect("a number");
         assert!(fresh <= 2 || !name.contains("roadrunner"), "{name}: {fresh}");
     });
+}
+
+/// Throws, ends, or never comes back, before it serves anything.
+#[test]
+fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
+    let cases = [
+        ("throw new RuntimeException('there is no database');", "there is no database"),
+        ("error_log('it ends itself'); exit(7);", "it ends itself"),
+        ("error_log('it waits for ever'); while (true) { sleep(1); }", "it waits for ever"),
+    ];
+    for (code, words) in cases {
+        let (bench, _folder) = bench_of(&format!("<?php {code} return fn () => [];"));
+        let bench = &bench;
+        // Some are given up only after the time that a start may take.
+        std::thread::scope(|scope| {
+            for name in bench.catalogue.runtime_names() {
+                let mode = bench.manifest(name).mode;
+                mode.keeps_memory().then(|| {
+                    scope.spawn(move || {
+                        let started = bench.try_start(name, &[("workers", Scalar::Int(1))]);
+                        let Some(started) = started else { return };
+                        let Err(error) = started else { panic!("{name} starts: {code}") };
+                        let said = error.to_string();
+                        assert!(said.contains(words), "{name}: {said}");
+                    })
+                });
+            }
+        });
+    }
 }
 
 fn reboots(name: &str) -> bool {

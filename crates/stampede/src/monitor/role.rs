@@ -34,8 +34,10 @@ pub struct Role {
 
 #[derive(Debug)]
 enum Members {
-    /// Of the group and of those within it.
-    Listed(Vec<Kept>),
+    /// `cgroup.procs` of the group and of those within it. Opened anew for each reading: cgroup v1
+    /// goes on answering from the list that it made for the first, as long as it is asked every
+    /// second or more often.
+    Listed(Vec<PathBuf>),
     Tree,
 }
 
@@ -93,7 +95,7 @@ impl Role {
         };
         let oom = oom_file(&group.accounting);
         let members = match members {
-            Some(folder) => Members::Listed(open_procs(&group.role, folder)?),
+            Some(folder) => Members::Listed(procs_files(&group.role, folder)?),
             None => Members::Tree,
         };
         let mut role = Role {
@@ -162,7 +164,7 @@ impl Role {
             (Members::Listed(procs), _) => {
                 let mut found = Vec::new();
                 for procs in procs {
-                    parse::pids(text.again(procs).unwrap_or(""), &mut found);
+                    parse::pids(text.of(procs).unwrap_or(""), &mut found);
                 }
                 found.into_iter().collect()
             }
@@ -267,14 +269,14 @@ pub fn oom_kills(group: &ProcessGroup) -> u64 {
     files.filter_map(read).sum()
 }
 
-fn open_procs(role: &str, folder: &Path) -> Result<Vec<Kept>, MonitorError> {
+fn procs_files(role: &str, folder: &Path) -> Result<Vec<PathBuf>, MonitorError> {
     let path = folder.join("cgroup.procs");
-    let own = Kept::open(&path).map_err(|source| MonitorError::Unreadable {
+    std::fs::File::open(&path).map_err(|source| MonitorError::Unreadable {
         role: role.to_owned(),
-        path,
+        path: path.clone(),
         source,
     })?;
-    let mut procs = vec![own];
+    let mut procs = vec![path];
     let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -282,7 +284,7 @@ fn open_procs(role: &str, folder: &Path) -> Result<Vec<Kept>, MonitorError> {
             if procs.len() >= GROUPS_MAX {
                 return Ok(procs);
             }
-            procs.extend(Kept::open(&entry.path().join("cgroup.procs")));
+            procs.push(entry.path().join("cgroup.procs"));
             left.push(entry.path());
         }
     }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 const LINES_MAX: usize = 12;
 /// Read from the end of each file.
 const TAIL_BYTES: u64 = 16 << 10;
+/// Where servers write a line per request.
+const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
 const WORDS_LINES: usize = 3;
 const WORDS_MAX: usize = 200;
@@ -27,16 +29,19 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
 /// The last lines, `  name: line` each, with values of secret variables and passwords in URLs
 /// masked.
 pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
+    let texts = files(dir).into_iter().map(|file| (tail(&file, 0), file));
+    let texts: Vec<(String, PathBuf)> = texts.filter(|(text, _)| !text.trim().is_empty()).collect();
+    // A web server that says the same again and again must not bury what PHP said once.
+    let each = LINES_MAX / texts.len().max(1);
     let mut lines = Vec::new();
-    for file in files(dir) {
+    for (text, file) in &texts {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = tail(&file, 0);
         let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        for line in &own[own.len().saturating_sub(LINES_MAX)..] {
+        for line in &own[own.len().saturating_sub(each)..] {
             lines.push(format!("  {name}: {}", mask(line, env)));
         }
     }
-    lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
+    lines.join("\n")
 }
 
 /// How long the logs of a runtime's processes were at some time.
@@ -52,24 +57,29 @@ impl LogMarks {
         )
     }
 
-    /// The last lines that were written since, the oldest first, secrets masked.
+    /// The last lines that were written since, of each log as many, secrets masked.
     pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
+        let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
+        let texts = files(dir).into_iter().filter(|file| is_of_process(file));
+        let texts: Vec<String> = texts.map(|file| tail(&file, from(&file))).collect();
+        let spoke: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
+        let each = (WORDS_LINES / spoke.len().max(1)).max(1);
         let mut lines = Vec::new();
-        for file in files(dir).iter().filter(|file| is_of_process(file)) {
-            let text = tail(file, self.0.get(file).copied().unwrap_or(0));
-            let new = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        for text in spoke {
+            let new: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let last = new[new.len().saturating_sub(each)..].iter();
             lines.extend(
-                new.map(|line| mask(line, env).chars().take(WORDS_MAX).collect::<String>()),
+                last.map(|line| mask(line, env).chars().take(WORDS_MAX).collect::<String>()),
             );
         }
-        lines.split_off(lines.len().saturating_sub(WORDS_LINES))
+        lines
     }
 }
 
-/// `0-php.log`: what a process says, not what it serves.
+/// What a process says, not what it serves.
 fn is_of_process(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(|first: char| first.is_ascii_digit())
+    file.file_name().is_none_or(|name| name != ACCESS)
 }
 
 /// From the end of a file, but nothing before `from`.
@@ -125,7 +135,7 @@ mod tests {
         write("0-php.log", "ready\na\n\nb s3cr3t\nc\nd\n");
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
-        assert_eq!(marks.last_lines_since(place.path(), &env), ["c", "d", "new"]);
+        assert_eq!(marks.last_lines_since(place.path(), &env), ["d", "new"]);
         assert_eq!(LogMarks::of(place.path()).last_lines_since(place.path(), &env).len(), 0);
     }
 

@@ -41,6 +41,16 @@ impl Bench {
 
     /// `None` where it is not installed, which is said, or has no such setting.
     pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<Running> {
+        let running = self.try_start(name, settings)?;
+        Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
+    }
+
+    /// The same, for one that may not start.
+    pub fn try_start(
+        &self,
+        name: &str,
+        settings: &[(&str, Scalar)],
+    ) -> Option<Result<Running, RuntimeError>> {
         let choice = RuntimeChoice {
             name: name.into(),
             source: RuntimeSource::Catalogue(name.into()),
@@ -55,10 +65,7 @@ impl Bench {
         };
         let placement = Placement::default();
         match prepare(&self.catalogue, &choice, &self.app, &placement, under(&options)) {
-            Ok(prepared) => {
-                let running = start(prepared);
-                Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
-            }
+            Ok(prepared) => Some(start(prepared)),
             Err(
                 error @ (RuntimeError::Missing { .. }
                 | RuntimeError::BadSetting { .. }
