@@ -12,7 +12,7 @@ const TAIL_BYTES: u64 = 16 << 10;
 /// Where servers write a line per request.
 const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
-const WORDS_LINES: usize = 3;
+const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
 /// A variable with one of these in its name holds a secret.
 const SECRET: [&str; 7] = ["SECRET", "TOKEN", "PASS", "KEY", "DSN", "CREDENTIAL", "DATABASE_URL"];
@@ -135,7 +135,7 @@ mod tests {
         write("0-php.log", "ready\na\n\nb s3cr3t\nc\nd\n");
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
-        assert_eq!(marks.last_lines_since(place.path(), &env), ["d", "new"]);
+        assert_eq!(marks.last_lines_since(place.path(), &env), ["b ***", "c", "d", "new"]);
         assert_eq!(LogMarks::of(place.path()).last_lines_since(place.path(), &env).len(), 0);
     }
 
