@@ -11,9 +11,17 @@ use Stampede\Worker\Worker;
 /** A worker of RoadRunner from beginning to end. */
 final class Start
 {
+    /** Microseconds in which RoadRunner reads the last words of a worker; then it ends itself. */
+    private const READ = 200_000;
+
     public static function worker(Setup $setup): void
     {
+        $begun = false;
+        register_shutdown_function(static function () use (&$begun): void {
+            $begun || usleep(self::READ);
+        });
         $site = Site::boot($setup);
+        $begun = true;
         $peer = Spiral::found() ?? new Goridge(Relay::open((string) getenv('RR_RELAY')));
         (new Worker($peer, $site))->runAlone();
     }
