@@ -33,6 +33,14 @@ packaged: ## The same for all nine runtimes that Debian packages
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
 	@$(STAMPEDE) compare plans/packaged.yaml
 
+.PHONY: workers
+workers: ## PHP that stays in memory against PHP that does not (makes RoadRunner and FrankenPHP with Go)
+	@$(RUST) true
+	@scripts/install-packages demo
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) install roadrunner,frankenphp
+	@$(STAMPEDE) compare plans/workers.yaml
+
 .PHONY: build
 build: ## Build the release binary
 	@$(RUST) true
