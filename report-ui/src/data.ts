@@ -241,6 +241,8 @@ export interface TrialEvidence {
   cell: number;
   verdict: string;
   reasons: string[];
+  /** Worth knowing, and weighs nothing. */
+  notes: string[];
   phases: { name: string; begin: number; end: number }[];
   figures: [string, string][];
   errors: [string, string][];

@@ -375,7 +375,7 @@ function toTrialEvidence(raw: Raw): TrialEvidence {
   return {
     run: number(raw.run), number: number(raw.number), round: number(raw.round),
     cell: isNumber(raw.cell) ? raw.cell : -1,
-    verdict: text(raw.verdict), reasons: texts(raw.reasons),
+    verdict: text(raw.verdict), reasons: texts(raw.reasons), notes: texts(raw.notes),
     phases: phases.map(([name, begin, end]) => ({
       name: text(name), begin: number(begin), end: number(end),
     })),

@@ -56,10 +56,14 @@ function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
     { title: "load", field: (trial) => plain(cellOf(store, trial)?.load ?? "") },
     { title: "verdict", field: verdict },
     ...labels.map(figure),
-    { title: "why", field: (trial) => plain(trial.reasons.join("; ")) },
+    { title: "why", field: (trial) => plain(why(trial)) },
   ];
   return h("section", { class: "block", id: "verdicts" }, h("h3", {}, "Verdicts and their figures"),
     tables(store, trials, "verdicts").section({ title: "every trial on disk", columns }, "Verdicts"));
+}
+
+function why({ reasons, notes }: TrialEvidence): string {
+  return [...reasons, ...notes.map((note) => `note: ${note}`)].join("; ");
 }
 
 function verdict({ verdict }: TrialEvidence): Field {

@@ -60,7 +60,7 @@ fn trial_record(number: u32, load: Option<LoadRecord>) -> TrialRecord {
         budget_cpus: 1,
         budget_unequal: false,
         exits: vec![Exit { process: 0, role: "php".to_owned(), code: Some(0), signal: None }],
-        verdict: Verdict { judged: Judged::Valid, reasons: Vec::new() },
+        verdict: Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() },
     }
 }
 
@@ -345,7 +345,7 @@ proptest! {
         let run = RunFolder::create(Some(&results.path().join("a")), &run_told).expect("a folder");
         let mut told = trial_record(1, Some(load_record(counts, share)));
         told.runtime.settings = settings;
-        told.verdict = Verdict { judged: Judged::Suspect, reasons };
+        told.verdict = Verdict { judged: Judged::Suspect, reasons, notes: Vec::new() };
         run.trial(&trial_record(1, None), "x").expect("a folder").finish(&told, None).expect("written");
 
         let stored = read_below(results.path(), "last").expect("it reads");

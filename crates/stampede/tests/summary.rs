@@ -121,8 +121,12 @@ fn zero_ok_shots_have_no_times_and_no_cost() {
 #[test]
 fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
     let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(100,10s)")], 3);
-    let shots =
-        |ms: u64, verdict| Shots { answered_ns: vec![ms * MS; 1_000], verdict, ..Shots::default() };
+    let shots = |ms: u64, verdict| Shots {
+        answered_ns: vec![ms * MS; 1_000],
+        verdict,
+        notes: vec!["a process was started"],
+        ..Shots::default()
+    };
     add(&mut run, 0, shots(2, (Judged::Valid, vec![])));
     add(&mut run, 0, shots(8, (Judged::Suspect, vec!["steal time 3 %"])));
     add(&mut run, 0, shots(900, (Judged::Invalid, vec!["p99 lateness 12 ms"])));
@@ -134,7 +138,12 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
     let reasons: Vec<String> = cell.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
         reasons,
-        ["trial 2 suspect: steal time 3 %", "trial 3 invalid, not counted: p99 lateness 12 ms"]
+        [
+            "trials 1, 2 and 3: a process was started",
+            "trial 2 suspect: steal time 3 %",
+            "trial 3 invalid, not counted: p99 lateness 12 ms"
+        ],
+        "a note weighs nothing, whatever else its trial has"
     );
     close(cell.trials[2].figures.response_time_ns.p95, 900e6);
     assert!(summary.is_whole(), "two trials count");

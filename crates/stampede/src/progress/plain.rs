@@ -67,8 +67,10 @@ fn verdict(record: &TrialRecord) -> String {
         Judged::Suspect => "suspect",
         Judged::Invalid => "INVALID",
     };
-    if record.verdict.reasons.is_empty() {
-        return word.to_owned();
-    }
-    format!("{word}: {}", record.verdict.reasons.join("; "))
+    let reasons = match record.verdict.reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(": {}", reasons.join("; ")),
+    };
+    let notes: String = record.verdict.notes.iter().map(|note| format!("; note: {note}")).collect();
+    format!("{word}{reasons}{notes}")
 }

@@ -262,8 +262,11 @@ pub struct Observed {
 pub struct Verdict {
     /// How it is judged.
     pub judged: Judged,
-    /// Why, in words with figures; empty only for `valid`.
+    /// Why, in words with figures; empty for `valid`.
     pub reasons: Vec<String>,
+    /// What is worth knowing and weighs nothing, whatever the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Valid, suspect or invalid.

@@ -88,8 +88,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
     }
 }
 
-/// The worst of the trials that count, and the reasons of all, each with its trial. The same
-/// reason in several trials is said once, with their numbers.
+/// The worst of the trials that count, and the reasons and notes of all, each with its trial. The
+/// same reason in several trials is said once, with their numbers.
 fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Reason>) {
     let of_cell = |text: &str| vec![Reason { judged: None, trials: vec![], text: text.to_owned() }];
     if let Some(why) = &record.refused {
@@ -106,8 +106,10 @@ fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Re
     };
     let mut reasons: Vec<Reason> = Vec::new();
     for trial in trials {
-        let judged = Some(trial.verdict);
-        for text in &trial.reasons {
+        let weighing = trial.reasons.iter().map(|text| (trial.verdict, text));
+        let notes = trial.notes.iter().map(|text| (Judged::Valid, text));
+        for (judged, text) in weighing.chain(notes) {
+            let judged = Some(judged);
             match reasons.iter_mut().find(|one| one.text == *text && one.judged == judged) {
                 Some(said) => said.trials.push(trial.number),
                 None => {

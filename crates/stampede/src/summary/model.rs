@@ -198,7 +198,7 @@ pub enum CellVerdict {
     Refused,
 }
 
-/// One reason for a verdict.
+/// One reason for a verdict; or a note, whose trials it weighs nothing in (`Valid`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// How it made its trials be judged; `None`: it is about the cell itself.
@@ -234,6 +234,9 @@ pub struct TrialSummary {
     pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
+    /// What is worth knowing and weighs nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether its load was stopped before its end: shots not due by then are `dropped`.
     #[serde(default)]
     pub stopped: bool,

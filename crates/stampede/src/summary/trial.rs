@@ -23,6 +23,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         round: record.round,
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
+        notes: record.verdict.notes.clone(),
         stopped: record.load.as_ref().is_some_and(|load| load.end == End::Stopped),
         lasted_ns: record.phases.last().map_or(0, |phase| phase.end_ns),
         counts: counts(trial),

@@ -212,7 +212,7 @@ impl Comparison {
             budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
             budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || runtime.is_live(),
             exits: Vec::new(),
-            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new() },
+            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
         }
     }
 }

@@ -46,7 +46,7 @@ pub enum ModelKind {
 
 /// Judges a trial: the worst of what the evidence says.
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
-    let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new() };
+    let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() };
     stopped(evidence, &mut verdict);
     generator_late(evidence, &mut verdict);
     generator_busy(evidence, &mut verdict);
@@ -62,14 +62,18 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 
 /// A verdict for a trial without a load: it never came that far.
 pub fn not_measured(reason: String) -> Verdict {
-    Verdict { judged: Judged::Invalid, reasons: vec![reason] }
+    Verdict { judged: Judged::Invalid, reasons: vec![reason], notes: Vec::new() }
 }
 
-/// Adds a reason, said once.
-pub fn add(verdict: &mut Verdict, judged: Judged, reason: String) {
+/// Adds a reason, or what weighs nothing (`Judged::Valid`) as a note; each is said once.
+pub fn add(verdict: &mut Verdict, judged: Judged, text: String) {
     verdict.judged = verdict.judged.max(judged);
-    if !verdict.reasons.contains(&reason) {
-        verdict.reasons.push(reason);
+    let said = match judged {
+        Judged::Valid => &mut verdict.notes,
+        Judged::Suspect | Judged::Invalid => &mut verdict.reasons,
+    };
+    if !said.contains(&text) {
+        said.push(text);
     }
 }
 
@@ -331,7 +335,7 @@ mod tests {
     #[test]
     fn a_quiet_trial_is_valid_without_a_reason() {
         let verdict = judged(&load(), OPEN);
-        assert_eq!(verdict, Verdict { judged: Judged::Valid, reasons: vec![] });
+        assert_eq!(verdict, Verdict { judged: Judged::Valid, reasons: vec![], notes: vec![] });
     }
 
     #[test]
@@ -394,7 +398,7 @@ mod tests {
         load.counts.failed.insert("net:cut-short".to_owned(), 3);
         let verdict = judged(&load, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Valid);
-        assert!(verdict.reasons[0].starts_with("3 of its shots met a kept connection"));
+        assert!(verdict.notes[0].starts_with("3 of its shots met a kept connection"));
     }
 
     #[test]
@@ -403,7 +407,7 @@ mod tests {
         assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
         let closed = judged(&busy, ModelKind::Closed);
         assert_eq!(closed.judged, Judged::Valid);
-        assert_eq!(closed.reasons, ["at least 100/s: the generator's limit (97 % busy)"]);
+        assert_eq!(closed.notes, ["at least 100/s: the generator's limit (97 % busy)"]);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub struct Shots {
     /// One reading a second: CPU share of one CPU for php and web, memory of each in bytes.
     pub spent: Vec<(f64, f64, u64, u64)>,
     pub verdict: (Judged, Vec<&'static str>),
+    pub notes: Vec<&'static str>,
     pub scheduled_ns: u64,
     pub ok_inside: Option<u64>,
     pub busy_share_max: f64,
@@ -37,6 +38,7 @@ impl Default for Shots {
             dropped: 0,
             spent: vec![(0.5, 0.1, 64 << 20, 8 << 20); 10],
             verdict: (Judged::Valid, Vec::new()),
+            notes: Vec::new(),
             scheduled_ns: 10 * SECOND,
             ok_inside: None,
             busy_share_max: 0.2,
@@ -171,6 +173,7 @@ fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
         verdict: Verdict {
             judged: shots.verdict.0,
             reasons: shots.verdict.1.iter().map(ToString::to_string).collect(),
+            notes: shots.notes.iter().map(ToString::to_string).collect(),
         },
     }
 }

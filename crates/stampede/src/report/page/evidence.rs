@@ -105,6 +105,7 @@ fn of_trial(
         cell: cell_of(summary, run, record).map_or(-1, |index| index as i64),
         verdict: record.verdict.judged,
         reasons: record.verdict.reasons.clone(),
+        notes: record.verdict.notes.clone(),
         phases: phases
             .map(|phase| (phase.phase.clone(), ms(phase.begin_ns), ms(phase.end_ns)))
             .collect(),

@@ -261,6 +261,8 @@ pub struct TrialEvidence {
     pub verdict: Judged,
     /// Why.
     pub reasons: Vec<String>,
+    /// What is worth knowing and weighs nothing.
+    pub notes: Vec<String>,
     /// Name, begin and end in ms since the trial began.
     pub phases: Vec<(String, f64, f64)>,
     /// What the verdict was made of: label and value.

@@ -196,7 +196,19 @@ fn column(rows: usize, seconds: &[SecondRecord], of: impl Fn(&SecondRecord) -> f
     column
 }
 
+/// The last reading comes when the load ends, some milliseconds after the one before: a clock tick
+/// is longer, so that it shows no CPU time at all, or too much.
+fn without_a_stump(samples: &[ResourceSample]) -> &[ResourceSample] {
+    match samples {
+        [.., before, last] if last.interval_ns < before.interval_ns / 10 => {
+            &samples[..samples.len() - 1]
+        }
+        all => all,
+    }
+}
+
 fn resources(samples: &[ResourceSample], budget_cpus: u32) -> Resources {
+    let samples = without_a_stump(samples);
     let thinning = Thinning::of(samples.len());
     let at = samples.iter().map(|sample| Number((sample.at_ns as f64 / 1e8).round() / 10.0));
     let names: std::collections::BTreeSet<&String> =
@@ -219,5 +231,24 @@ fn resources(samples: &[ResourceSample], budget_cpus: u32) -> Resources {
             let mib = role.memory_bytes as f64 / f64::from(1 << 20);
             role.memory_read.then(|| Number::short(mib))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_reading_of_some_milliseconds_is_not_drawn() {
+        let drawn = |last_ms: u64| {
+            let reading = |(at_ms, interval_ms): (u64, u64)| ResourceSample {
+                at_ns: at_ms * 1_000_000,
+                interval_ns: interval_ms * 1_000_000,
+                ..ResourceSample::default()
+            };
+            let samples = [(1000, 1000), (2000, 1000), (2000 + last_ms, last_ms)].map(reading);
+            resources(&samples, 1).at.len()
+        };
+        assert_eq!([drawn(2), drawn(99), drawn(100), drawn(1000)], [2, 2, 3, 3]);
     }
 }
