@@ -117,9 +117,10 @@ function header(store: Store, hasCells: boolean): HTMLElement {
   return h("header", {},
     h("h1", {}, "stampede", ...(store.isOverlay ? [h("span", {}, ` runs ${format.listOf(runs.map((run) => run.label))}`)] : runName(first))),
     h("p", {}, store.isOverlay || !first ? "" : aboutRun(first).join(" · ")),
-    h("nav", { "aria-label": "Parts of the report" }, ...links.map(([href, words]) =>
-      h("a", { href, class: href.startsWith("#") ? null : "home" }, words))),
-    themeButton(store.signal));
+    h("div", { class: "tools" },
+      h("nav", { "aria-label": "Parts of the report" }, ...links.map(([href, words]) =>
+        h("a", { href, class: href.startsWith("#") ? null : "home" }, words))),
+      themeButton(store.signal)));
 }
 
 function runName(run: Run | undefined): (Node | null)[] {

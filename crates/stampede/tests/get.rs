@@ -170,16 +170,17 @@ fn every_script_of_the_catalogue_is_there() {
     for name in catalogue.runtime_names() {
         let runtime = catalogue.runtime(name).expect("a runtime");
         for get in &runtime.manifest.get {
-            let script = Path::new(&get.run);
-            let folder = script.parent().expect("a folder");
-            let files = catalogue.files_of(&runtime, get.runtime.as_deref(), folder);
-            let is_there =
-                |(file, _): &(String, Vec<u8>)| script.file_name() == Some(file.as_ref());
-            assert!(files.iter().any(is_there), "{name}: {}", get.run);
+            let file = Path::new(&get.run).file_name().and_then(|file| file.to_str());
+            let files = catalogue.files_of(get);
+            assert!(files.contains_key(file.expect("a file")), "{name}: {}", get.run);
             scripts += 1;
         }
     }
     assert!(scripts > 0);
+    let behind_nginx = catalogue.runtime("nginx-roadrunner").expect("a runtime");
+    let got: Vec<_> =
+        behind_nginx.manifest.get.iter().map(|get| (&*get.need.value, &*get.of)).collect();
+    assert_eq!(got, [("rr", "roadrunner")], "a need of this name is made as there");
 }
 
 /// What PHP has built in needs no file; what PHP is, CLI or CGI, makes no difference.

@@ -18,10 +18,8 @@ use crate::runtime::{Catalogue, Get, LIB, Places, RuntimeFolder};
 #[derive(Debug)]
 pub struct Recipe {
     get: Get,
-    /// Where its script is, in words: `runtimes/roadrunner/get`.
-    shown: String,
     /// The script and what lies beside it.
-    files: Vec<(String, Vec<u8>)>,
+    files: BTreeMap<String, Vec<u8>>,
     /// `lib` of stampede's own folder.
     lib: PathBuf,
     /// The PHP that it is for.
@@ -57,17 +55,13 @@ impl Recipe {
             Failure::rendered("there is no folder of stampede's own to put it into".to_owned())
                 .hint("set HOME or XDG_DATA_HOME")
         })?;
-        let of = get.runtime.as_deref().unwrap_or(&runtime.name);
-        let folder = Path::new(&get.run).parent().unwrap_or(Path::new(""));
-        let files = catalogue.files_of(runtime, get.runtime.as_deref(), folder);
-        let script = file_name(&get.run);
-        if !files.iter().any(|(name, _)| *name == script) {
-            let text = format!("`runtimes/{of}/{}` is not there", get.run);
+        let files = catalogue.files_of(get);
+        if !files.contains_key(file_name(&get.run)) {
+            let text = format!("`runtimes/{}/{}` is not there", get.of, get.run);
             return Err(Failure::rendered(text));
         }
         Ok(Recipe {
             get: get.clone(),
-            shown: format!("runtimes/{of}/{}", folder.display()),
             files,
             lib: own.join(LIB),
             php: php_of(&catalogue.places, runtime),
@@ -86,7 +80,8 @@ impl Recipe {
 
     /// The commands that do the same, for a person.
     pub fn commands(&self, places: &Places) -> String {
-        let names: Vec<&str> = self.files.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = self.files.keys().map(String::as_str).collect();
+        let folder = Path::new(&self.get.run).parent().unwrap_or(Path::new(""));
         let quoted = |path: &Path| shell_words::quote(&path.display().to_string()).into_owned();
         let out = quoted(&self.lib.join(self.need()));
         let known = |name: &String| Some((name.clone(), tool(places, name)?));
@@ -97,8 +92,9 @@ impl Recipe {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "# Into a new folder, from {} of stampede's source: {}. There:",
-            self.shown,
+            "# Into a new folder, from runtimes/{}/{} and runtimes/common/get of stampede's source: {}. There:",
+            self.get.of,
+            folder.display(),
             names.join(", ")
         );
         let script = shell_words::quote(file_name(&self.get.run)).into_owned();

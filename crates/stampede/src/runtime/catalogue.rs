@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
@@ -11,15 +11,17 @@ use super::app::App;
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
 use super::locate::Places;
-use super::manifest::{RuntimeManifest, VariantManifest};
+use super::manifest::{Get, RuntimeManifest, VariantManifest};
 use super::setting;
 use crate::plan::model::{AppChoice, Scalar};
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
 
-/// Templates that every runtime may use live in this folder; it is no runtime.
+/// What every runtime may use lives in this folder; it is no runtime.
 const COMMON: &str = "common";
+/// In it: what scripts of recipes share.
+const COMMON_GET: &str = "get";
 
 /// All runtimes and apps that are known here.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Catalogue {
     pub places: Places,
     runtimes: BTreeMap<String, Folder>,
     apps: BTreeMap<String, Folder>,
+    /// How needs are made, by name; read when it is first asked for.
+    recipes: OnceLock<BTreeMap<String, Get>>,
 }
 
 /// A folder of the catalogue: embedded, or on disk.
@@ -67,7 +71,7 @@ impl Catalogue {
         for folder in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
             apps.extend(on_disk(&folder));
         }
-        Catalogue { places, runtimes, apps }
+        Catalogue { places, runtimes, apps, recipes: OnceLock::new() }
     }
 
     /// Names of all runtimes, sorted.
@@ -96,23 +100,49 @@ impl Catalogue {
         if text.lines().any(|line| line.starts_with("use:")) {
             return self.variant(name, &file, parse(&file, &text)?);
         }
-        let manifest: RuntimeManifest = parse(&file, &text)?;
+        let mut manifest: RuntimeManifest = parse(&file, &text)?;
         setting::check_manifest(&file, &manifest)?;
+        self.add_recipes(name, &mut manifest);
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
         let name = name.to_string();
         let (manifest, folder) = (Arc::new(manifest), folder.clone());
         Ok(RuntimeFolder { name, manifest, front: None, folder, common })
     }
 
-    /// Files of a folder of the runtime's, or of the one named, by their names.
-    pub fn files_of(
-        &self,
-        runtime: &RuntimeFolder,
-        named: Option<&str>,
-        sub: &Path,
-    ) -> Vec<(String, Vec<u8>)> {
-        let folder = named.map_or(Some(&runtime.folder), |name| self.runtimes.get(name));
-        folder.map(|folder| folder.files(sub)).unwrap_or_default()
+    /// A need has one name in all folders, and is made alike for all: a runtime's own recipes come
+    /// first, then those of others.
+    fn add_recipes(&self, name: &str, manifest: &mut RuntimeManifest) {
+        for get in &mut manifest.get {
+            name.clone_into(&mut get.of);
+        }
+        let own: Vec<&str> = manifest.get.iter().map(|get| get.need.value.as_str()).collect();
+        let others = manifest.needs.keys().filter(|need| !own.contains(&need.as_str()));
+        let added: Vec<Get> = others.filter_map(|need| self.recipes().get(need).cloned()).collect();
+        manifest.get.extend(added);
+    }
+
+    /// A wrong folder is said by whom it is asked for.
+    fn recipes(&self) -> &BTreeMap<String, Get> {
+        self.recipes.get_or_init(|| {
+            let mut recipes = BTreeMap::new();
+            for name in self.runtime_names() {
+                let read = self.runtimes[name].manifest(name, "runtime.yaml");
+                let read = read.and_then(|(file, text)| parse::<RuntimeManifest>(&file, &text));
+                for get in read.map(|manifest| manifest.get).unwrap_or_default() {
+                    let get = Get { of: name.to_owned(), ..get };
+                    recipes.entry(get.need.value.clone()).or_insert(get);
+                }
+            }
+            recipes
+        })
+    }
+
+    /// What a recipe's script finds beside it: its own folder's files, and those for all.
+    pub fn files_of(&self, get: &Get) -> BTreeMap<String, Vec<u8>> {
+        let own = Path::new(&get.run).parent().unwrap_or(Path::new(""));
+        let of = |name: &str, sub| self.runtimes.get(name).map(|folder| folder.files(sub));
+        let common = of(COMMON, Path::new(COMMON_GET));
+        common.into_iter().chain(of(&get.of, own)).flatten().collect()
     }
 
     /// A folder that is another runtime with settings: its files are that runtime's.

@@ -81,11 +81,12 @@ pub struct RuntimeManifest {
 pub struct Get {
     /// The need that it makes.
     pub need: Spanned<String>,
-    /// The script, from the runtime's folder; all that lies beside it is there when it runs.
+    /// The script, from the runtime's folder; all that lies beside it, and what `common/get` has, is
+    /// there when it runs.
     pub run: String,
-    /// The runtime whose folder has it; its own when not given.
-    #[serde(default)]
-    pub runtime: Option<String>,
+    /// The runtime whose folder it is from.
+    #[serde(skip)]
+    pub of: String,
     /// Programs that it needs; it finds the path of `go` in `$GO`.
     #[serde(default)]
     pub tools: Vec<String>,
