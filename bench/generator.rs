@@ -10,7 +10,7 @@ use stampede_load::ammo::Request;
 use stampede_load::client::Client;
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Check, Model, Until, WhenFull};
+use stampede_load::spec::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, Stop, fire};
 
@@ -71,15 +71,11 @@ impl Listener for Quiet {
 }
 
 fn fired(server: &Server, client: Client, model: Model) -> Fired {
+    let get = Request::build("GET", "/", &[], b"", client.habits, None).expect("a request");
     let load = Load {
-        target: Address::Tcp(server.1),
-        model,
         habits: client.habits,
-        timeout: Nanos::from_secs(11),
-        ammo: [Request::build("GET", "/", &[], b"", client.habits, None).expect("a request")]
-            .into(),
-        check: Check::default(),
         cpus: vec![LOAD_CPU],
+        ..Load::new(Address::Tcp(server.1), model, [get])
     };
     fire(&load, &Stop::default(), &mut Quiet).expect("a load")
 }

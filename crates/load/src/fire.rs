@@ -8,7 +8,7 @@ use std::time::Instant;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::collector::{Collected, collect};
-use crate::driver::{Closed, Dealt, Driver, Open, OpenParts, Pace, Parts, ThreadReport};
+use crate::driver::{Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport};
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::protocol::http1::Http1;
 use crate::recorder::{Headline, Message, Recorder, Tally};
@@ -232,9 +232,7 @@ fn work(
         protocol: || Http1::new(&load.check, load.habits),
         pace,
         recorder,
-        ammo: load.ammo.clone(),
-        first: share.thread,
-        stride: share.threads,
+        feed: Feed::new(load.ammo.clone(), share.thread, share.threads),
         timeout: load.timeout,
         check: load.check.clone(),
         habit: load.habits.connection,

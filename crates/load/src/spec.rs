@@ -30,6 +30,23 @@ pub struct Load {
     pub cpus: Vec<usize>,
 }
 
+impl Load {
+    /// A load of these three with what an ordinary client does: HTTP/1.1 on kept connections, 11 s
+    /// of timeout, every status from 200 to 299 correct, one thread where the kernel likes.
+    pub fn new(target: Address, model: Model, ammo: impl Into<Arc<[Request]>>) -> Load {
+        let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
+        Load {
+            target,
+            model,
+            habits: Habits { version, connection },
+            timeout: TIMEOUT,
+            ammo: ammo.into(),
+            check: Check::default(),
+            cpus: Vec::new(),
+        }
+    }
+}
+
 /// Where a runtime listens. A unix socket is an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -133,3 +150,6 @@ pub struct Check {
     /// Bytes that the body must contain; empty: nothing is asked. May be torn across reads.
     pub body_contains: Vec<u8>,
 }
+
+/// Yandex Tank's default.
+const TIMEOUT: Nanos = Nanos::from_secs(11);

@@ -163,13 +163,10 @@ fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos
         tag: "/".into(),
     };
     Load {
-        target,
-        model: model(kind, timeout),
         habits: Habits { version: HttpVersion::Http11, connection },
         timeout,
-        ammo: Arc::new([get]),
         check: Check { statuses: vec![], body_contains: b"hello".to_vec() },
-        cpus: vec![],
+        ..Load::new(target, model(kind, timeout), [get])
     }
 }
 

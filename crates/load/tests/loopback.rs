@@ -35,16 +35,7 @@ fn target(server: &KnownServer) -> Address {
 }
 
 fn load(target: Address, model: Model) -> Load {
-    let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
-    with_habits(Load {
-        target,
-        model,
-        habits,
-        timeout: Nanos::from_secs(20),
-        ammo: [].into(),
-        check: Check::default(),
-        cpus: vec![],
-    })
+    with_habits(Load { timeout: Nanos::from_secs(20), ..Load::new(target, model, []) })
 }
 
 /// The ammo is built with the habits.

@@ -1,15 +1,13 @@
 //! One load thread: pace × protocol × engine → recorder.
 
+mod feed;
 mod pace;
 mod pool;
 mod shots;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use crate::Stop;
-use crate::ammo::Request;
 use crate::engine::{Completion, Engine, Op, Slot};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -18,6 +16,7 @@ use crate::report::{Connections, End};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 
+pub(crate) use feed::Feed;
 pub(crate) use pace::{Closed, Dealt, Open, OpenParts, Pace};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
@@ -30,10 +29,7 @@ pub(crate) struct Parts<E, F> {
     pub(crate) protocol: F,
     pub(crate) pace: Pace,
     pub(crate) recorder: Recorder,
-    pub(crate) ammo: Arc<[Request]>,
-    /// This thread fires the `first`-th request, then each `stride`-th after it.
-    pub(crate) first: usize,
-    pub(crate) stride: usize,
+    pub(crate) feed: Feed,
     pub(crate) timeout: Nanos,
     pub(crate) check: Check,
     pub(crate) habit: ConnectionHabit,
@@ -142,8 +138,6 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn start(&mut self, shot: Shot) {
         let slot = self.pool.take(&self.parts.protocol);
         let id = self.shots.add(shot, slot);
-        let request = &self.parts.ammo[self.parts.first % self.parts.ammo.len()];
-        self.parts.first = (self.parts.first + self.parts.stride) % self.parts.ammo.len();
         let connection = self.pool.at(slot);
         connection.shots.push(id);
         let engine = &mut self.parts.engine;
@@ -154,7 +148,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             engine.send_buffer(slot).clear();
             engine.submit(slot, Op::Connect);
         }
-        connection.protocol.start(id, request, engine.send_buffer(slot));
+        connection.protocol.start(id, self.parts.feed.next(), engine.send_buffer(slot));
         engine.submit(slot, Op::Send);
         if fresh {
             engine.submit(slot, Op::Receive);

@@ -62,14 +62,13 @@ fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, F
         statuses: args.status.clone(),
         body_contains: args.contains.clone().unwrap_or_default().into_bytes(),
     };
+    let ammo = [request(args, target, habits)?];
     Ok(Load {
-        target: target.address.clone(),
-        model: choice.model.clone(),
         habits,
         timeout: choice.timeout,
-        ammo: [request(args, target, habits)?].into(),
         check,
         cpus: args.load_cpus.clone(),
+        ..Load::new(target.address.clone(), choice.model.clone(), ammo)
     })
 }
 

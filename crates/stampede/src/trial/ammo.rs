@@ -20,14 +20,13 @@ use crate::runtime::App;
 pub(super) fn load(subject: &Subject<'_>, door: &Door, cpus: &[usize]) -> Result<Load, String> {
     let choice = subject.load;
     let habits = habits(&choice.client);
+    let ammo = requests(&choice.requests, subject.app, door, habits)?;
     Ok(Load {
-        target: door.address.clone(),
-        model: choice.model.clone(),
         habits,
         timeout: choice.timeout,
-        ammo: requests(&choice.requests, subject.app, door, habits)?.into(),
         check: check(subject.app),
         cpus: cpus.to_vec(),
+        ..Load::new(door.address.clone(), choice.model.clone(), ammo)
     })
 }
 
