@@ -9,12 +9,14 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::collector::{Collected, collect};
 use crate::driver::{Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport};
+use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
+use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::recorder::{Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
-use crate::spec::{Load, Model, Until};
+use crate::spec::{Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::{Stop, open_files, turn};
 
@@ -179,10 +181,11 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn engine(load: &Load) -> Result<Epoll, LoadError> {
+fn engine(load: &Load) -> Result<Chosen, LoadError> {
     // Without a CPU of its own a spinning thread would take the runtime's.
     let waiting = if load.cpus.is_empty() { Waiting::Sleep } else { Waiting::Spin };
-    Epoll::new(&load.target, waiting, Instant::now()).map_err(LoadError::Engine)
+    let engine = Epoll::new(&load.target, waiting, Instant::now());
+    engine.map(Chosen::Epoll).map_err(LoadError::Engine)
 }
 
 fn headline(load: &Load) -> Headline {
@@ -217,27 +220,60 @@ fn pace(load: &Load, share: Share) -> Pace {
     }
 }
 
+/// The engine of a load thread, as it was chosen.
+enum Chosen {
+    Epoll(Epoll),
+}
+
 fn work(
     load: &Load,
     share: Share,
-    mut engine: Epoll,
+    engine: Chosen,
     pace: Pace,
     recorder: Recorder,
     stop: &Stop,
     starts: &Receiver<Instant>,
 ) -> Option<ThreadReport> {
-    engine.begin(starts.recv().ok()?);
-    let driver = Driver::new(Parts {
-        engine,
-        protocol: || Http1::new(&load.check, load.habits),
-        pace,
-        recorder,
-        feed: Feed::new(load.ammo.clone(), share.thread, share.threads),
-        timeout: load.timeout,
-        check: load.check.clone(),
-        habit: load.habits.connection,
-    });
-    Some(driver.run(stop))
+    let epoch = starts.recv().ok()?;
+    let report = match engine {
+        Chosen::Epoll(mut engine) => {
+            engine.begin(epoch);
+            speak(load, share, engine, pace, recorder, stop)
+        }
+    };
+    Some(report)
+}
+
+/// Protocols and engines multiply here, and nowhere else.
+fn speak<E: Engine>(
+    load: &Load,
+    share: Share,
+    engine: E,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+) -> ThreadReport {
+    match &load.wire {
+        Wire::Http1 => {
+            let protocol = || Http1::new(&load.check, load.habits);
+            drive(load, share, engine, protocol, pace, recorder, stop)
+        }
+    }
+}
+
+fn drive<P: Protocol, E: Engine>(
+    load: &Load,
+    share: Share,
+    engine: E,
+    protocol: impl Fn() -> P,
+    pace: Pace,
+    recorder: Recorder,
+    stop: &Stop,
+) -> ThreadReport {
+    let feed = Feed::new(load.ammo.clone(), share.thread, share.threads);
+    let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
+    let parts = Parts { engine, protocol, pace, recorder, feed, timeout, check, habit };
+    Driver::new(parts).run(stop)
 }
 
 /// Puts the threads' reports beside what was collected.

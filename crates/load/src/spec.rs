@@ -15,6 +15,8 @@ use crate::time::Nanos;
 pub struct Load {
     /// Where the shots go.
     pub target: Address,
+    /// What is spoken there.
+    pub wire: Wire,
     /// Open or closed.
     pub model: Model,
     /// How connections are used.
@@ -37,6 +39,7 @@ impl Load {
         let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
         Load {
             target,
+            wire: Wire::Http1,
             model,
             habits: Habits { version, connection },
             timeout: TIMEOUT,
@@ -54,6 +57,13 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A path in the file system.
     Unix(PathBuf),
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Debug)]
+pub enum Wire {
+    /// HTTP/1.0 or 1.1, as the habits say.
+    Http1,
 }
 
 /// Who decides when the next shot is due.
