@@ -129,7 +129,7 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
     };
     add(&mut run, 0, shots(2, (Judged::Valid, vec![])));
     add(&mut run, 0, shots(8, (Judged::Suspect, vec!["steal time 3 %"])));
-    add(&mut run, 0, shots(900, (Judged::Invalid, vec!["p99 lateness 12 ms"])));
+    add(&mut run, 0, shots(900, (Judged::Invalid, vec!["p99 lateness 12 ms", "steal time 9 %"])));
     let summary = summarize(&run);
     let cell = &summary.cells[0];
     close(cell.figures.response_time_ns.p95, 4e6);
@@ -141,7 +141,7 @@ fn over_trials_the_geometric_mean_counts_and_invalid_trials_do_not() {
         [
             "trials 1, 2 and 3: a process was started",
             "trial 2 suspect: steal time 3 %",
-            "trial 3 invalid, not counted: p99 lateness 12 ms"
+            "trial 3 invalid, not counted: p99 lateness 12 ms; steal time 9 %"
         ],
         "a note weighs nothing, whatever else its trial has"
     );

@@ -88,8 +88,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
     }
 }
 
-/// The worst of the trials that count, and the reasons and notes of all, each with its trial. The
-/// same reason in several trials is said once, with their numbers.
+/// The worst of the trials that count, and the reasons and notes of all, each with its trials: what
+/// several have alike is said once.
 fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Reason>) {
     let of_cell = |text: &str| vec![Reason { judged: None, trials: vec![], text: text.to_owned() }];
     if let Some(why) = &record.refused {
@@ -104,6 +104,10 @@ fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Re
         Some(_) => CellVerdict::Suspect,
         None => CellVerdict::Invalid,
     };
+    (worst, joined(reasons(trials)))
+}
+
+fn reasons(trials: &[TrialSummary]) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     for trial in trials {
         let weighing = trial.reasons.iter().map(|text| (trial.verdict, text));
@@ -119,7 +123,21 @@ fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Re
             }
         }
     }
-    (worst, reasons)
+    reasons
+}
+
+/// Several reasons of the same trials are one line.
+fn joined(reasons: Vec<Reason>) -> Vec<Reason> {
+    let mut joined: Vec<Reason> = Vec::new();
+    for reason in reasons {
+        let alike =
+            |one: &&mut Reason| (one.judged, &one.trials) == (reason.judged, &reason.trials);
+        match joined.iter_mut().find(alike) {
+            Some(said) => said.text += &format!("; {}", reason.text),
+            None => joined.push(reason),
+        }
+    }
+    joined
 }
 
 /// Notes what the trial was under. The last trial that shows something wins: all trials of

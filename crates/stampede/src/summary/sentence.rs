@@ -142,7 +142,8 @@ fn doubt(cell: &CellSummary) -> &'static str {
     match cell.verdict {
         _ if !cell.not_comparable.is_empty() => " (not comparable)",
         CellVerdict::Suspect => " (suspect)",
-        _ if cell.trials_invalid > 0 => " (a trial of it was invalid)",
+        _ if cell.trials_invalid == 1 => " (a trial of it was invalid)",
+        _ if cell.trials_invalid > 1 => " (trials of it were invalid)",
         _ => "",
     }
 }
