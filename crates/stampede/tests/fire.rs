@@ -56,6 +56,20 @@ fn every_shot_of_a_schedule_is_planned() {
     assert_eq!(server.journal().connections, 100, "a connection per shot");
 }
 
+/// Its figures are the machine's; that there are some, and that they agree, is ours.
+#[test]
+fn the_ceiling_is_measured_beside_our_own_server() {
+    let place = Place::new();
+    let output = finish(place.stampede(&["doctor", "--calibrate", "--json"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
+    let figure = |name: &str| said["ceiling"][name].as_f64().expect("a number");
+    assert!(figure("closed_per_second") > 100.0, "{said:#}");
+    let busy = figure("closed_per_second") * figure("cpu_ns_per_shot") / 1e9;
+    assert!(busy > 0.05 && busy < 1.5, "a load thread has one CPU: {said:#}");
+    assert!(figure("lateness_ns_p99") <= 1e6, "{said:#}");
+}
+
 #[test]
 fn failures_are_counted_by_kind() {
     let bad = Reply { answer: Answer::new(503, "busy"), ..Reply::default() };

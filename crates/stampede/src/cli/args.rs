@@ -37,7 +37,7 @@ pub enum Command {
     /// Install what runtimes need: Debian packages, and no service is started for them
     Install(InstallArgs),
     /// Say what this machine allows, and how to mend what it does not
-    Doctor(ListArgs),
+    Doctor(DoctorArgs),
     /// Print the table of an earlier run again, or of several laid over each other; or page and charts
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
@@ -216,6 +216,17 @@ pub struct UpArgs {
 /// Arguments of commands that list.
 #[derive(Args, Debug)]
 pub struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Measure the load generator's own ceiling too, for some ten seconds, beside a server of our own
+    #[arg(long)]
+    pub calibrate: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

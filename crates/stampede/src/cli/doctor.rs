@@ -2,19 +2,21 @@
 
 use serde_json::json;
 
-use super::args::ListArgs;
+use super::args::DoctorArgs;
+use super::calibrate;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::keeper::{self, Capabilities, KeeperOptions, PidNamespace, Writable};
 use crate::machine;
 
 /// Looks, and says what was seen.
-pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     let allowed = keeper::capabilities(&KeeperOptions::default().program);
     let facts = machine::facts();
     let findings = machine::findings(&facts);
+    let ceiling = if args.calibrate { Some(calibrate::measure()?) } else { None };
     if args.json {
-        let value = json!({
+        let mut value = json!({
             "machine": facts,
             "findings": findings,
             "isolation": {
@@ -25,6 +27,9 @@ pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
                 "hints": allowed.hints,
             },
         });
+        if let Some(ceiling) = ceiling {
+            value["ceiling"] = json!(ceiling);
+        }
         return print(format!("{value:#}\n").as_bytes());
     }
     let mut text = String::from("What ends and limits a runtime here\n\n");
@@ -40,6 +45,9 @@ pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
     text.push_str("\nThe machine\n\n");
     for finding in &findings {
         text.push_str(&format!("  {}\n", finding.to_string().replace('\n', "\n  ")));
+    }
+    if let Some(ceiling) = ceiling {
+        text.push_str(&ceiling.text());
     }
     print(text.as_bytes())
 }

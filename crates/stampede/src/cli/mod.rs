@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and who answers.
 
 mod args;
+mod calibrate;
 mod compare;
 mod doctor;
 mod fail;

@@ -245,11 +245,11 @@ fn ms(ns: u64) -> String {
 }
 
 /// Lateness at p99 that an open load may have however short the service time: 1 ms.
-const LATENESS_NS: u64 = 1_000_000;
+pub const LATENESS_NS: u64 = 1_000_000;
 /// … or this share of the median service time, whichever is more.
 const LATENESS_SHARE: f64 = 0.05;
 /// Share of the planned shots that must start.
-const SENT_SHARE: f64 = 0.995;
+pub const SENT_SHARE: f64 = 0.995;
 /// Beyond it a load thread's queueing shows in the response times.
 const BUSY_OPEN: f64 = 0.80;
 /// Beyond it a closed load measures the generator.

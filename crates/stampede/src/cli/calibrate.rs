@@ -1,0 +1,185 @@
+//! The load generator's own ceiling here: beside a server that costs next to nothing.
+
+use serde::Serialize;
+use stampede_known_server::{Address as Known, Listen, NullServer};
+use stampede_load::ammo::Request;
+use stampede_load::report::Second;
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{Address, Arrivals, Load, Model, Until, WhenFull};
+use stampede_load::time::Nanos;
+use stampede_load::{Fired, Listener};
+
+use super::Failure;
+use crate::interrupt;
+use crate::keeper;
+use crate::summary::words;
+use crate::trial::verdict::{LATENESS_NS, SENT_SHARE};
+
+/// What the generator reaches with one load thread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// CPU of the load thread.
+    load_cpu: usize,
+    /// CPU of the null server.
+    server_cpu: usize,
+    /// Closed model: correct answers a second on [`USERS`] kept connections.
+    closed_per_second: f64,
+    /// The same load: CPU time of the load thread for each.
+    cpu_ns_per_shot: f64,
+    /// Open model: the highest rate tried at which shots start in time; 0: none.
+    open_per_second: u32,
+    /// At that rate, in ns.
+    lateness_ns_p99: u64,
+}
+
+/// Measures for some ten seconds, on 127.0.0.1.
+///
+/// # Errors
+/// No server or load can be started, or Ctrl-C.
+pub fn measure() -> Result<Ceiling, Failure> {
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let split = keeper::split_cpus(1);
+    let (load_cpu, server_cpu) = (last(&split.load), last(&split.stack));
+    let server = NullServer::start_on(&Listen::Tcp, Some(server_cpu))
+        .map_err(|error| Failure::new(&error))?;
+    let at = Bench { target: address(server.address()), load_cpu };
+    let closed = at.fire(Model::Closed { users: USERS, until: Until::For(CLOSED) })?;
+    let busy = closed.busy_share_max * closed.lasted.0 as f64;
+    let (open_per_second, lateness_ns_p99) = at.highest_rate()?;
+    Ok(Ceiling {
+        load_cpu,
+        server_cpu,
+        closed_per_second: closed.ok_inside as f64 / closed.scheduled.as_secs_f64().max(1e-9),
+        cpu_ns_per_shot: busy / (closed.counts.ok.max(1) as f64),
+        open_per_second,
+        lateness_ns_p99,
+    })
+}
+
+impl Ceiling {
+    /// For people.
+    pub fn text(&self) -> String {
+        let shared = match self.load_cpu == self.server_cpu {
+            true => "\n                  both share a CPU: with two it is more",
+            false => "",
+        };
+        let open = match self.open_per_second {
+            0 => format!("shots were late at {} /s already", words::count(RATES[0].into())),
+            rate => format!(
+                "{} shots a second in time: p99 lateness {}",
+                words::count(rate.into()),
+                words::time(self.lateness_ns_p99 as f64)
+            ),
+        };
+        format!(
+            "\nThe load generator's ceiling here (one load thread, the null server)\n\n  \
+             open model      {open}\n  \
+             closed model    {} answers a second with {USERS} users, {} of CPU time each\n  \
+             CPUs            load on {}, server on {}{shared}\n",
+            words::rate(self.closed_per_second),
+            words::time(self.cpu_ns_per_shot),
+            self.load_cpu,
+            self.server_cpu
+        )
+    }
+}
+
+fn last(cpus: &[usize]) -> usize {
+    cpus.last().copied().unwrap_or(0)
+}
+
+fn address(known: &Known) -> Address {
+    match known {
+        Known::Tcp(address) => Address::Tcp(*address),
+        Known::Unix(path) => Address::Unix(path.clone()),
+    }
+}
+
+struct Bench {
+    target: Address,
+    load_cpu: usize,
+}
+
+impl Bench {
+    fn fire(&self, model: Model) -> Result<Fired, Failure> {
+        let load = Load::new(self.target.clone(), model, []);
+        let get = Request::build("GET", "/", &[], b"", load.habits, None);
+        let get = get.map_err(|error| Failure::new(&error))?;
+        let load = Load { ammo: [get].into(), cpus: vec![self.load_cpu], ..load };
+        let fired = stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Quiet);
+        if interrupt::asked() {
+            return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));
+        }
+        fired.map_err(|error| Failure::new(&error))
+    }
+
+    /// Rising rates, up to the first that fails each time it is tried: a machine that others
+    /// use too disturbs some of the tries.
+    fn highest_rate(&self) -> Result<(u32, u64), Failure> {
+        let mut highest = (0, 0);
+        for rate in RATES {
+            let mut tries = 0..TRIES;
+            let held = loop {
+                if tries.next().is_none() {
+                    break None;
+                }
+                let fired = self.fire(open(rate)?)?;
+                if let Some(lateness_ns) = in_time(&fired) {
+                    break Some(lateness_ns);
+                }
+            };
+            match held {
+                Some(lateness_ns) => highest = (rate, lateness_ns),
+                None => return Ok(highest),
+            }
+        }
+        Ok(highest)
+    }
+}
+
+fn open(rate: u32) -> Result<Model, Failure> {
+    let schedule =
+        Segments::parse(&format!("const({rate},1s)")).map_err(|error| Failure::new(&error))?;
+    let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
+    Ok(Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full })
+}
+
+/// The p99 of lateness, where a trial would be valid by it.
+fn in_time(fired: &Fired) -> Option<u64> {
+    let lateness = &fired.times.lateness;
+    let p99 = lateness.at_rank((lateness.len() as f64 * 0.99).ceil() as u64);
+    let sent = fired.counts.started as f64 / fired.counts.planned.max(1) as f64;
+    (p99 <= LATENESS_NS && sent >= SENT_SHARE).then_some(p99)
+}
+
+struct Quiet;
+
+impl Listener for Quiet {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// Enough to keep the load thread busy.
+const USERS: u32 = 64;
+const CLOSED: Nanos = Nanos::from_secs(2);
+/// Shots a second, a second each.
+const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
+const TRIES: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_read() {
+        let ceiling = Ceiling {
+            load_cpu: 1,
+            server_cpu: 0,
+            closed_per_second: 98_765.4,
+            cpu_ns_per_shot: 9_876.0,
+            open_per_second: 50_000,
+            lateness_ns_p99: 412_000,
+        };
+        let late = Ceiling { open_per_second: 0, server_cpu: 1, ..ceiling.clone() };
+        insta::assert_snapshot!(ceiling.text() + &late.text());
+    }
+}
