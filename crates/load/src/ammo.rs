@@ -113,7 +113,8 @@ impl Request {
     }
 }
 
-fn check(
+/// What holds for a request in any protocol that carries HTTP's.
+pub(crate) fn check(
     method: &str,
     path: &str,
     headers: &[(String, String)],

@@ -12,6 +12,7 @@ use crate::driver::{Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, T
 use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::protocol::Protocol;
+use crate::protocol::fastcgi::FastCgi;
 use crate::protocol::http1::Http1;
 use crate::recorder::{Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
@@ -256,6 +257,10 @@ fn speak<E: Engine>(
     match &load.wire {
         Wire::Http1 => {
             let protocol = || Http1::new(&load.check, load.habits);
+            drive(load, share, engine, protocol, pace, recorder, stop)
+        }
+        Wire::FastCgi => {
+            let protocol = || FastCgi::new(&load.check, load.habits.connection);
             drive(load, share, engine, protocol, pace, recorder, stop)
         }
     }

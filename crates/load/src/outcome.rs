@@ -32,6 +32,8 @@ pub enum Net {
     Malformed,
     /// Head above the limit.
     HeadTooLarge,
+    /// A FastCGI server did not take the request.
+    Rejected,
     /// The machine has no local port left for this target (EADDRNOTAVAIL).
     NoPort,
     /// The process, or the machine, has no file descriptor left (EMFILE, ENFILE).
@@ -117,13 +119,14 @@ impl Failures {
     }
 }
 
-const NAMED: [(Net, &str); 9] = [
+const NAMED: [(Net, &str); 10] = [
     (Net::Refused, "net:refused"),
     (Net::Reset, "net:reset"),
     (Net::Timeout, "net:timeout"),
     (Net::CutShort, "net:cut-short"),
     (Net::Malformed, "net:malformed"),
     (Net::HeadTooLarge, "net:head-too-large"),
+    (Net::Rejected, "net:rejected"),
     (Net::NoPort, "net:no-port"),
     (Net::NoFile, "net:no-file"),
     (Net::QueueFull, "net:queue-full"),
@@ -137,8 +140,9 @@ pub fn meaning(key: &str) -> Option<String> {
         Some("reset") => "reset by the server",
         Some("timeout") => "took longer than the timeout",
         Some("cut-short") => "closed before the announced end",
-        Some("malformed") => "not HTTP",
+        Some("malformed") => "not as the protocol says",
         Some("head-too-large") => "headers above the limit",
+        Some("rejected") => "the FastCGI server did not take the request",
         Some("no-port") => "this machine had no local port left",
         Some("no-file") => "this machine had no file descriptor left",
         Some("queue-full") => "the unix socket's accept queue was full",
@@ -183,6 +187,7 @@ mod tests {
             listed.join("\n"),
             "check 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
              net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
+             net:rejected 1\n\
              net:reset 1\nnet:timeout 1"
         );
         let explained = |key: &String| meaning(key).is_some() != key.starts_with("http:");

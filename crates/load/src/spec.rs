@@ -64,6 +64,8 @@ pub enum Address {
 pub enum Wire {
     /// HTTP/1.0 or 1.1, as the habits say.
     Http1,
+    /// FastCGI, with the ammo of [`crate::protocol::fastcgi::request`].
+    FastCgi,
 }
 
 /// Who decides when the next shot is due.

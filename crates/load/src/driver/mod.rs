@@ -173,6 +173,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     let answers = &mut self.answers;
                     let protocol = &mut self.pool.at(slot).protocol;
                     protocol.received(bytes, now, &mut |answer| answers.push(answer));
+                    self.transmit(slot);
                     self.settle(slot, now);
                 }
                 Completion::PeerClosed(slot) => {
@@ -184,6 +185,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 }
                 Completion::Failed(slot, failure) => self.give_up(slot, failure.into(), now),
             }
+        }
+    }
+
+    /// Bytes were taken: sends what the protocol itself says to them.
+    fn transmit(&mut self, slot: Slot) {
+        let out = self.parts.engine.send_buffer(slot);
+        let before = out.len();
+        self.pool.at(slot).protocol.transmit(out);
+        if out.len() > before {
+            self.parts.engine.submit(slot, Op::Send);
         }
     }
 
@@ -206,8 +217,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// Ends the shots that were answered, and says whether the connection can carry more.
     fn take_answers(&mut self, slot: Slot, now: Nanos) -> Usable {
-        // Bytes for which no shot waits: whatever they are, the next answer is not ours.
-        let mut usable = if self.pool.at(slot).shots.is_empty() { Usable::No } else { Usable::Yes };
+        let mut usable = Usable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
             if !matches!(answer.end, AnswerEnd::Whole { .. }) {
@@ -307,6 +317,7 @@ fn judged(check: &Check, end: AnswerEnd) -> Outcome {
         AnswerEnd::CutShort => Outcome::Net(Net::CutShort),
         AnswerEnd::Malformed => Outcome::Net(Net::Malformed),
         AnswerEnd::HeadTooLarge => Outcome::Net(Net::HeadTooLarge),
+        AnswerEnd::Rejected => Outcome::Net(Net::Rejected),
     }
 }
 

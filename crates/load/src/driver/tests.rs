@@ -17,6 +17,9 @@ use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 
 mod allocations;
 mod random;
+mod transmit;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// Due times as a list.
 struct Listed(std::vec::IntoIter<Nanos>);
@@ -87,6 +90,12 @@ impl Listener for Seconds {
 
 /// Fires, and checks what holds for every load.
 fn fired(case: &Case) -> (Fired, Vec<Second>) {
+    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
+    fired_with(case, || Http1::new(&Check::default(), habits))
+}
+
+/// The same in another protocol.
+fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec<Second>) {
     let engine = Simulated::new(case.script.clone());
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
@@ -108,12 +117,11 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
             timeout: case.timeout,
         })),
     };
-    let bytes = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec();
-    let request = Request { bytes, answer: AnswerShape::ByHeaders, tag: "/".into() };
-    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
+    let request =
+        Request { bytes: REQUEST.to_vec(), answer: AnswerShape::ByHeaders, tag: "/".into() };
     let driver = Driver::new(Parts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
-        protocol: || Http1::new(&Check::default(), habits),
+        protocol,
         pace,
         recorder: Recorder::new(0, headline, to_us, empty),
         feed: Feed::new([request].into(), 0, 1),

@@ -1,5 +1,6 @@
 //! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
 
+pub mod fastcgi;
 pub mod http1;
 
 use crate::ammo::Request;
@@ -20,15 +21,22 @@ pub trait Protocol {
     fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>);
 
     /// Takes bytes as they came, torn anywhere. Calls `answered` once for each shot that
-    /// ends here. Bytes after the end of an answer for which no shot waits are an error
-    /// of the connection: `Broken`.
+    /// ends here. Bytes for which no shot waits, and that the protocol does not allow there,
+    /// make `after_answer` say close.
     fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer));
 
     /// The peer closed its side in order. Ends the shot under way: complete where the
     /// answer was delimited by the close, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
 
-    /// What becomes of the connection once the last answer was taken.
+    /// Appends to `out` what the protocol itself has to send now (a handshake's next step);
+    /// asked for after each `received`, while earlier bytes may still be on their way out.
+    /// Nothing, for most.
+    fn transmit(&mut self, out: &mut Vec<u8>) {
+        let _ = out;
+    }
+
+    /// What becomes of the connection after the bytes taken so far.
     fn after_answer(&self) -> Next;
 
     /// When the first response byte of the shot under way came; `None` before it.
@@ -72,10 +80,12 @@ pub enum AnswerEnd {
     },
     /// The peer closed before the end that the headers announced.
     CutShort,
-    /// Not HTTP, or a length that contradicts itself.
+    /// Not the protocol, or a length that contradicts itself.
     Malformed,
     /// Head larger than the limit.
     HeadTooLarge,
+    /// A FastCGI server did not take the request: it is overloaded, or knows no responder.
+    Rejected,
 }
 
 /// The body's check.

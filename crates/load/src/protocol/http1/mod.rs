@@ -9,7 +9,7 @@
 mod body;
 mod chunked;
 mod head;
-mod search;
+pub(super) mod search;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

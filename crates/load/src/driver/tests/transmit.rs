@@ -1,0 +1,88 @@
+//! A protocol that greets before it asks: what it says of its own accord goes out after what
+//! it received, and a shot takes both turns.
+
+use super::*;
+
+/// Sends a greeting, and its request once the greeting was answered. Both answers are HTTP,
+/// for that is what the simulated server says.
+struct Greeting {
+    inside: Http1,
+    greets: Http1,
+    held: Vec<u8>,
+    out: Vec<u8>,
+    greeted: bool,
+}
+
+impl Protocol for Greeting {
+    fn room(&self) -> bool {
+        self.inside.room()
+    }
+
+    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
+        if self.greeted {
+            return self.inside.start(shot, request, out);
+        }
+        self.greets.start(shot, request, out);
+        self.inside.start(shot, request, &mut self.held);
+    }
+
+    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if self.greeted {
+            return self.inside.received(bytes, now, answered);
+        }
+        let greeted = &mut self.greeted;
+        self.greets.received(bytes, now, &mut |_| *greeted = true);
+        if self.greeted {
+            self.out.append(&mut self.held);
+        }
+    }
+
+    fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        self.inside.peer_closed(now, answered);
+    }
+
+    fn transmit(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.out);
+    }
+
+    fn after_answer(&self) -> Next {
+        self.inside.after_answer()
+    }
+
+    fn first_byte(&self) -> Option<Nanos> {
+        self.inside.first_byte()
+    }
+
+    fn reset(&mut self) {
+        self.inside.reset();
+        self.greets.reset();
+        self.held.clear();
+        self.greeted = false;
+    }
+}
+
+/// 10 shots, 50 ms apart, 10 ms a turn. On a kept connection the first takes two turns and
+/// the others one; with a connection per shot each takes two.
+#[test]
+fn what_a_protocol_says_by_itself_is_part_of_the_shot() {
+    for (habit, total) in
+        [(ConnectionHabit::KeepAlive, ms(110)), (ConnectionHabit::PerShot, ms(200))]
+    {
+        let mut case = Case { habit, ..open(every(ms(50), 10), 1) };
+        case.script.service_time = ms(10);
+        let habits = Habits { version: HttpVersion::Http11, connection: habit };
+        let http = || Http1::new(&Check::default(), habits);
+        let (fired, _) = fired_with(&case, || Greeting {
+            inside: http(),
+            greets: http(),
+            held: vec![],
+            out: vec![],
+            greeted: false,
+        });
+        assert_eq!(fired.counts.ok, 10, "{:?}", fired.counts);
+        assert_eq!(fired.in_flight_integral, u128::from(total.0));
+        // A request's bytes for every turn.
+        let request = REQUEST.len() as u64;
+        assert_eq!(fired.counts.bytes_sent, total.0 / ms(10).0 * request);
+    }
+}

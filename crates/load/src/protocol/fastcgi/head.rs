@@ -1,0 +1,171 @@
+//! The head of a CGI answer (RFC 3875 section 6): header fields, and no status line.
+
+use crate::protocol::AnswerEnd;
+
+/// What of a head matters to whoever reads the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// 200 to 999.
+    pub(super) status: u16,
+    /// Content-Length, where the app says one.
+    pub(super) length: Option<u64>,
+}
+
+/// Reads a head out of torn reads.
+#[derive(Debug)]
+pub(super) struct HeadReader {
+    /// The head so far, where a piece ended inside it; else empty.
+    buffer: Vec<u8>,
+    limit: usize,
+}
+
+/// What became of the bytes that the reader was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadStep {
+    /// All were taken, more must come.
+    NeedMore,
+    /// The head ends with the last byte taken.
+    Complete(Head),
+    /// Not a head, or too large a one.
+    Bad(AnswerEnd),
+}
+
+impl HeadReader {
+    /// For heads of `limit` bytes at most.
+    pub(super) fn new(limit: usize) -> HeadReader {
+        HeadReader { buffer: Vec::new(), limit }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.buffer.clear();
+    }
+
+    /// Gives back what one huge head took: a thousand connections stay small.
+    pub(super) fn shrink(&mut self) {
+        self.buffer.shrink_to(KEPT_BYTES);
+    }
+
+    /// Takes bytes up to the head's end and says how many; at least one where there is one.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, HeadStep) {
+        if self.buffer.is_empty()
+            && let Ok(Some((length, head))) = parse(bytes)
+            && length <= self.limit
+        {
+            return (length, HeadStep::Complete(head));
+        }
+        // Torn or bad: decided at each line's end, so that a head fails at the same byte
+        // however it came.
+        let mut used = 0;
+        while used < bytes.len() {
+            let room = self.limit - self.buffer.len();
+            let line = line_length(&bytes[used..]).min(room);
+            self.buffer.extend_from_slice(&bytes[used..used + line]);
+            used += line;
+            match self.decide() {
+                HeadStep::NeedMore => {}
+                decided => {
+                    self.buffer.clear();
+                    return (used, decided);
+                }
+            }
+        }
+        (used, HeadStep::NeedMore)
+    }
+
+    /// What the buffer is, after a line or a part of one was added. A head has at most
+    /// [`FIELDS_MAX`] lines, so parsing it again at each is bounded.
+    fn decide(&self) -> HeadStep {
+        if self.buffer.ends_with(b"\n") {
+            match parse(&self.buffer) {
+                Ok(Some((_, head))) => return HeadStep::Complete(head),
+                Ok(None) => {}
+                Err(end) => return HeadStep::Bad(end),
+            }
+        }
+        if self.buffer.len() == self.limit {
+            return HeadStep::Bad(AnswerEnd::HeadTooLarge);
+        }
+        HeadStep::NeedMore
+    }
+}
+
+fn line_length(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
+}
+
+/// The head at the start of `bytes` with its length, `None` where it goes on.
+fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let (length, fields) = match httparse::parse_headers(bytes, &mut fields) {
+        Ok(httparse::Status::Complete(complete)) => complete,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(AnswerEnd::HeadTooLarge),
+        Err(_) => return Err(AnswerEnd::Malformed),
+    };
+    let mut said = Said::default();
+    for field in fields {
+        said.field(field.name, field.value).ok_or(AnswerEnd::Malformed)?;
+    }
+    Ok(Some((length, said.head())))
+}
+
+#[derive(Default)]
+struct Said {
+    status: Option<u16>,
+    length: Option<u64>,
+    location: bool,
+}
+
+impl Said {
+    /// `None`: no such field may be here.
+    fn field(&mut self, name: &str, value: &[u8]) -> Option<()> {
+        // The length first: almost every field is told apart by it.
+        match name.len() {
+            6 if name.eq_ignore_ascii_case("status") => {
+                let status = status(value)?;
+                let before = self.status.replace(status);
+                return before.is_none_or(|before| before == status).then_some(());
+            }
+            8 if name.eq_ignore_ascii_case("location") => self.location = true,
+            14 if name.eq_ignore_ascii_case("content-length") => {
+                let length = number(value.trim_ascii())?;
+                let before = self.length.replace(length);
+                return before.is_none_or(|before| before == length).then_some(());
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Without a status a redirect is 302 and anything else 200 (section 6.2).
+    fn head(self) -> Head {
+        let otherwise = if self.location { 302 } else { 200 };
+        Head { status: self.status.unwrap_or(otherwise), length: self.length }
+    }
+}
+
+/// Three digits, then nothing or a blank and words.
+fn status(value: &[u8]) -> Option<u16> {
+    let (digits, reason) = value.trim_ascii().split_at_checked(3)?;
+    let ends = reason.first().is_none_or(|byte| matches!(byte, b' ' | b'\t'));
+    // Interim answers are the web server's to give.
+    let status = number(digits).filter(|status| ends && *status >= 200)?;
+    u16::try_from(status).ok()
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |number, byte| {
+        let digit = char::from(*byte).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// Header fields of one head; more are `HeadTooLarge`. nginx's buffer for a head holds
+/// fewer.
+const FIELDS_MAX: usize = 128;
+
+/// Capacity that a head buffer keeps for its next connection: the heads of usual answers.
+const KEPT_BYTES: usize = 4096;

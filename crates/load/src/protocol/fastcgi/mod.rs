@@ -1,0 +1,271 @@
+//! FastCGI as a web server speaks it to php-fpm (FastCGI Specification 1.0): what a load
+//! costs without the web server.
+//!
+//! One request at a time on a connection, as nginx does. An answer is a CGI head and a body
+//! (RFC 3875 section 6) out of `STDOUT` records; it is whole when the request was ended in
+//! order. However it is torn into reads and records, the same [`Answer`] comes out, and
+//! nothing is allocated for it; the head buffer, used only where a piece ends inside a head,
+//! is kept for the life of the slot.
+
+mod head;
+pub mod record;
+mod request;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod torn;
+
+use super::http1::HEAD_BYTES_MAX;
+use super::http1::search::Search;
+use super::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::ammo::{AnswerShape, Request};
+use crate::spec::{Check, ConnectionHabit};
+use crate::time::Nanos;
+use head::{Head, HeadReader, HeadStep};
+use record::{END_BYTES, Kind, RecordReader, Step};
+pub use request::{Script, request};
+
+/// One connection that speaks FastCGI.
+#[derive(Debug)]
+pub struct FastCgi {
+    habit: ConnectionHabit,
+    records: RecordReader,
+    head: HeadReader,
+    search: Search,
+    state: State,
+    /// The shot under way, or the last one.
+    shot: ShotId,
+    shape: AnswerShape,
+    first_byte: Option<Nanos>,
+    /// Bytes of the answer under way, record headers and `STDERR` included.
+    bytes: u64,
+    /// Whether `STDOUT` was ended.
+    stdout_ended: bool,
+    /// Content of the record that ends the request.
+    end: [u8; END_BYTES],
+    end_bytes: usize,
+    stderr_bytes: u64,
+}
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// No shot under way; another may start.
+    Idle,
+    /// A shot is under way, the head of its answer has not ended.
+    Head,
+    /// The head was taken. `left`: announced bytes of the body that did not come yet.
+    Body { status: u16, left: Option<u64> },
+    /// No shot under way, and none may start until `reset`.
+    Spent,
+}
+
+impl FastCgi {
+    /// A connection that is about to be opened. The ammo is built with the same habit.
+    pub fn new(check: &Check, habit: ConnectionHabit) -> FastCgi {
+        FastCgi::with_head_limit(check, habit, HEAD_BYTES_MAX)
+    }
+
+    /// The same with another limit of a head's bytes; 64 at least.
+    pub fn with_head_limit(
+        check: &Check,
+        habit: ConnectionHabit,
+        head_bytes_max: usize,
+    ) -> FastCgi {
+        FastCgi {
+            habit,
+            records: RecordReader::new(),
+            head: HeadReader::new(head_bytes_max.max(64)),
+            search: Search::new(&check.body_contains),
+            state: State::Idle,
+            shot: ShotId(0),
+            shape: AnswerShape::ByHeaders,
+            first_byte: None,
+            bytes: 0,
+            stdout_ended: false,
+            end: [0; END_BYTES],
+            end_bytes: 0,
+            stderr_bytes: 0,
+        }
+    }
+
+    /// Bytes of `STDERR` on this connection since it was opened: what PHP complains of.
+    pub fn stderr_bytes(&self) -> u64 {
+        self.stderr_bytes
+    }
+
+    /// Takes bytes of the answer under way up to its end: how it ended, or `None` where it
+    /// needs more, and how many were taken.
+    fn take(&mut self, bytes: &[u8]) -> (usize, Option<AnswerEnd>) {
+        let mut used = 0;
+        loop {
+            let (taken, step) = self.records.take(&bytes[used..]);
+            let ended = match step {
+                Step::NeedMore => return (used + taken, None),
+                Step::Bad => Some((taken, AnswerEnd::Malformed)),
+                Step::Content(kind, content) => {
+                    let ended = self.take_content(kind, content);
+                    // A bad byte of the content is the last one taken.
+                    ended.map(|(in_content, end)| (taken - content.len() + in_content, end))
+                }
+                Step::End { kind: Kind::End, .. } => Some((taken, self.ended())),
+                Step::End { kind: Kind::Stdout, empty: true } => {
+                    self.stdout_ended = true;
+                    None
+                }
+                Step::End { .. } => None,
+            };
+            match ended {
+                Some((taken, end)) => return (used + taken, Some(end)),
+                None => used += taken,
+            }
+        }
+    }
+
+    /// Content of a record. `Some` where the answer fails with it, and after how many bytes.
+    fn take_content(&mut self, kind: Kind, content: &[u8]) -> Option<(usize, AnswerEnd)> {
+        match kind {
+            Kind::Stdout if self.stdout_ended => Some((1, AnswerEnd::Malformed)),
+            Kind::Stdout => self.take_stdout(content),
+            Kind::Stderr => {
+                self.stderr_bytes += content.len() as u64;
+                None
+            }
+            Kind::End => {
+                self.end[self.end_bytes..][..content.len()].copy_from_slice(content);
+                self.end_bytes += content.len();
+                None
+            }
+        }
+    }
+
+    fn take_stdout(&mut self, content: &[u8]) -> Option<(usize, AnswerEnd)> {
+        let mut body = content;
+        if self.state == State::Head {
+            let (taken, step) = self.head.take(content);
+            match step {
+                HeadStep::NeedMore => return None,
+                HeadStep::Bad(end) => return Some((taken, end)),
+                HeadStep::Complete(Head { status, length }) => {
+                    self.state = State::Body { status, left: length };
+                    body = &content[taken..];
+                }
+            }
+        }
+        let State::Body { left, .. } = &mut self.state else { return None };
+        // More than announced is cut off, as web servers do: the records say where the
+        // answer ends.
+        let announced = left
+            .map_or(body.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(body.len()));
+        *left = left.map(|left| left - announced as u64);
+        self.search.feed(&body[..announced]);
+        None
+    }
+
+    /// The server says that the request is over. The app's exit status is no part of the
+    /// answer, as for any web server: what the app wanted to say is in its HTTP status.
+    fn ended(&self) -> AnswerEnd {
+        let protocol_status = self.end[4];
+        match (protocol_status, self.state) {
+            (REQUEST_COMPLETE, State::Body { status, left }) => self.complete(status, left),
+            (CANNOT_MULTIPLEX..=UNKNOWN_ROLE, _) => AnswerEnd::Rejected,
+            _ => AnswerEnd::Malformed,
+        }
+    }
+
+    fn complete(&self, status: u16, left: Option<u64>) -> AnswerEnd {
+        let bodyless = self.shape == AnswerShape::NoBody;
+        if left.is_some_and(|left| left > 0) && !bodyless && !matches!(status, 204 | 304) {
+            return AnswerEnd::CutShort;
+        }
+        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
+        let right = bodyless || self.search.found();
+        AnswerEnd::Whole { status, check: if right { Checked::Right } else { Checked::Wrong } }
+    }
+
+    /// Ends the shot under way; the connection lives on only after a whole answer.
+    fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        let kept = self.habit == ConnectionHabit::KeepAlive;
+        let keep = kept && matches!(end, AnswerEnd::Whole { .. });
+        self.state = if keep { State::Idle } else { State::Spent };
+        let first_byte = self.first_byte.take().unwrap_or(now);
+        answered(Answer { shot: self.shot, first_byte, end, bytes: self.bytes });
+    }
+
+    fn forget_answer(&mut self) {
+        self.head.clear();
+        self.search.restart();
+        self.first_byte = None;
+        self.bytes = 0;
+        self.stdout_ended = false;
+        self.end_bytes = 0;
+    }
+}
+
+impl Protocol for FastCgi {
+    fn room(&self) -> bool {
+        self.state == State::Idle
+    }
+
+    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
+        debug_assert!(self.room(), "one shot at a time on a FastCGI connection");
+        self.forget_answer();
+        self.shot = shot;
+        self.shape = request.answer;
+        self.state = State::Head;
+        out.extend_from_slice(&request.bytes);
+    }
+
+    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if bytes.is_empty() || self.state == State::Spent {
+            return;
+        }
+        if self.state == State::Idle {
+            // Nobody asked: whatever these bytes are, the next answer could not be told
+            // from them.
+            self.state = State::Spent;
+            return;
+        }
+        self.first_byte.get_or_insert(now);
+        let (used, end) = self.take(bytes);
+        self.bytes += used as u64;
+        if let Some(end) = end {
+            self.end(end, now, answered);
+            if used < bytes.len() {
+                self.state = State::Spent;
+            }
+        }
+    }
+
+    fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if matches!(self.state, State::Head | State::Body { .. }) {
+            self.end(AnswerEnd::CutShort, now, answered);
+        }
+        self.state = State::Spent;
+    }
+
+    fn after_answer(&self) -> Next {
+        match self.state {
+            State::Spent => Next::Close,
+            State::Idle | State::Head | State::Body { .. } => Next::KeepOpen,
+        }
+    }
+
+    fn first_byte(&self) -> Option<Nanos> {
+        self.first_byte
+    }
+
+    fn reset(&mut self) {
+        self.forget_answer();
+        self.records = RecordReader::new();
+        self.head.shrink();
+        self.stderr_bytes = 0;
+        self.state = State::Idle;
+    }
+}
+
+/// The protocol's status of an ended request (section 5.5). Between these two are an
+/// overloaded server and one that takes no second request.
+const REQUEST_COMPLETE: u8 = 0;
+const CANNOT_MULTIPLEX: u8 = 1;
+const UNKNOWN_ROLE: u8 = 3;

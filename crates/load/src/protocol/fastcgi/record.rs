@@ -1,0 +1,300 @@
+//! Records: what FastCGI puts on a connection (FastCGI Specification 1.0, section 3).
+//!
+//! One request a connection at a time, and its id is always 1: neither php-fpm nor any
+//! other server that we know of takes several at once.
+
+/// Appends the records of a responder's request up to its end: what opens it, its
+/// parameters, its body.
+pub fn write_request(out: &mut Vec<u8>, params: &[u8], body: &[u8], keep: KeepConnection) {
+    let flags = match keep {
+        KeepConnection::Yes => 1,
+        KeepConnection::No => 0,
+    };
+    write(out, BEGIN_REQUEST, &[0, RESPONDER, flags, 0, 0, 0, 0, 0]);
+    write_stream(out, PARAMS, params);
+    write_stream(out, STDIN, body);
+}
+
+/// Whether the server is asked to keep the connection after the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeepConnection {
+    /// `FCGI_KEEP_CONN`.
+    Yes,
+    /// It closes.
+    No,
+}
+
+/// Appends a name and a value as parameters have them (section 3.4): a length up to 127 is
+/// one byte, a longer one four with the top bit set.
+pub fn write_param(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    for length in [name.len(), value.len()] {
+        match u8::try_from(length) {
+            Ok(short) if short < 128 => out.push(short),
+            _ => out.extend_from_slice(&(length as u32 | 1 << 31).to_be_bytes()),
+        }
+    }
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(value);
+}
+
+/// A stream is its content, if any, and an empty record that ends it.
+fn write_stream(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
+    content.chunks(CONTENT_MAX).for_each(|piece| write(out, kind, piece));
+    write(out, kind, &[]);
+}
+
+fn write(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
+    let length = u16::try_from(content.len()).expect("pieces are cut to what a record holds");
+    let [high, low] = length.to_be_bytes();
+    out.extend_from_slice(&[VERSION, kind, 0, REQUEST, high, low, 0, 0]);
+    out.extend_from_slice(content);
+}
+
+/// What a server sends to a responder's client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request is over.
+    End,
+    /// The answer.
+    Stdout,
+    /// Messages beside it.
+    Stderr,
+}
+
+/// Reads one record after another out of torn reads.
+#[derive(Debug)]
+pub struct RecordReader {
+    header: [u8; HEADER_BYTES],
+    /// Bytes of the header so far.
+    filled: usize,
+    /// Of the record under way, bytes that are still to come.
+    content: usize,
+    padding: usize,
+    kind: Kind,
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// All were taken, more must come.
+    NeedMore,
+    /// Content of a record; never empty.
+    Content(Kind, &'a [u8]),
+    /// A record has ended, its padding included. `empty`: it had no content.
+    End {
+        /// Which it was.
+        kind: Kind,
+        /// Whether it had no content, which ends its stream.
+        empty: bool,
+    },
+    /// The last byte taken is none of a record for us.
+    Bad,
+}
+
+impl RecordReader {
+    /// Before the first record.
+    pub fn new() -> RecordReader {
+        let header = [0; HEADER_BYTES];
+        RecordReader { header, filled: 0, content: 0, padding: 0, kind: Kind::Stdout }
+    }
+
+    /// Takes bytes of one step and says how many. To be called until it says `NeedMore`, or
+    /// `Bad`, after which there is nothing to read; every other step takes a byte or is the
+    /// end of a record that did.
+    pub fn take<'a>(&mut self, bytes: &'a [u8]) -> (usize, Step<'a>) {
+        let mut used = 0;
+        while self.filled < HEADER_BYTES {
+            let Some(byte) = bytes.get(used) else { return (used, Step::NeedMore) };
+            used += 1;
+            if !self.take_header(*byte) {
+                return (used, Step::Bad);
+            }
+        }
+        let taken = self.content.min(bytes.len() - used);
+        if taken > 0 {
+            self.content -= taken;
+            return (used + taken, Step::Content(self.kind, &bytes[used..used + taken]));
+        }
+        if self.content > 0 {
+            return (used, Step::NeedMore);
+        }
+        let taken = self.padding.min(bytes.len() - used);
+        self.padding -= taken;
+        if self.padding > 0 {
+            return (used + taken, Step::NeedMore);
+        }
+        self.filled = 0;
+        let empty = self.length() == 0;
+        (used + taken, Step::End { kind: self.kind, empty })
+    }
+
+    /// Takes the header's next byte and says whether it may stand there: each is judged by
+    /// itself, so that a wrong one is told wherever a read ends.
+    fn take_header(&mut self, byte: u8) -> bool {
+        let at = self.filled;
+        self.header[at] = byte;
+        self.filled += 1;
+        match at {
+            0 => byte == VERSION,
+            1 => match byte {
+                END_REQUEST => self.is(Kind::End),
+                STDOUT => self.is(Kind::Stdout),
+                STDERR => self.is(Kind::Stderr),
+                _ => false,
+            },
+            2 => byte == 0,
+            3 => byte == REQUEST,
+            5 => {
+                self.content = self.length();
+                self.kind != Kind::End || self.content == END_BYTES
+            }
+            6 => {
+                self.padding = usize::from(byte);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn is(&mut self, kind: Kind) -> bool {
+        self.kind = kind;
+        true
+    }
+
+    fn length(&self) -> usize {
+        usize::from(u16::from_be_bytes([self.header[4], self.header[5]]))
+    }
+}
+
+impl Default for RecordReader {
+    fn default() -> RecordReader {
+        RecordReader::new()
+    }
+}
+
+const VERSION: u8 = 1;
+const HEADER_BYTES: usize = 8;
+/// Content of one record.
+const CONTENT_MAX: usize = u16::MAX as usize;
+/// Content of the record that ends a request (section 5.5).
+pub(super) const END_BYTES: usize = 8;
+const REQUEST: u8 = 1;
+const RESPONDER: u8 = 1;
+
+const BEGIN_REQUEST: u8 = 1;
+const END_REQUEST: u8 = 3;
+const PARAMS: u8 = 4;
+const STDIN: u8 = 5;
+const STDOUT: u8 = 6;
+const STDERR: u8 = 7;
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A record as servers send it, with `padding` bytes after its content.
+    pub(in super::super) fn record(kind: Kind, content: &[u8], padding: u8) -> Vec<u8> {
+        let kind = match kind {
+            Kind::End => END_REQUEST,
+            Kind::Stdout => STDOUT,
+            Kind::Stderr => STDERR,
+        };
+        let mut bytes = Vec::new();
+        write(&mut bytes, kind, content);
+        bytes[6] = padding;
+        bytes.resize(bytes.len() + usize::from(padding), 0xee);
+        bytes
+    }
+
+    fn read(pieces: &[&[u8]]) -> Vec<String> {
+        let mut reader = RecordReader::new();
+        let mut steps = Vec::new();
+        for piece in pieces {
+            let mut used = 0;
+            loop {
+                let (taken, step) = reader.take(&piece[used..]);
+                used += taken;
+                match step {
+                    Step::NeedMore => break,
+                    Step::Bad => {
+                        steps.push(format!("bad after {used}"));
+                        return steps;
+                    }
+                    other => steps.push(format!("{other:?}")),
+                }
+            }
+            assert_eq!(used, piece.len());
+        }
+        steps
+    }
+
+    #[test]
+    fn lengths_of_parameters_are_those_of_the_specification() {
+        let mut out = Vec::new();
+        write_param(&mut out, "A", &[b'x'; 127]);
+        assert_eq!(out[..3], [1, 127, b'A']);
+        out.clear();
+        write_param(&mut out, "A", &[b'x'; 200]);
+        assert_eq!(out[..6], [1, 0x80, 0, 0, 200, b'A']);
+        assert_eq!(out.len(), 1 + 4 + 1 + 200);
+    }
+
+    #[test]
+    fn a_request_is_opened_has_its_streams_and_ends_them() {
+        let mut out = Vec::new();
+        write_request(&mut out, b"pp", b"body", KeepConnection::Yes);
+        let expected: &[&[u8]] = &[
+            &[1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0],
+            &[1, 4, 0, 1, 0, 2, 0, 0, b'p', b'p', 1, 4, 0, 1, 0, 0, 0, 0],
+            &[1, 5, 0, 1, 0, 4, 0, 0],
+            b"body",
+            &[1, 5, 0, 1, 0, 0, 0, 0],
+        ];
+        assert_eq!(out, expected.concat());
+        let mut none = Vec::new();
+        write_request(&mut none, b"pp", b"", KeepConnection::No);
+        assert_eq!((none[10], none.len()), (0, 16 + 18 + 8));
+    }
+
+    #[test]
+    fn a_body_beyond_a_record_goes_out_in_several() {
+        let mut out = Vec::new();
+        write_request(&mut out, b"", &[7; 65_536], KeepConnection::No);
+        // Opened; no parameters; 65 535 bytes; the last one; the end.
+        assert_eq!(out.len(), 16 + 8 + (8 + 65_535) + (8 + 1) + 8);
+        assert_eq!(out[24..32], [1, 5, 0, 1, 0xff, 0xff, 0, 0]);
+        assert_eq!(out[32 + 65_535..][..9], [1, 5, 0, 1, 0, 1, 0, 0, 7]);
+    }
+
+    #[test]
+    fn records_are_told_apart_with_and_without_padding() {
+        let bytes = [
+            record(Kind::Stdout, b"ab", 3),
+            record(Kind::Stderr, b"", 0),
+            record(Kind::End, &[0; 8], 1),
+        ]
+        .concat();
+        assert_eq!(
+            read(&[&bytes]),
+            [
+                "Content(Stdout, [97, 98])",
+                "End { kind: Stdout, empty: false }",
+                "End { kind: Stderr, empty: true }",
+                "Content(End, [0, 0, 0, 0, 0, 0, 0, 0])",
+                "End { kind: End, empty: false }",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wrong_byte_is_told_where_it_stands() {
+        let right = record(Kind::End, &[0; 8], 0);
+        // Version; a management record; another request's; an end that is too long.
+        for (at, wrong) in [(0, 2), (1, 10), (1, 5), (2, 1), (3, 2), (3, 0), (4, 1), (5, 9)] {
+            let mut bytes = right.clone();
+            bytes[at] = wrong;
+            let told = if at == 4 { 6 } else { at + 1 };
+            assert_eq!(read(&[&bytes]), [format!("bad after {told}")], "{at} {wrong}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What is appended to the send buffer while a send is under way goes out after it.
+
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::{Duration, Instant};
+
+use stampede_load::engine::epoll::{Epoll, Waiting};
+use stampede_load::engine::{Completion, Engine, Op, Slot};
+use stampede_load::spec::Address;
+use stampede_load::time::Nanos;
+
+/// Far more than a socket's buffers hold while nobody reads.
+const BYTES: usize = 16 << 20;
+const APPENDED: usize = 100_000;
+
+/// Sends `BYTES`, then `APPENDED` more in ten parts while those are under way, and says what
+/// the server received and how many bytes were said to be sent.
+fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
+    let slot = Slot(0);
+    engine.submit(slot, Op::Connect);
+    engine.send_buffer(slot).resize(BYTES, 1);
+    engine.submit(slot, Op::Send);
+    engine.submit(slot, Op::Receive);
+    let (mut client, _) = listener.accept().unwrap();
+    let (mut sent, mut parts, mut reader) = (0, 0, None);
+    let start = Instant::now();
+    while sent < (BYTES + APPENDED) as u64 {
+        assert!(start.elapsed() < Duration::from_secs(60), "sent {sent} bytes");
+        let until = engine.refresh().plus(Nanos::from_millis(10));
+        engine.wait(until);
+        while let Some(completion) = engine.next() {
+            match completion {
+                Completion::Sent(_, bytes) => sent += bytes,
+                Completion::Connected(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        if parts < 10 {
+            assert!(sent < BYTES as u64, "nobody reads, so a send is under way");
+            parts += 1;
+            let out = engine.send_buffer(slot);
+            out.resize(out.len() + APPENDED / 10, 1 + parts);
+            engine.submit(slot, Op::Send);
+            continue;
+        }
+        reader.get_or_insert_with(|| {
+            let mut client = client.try_clone().unwrap();
+            std::thread::spawn(move || {
+                let mut all = Vec::new();
+                client.read_to_end(&mut all).unwrap();
+                all
+            })
+        });
+    }
+    engine.submit(slot, Op::Close);
+    drop(engine);
+    let mut all = reader.expect("it was begun").join().unwrap();
+    client.read_to_end(&mut all).unwrap();
+    (all, sent)
+}
+
+#[test]
+fn epoll_sends_what_was_appended_after_what_is_under_way() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let target = Address::Tcp(listener.local_addr().unwrap());
+    let engine = Epoll::new(&target, Waiting::Sleep, Instant::now()).unwrap();
+    let (all, sent) = appended(engine, listener);
+    assert_eq!((all.len(), sent), (BYTES + APPENDED, (BYTES + APPENDED) as u64));
+    assert!(all[..BYTES].iter().all(|byte| *byte == 1), "the first send goes out first");
+    let parts = all[BYTES..].chunks(APPENDED / 10);
+    assert!((2..).zip(parts).all(|(mark, part)| part.iter().all(|byte| *byte == mark)));
+}
