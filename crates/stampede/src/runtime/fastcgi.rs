@@ -1,17 +1,14 @@
-//! As much FastCGI as asking a status page takes (FastCGI Specification 1.0, sections 3
-//! and 4). The load's own FastCGI is `stampede-load`'s.
+//! As much FastCGI as asking a status page takes, with the records of `stampede-load`.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-const VERSION: u8 = 1;
-const BEGIN_REQUEST: u8 = 1;
-const END_REQUEST: u8 = 3;
-const PARAMS: u8 = 4;
-const STDIN: u8 = 5;
-const STDOUT: u8 = 6;
+use stampede_load::protocol::fastcgi::record::{
+    KeepConnection, Kind, RecordReader, Step, write_param, write_request,
+};
+
 /// A status page has some hundred bytes a worker.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
@@ -24,25 +21,10 @@ pub fn get(socket: &Path, path: &str, query: &str, timeout: Duration) -> io::Res
     stream.set_read_timeout(Some(timeout))?;
     stream.set_write_timeout(Some(timeout))?;
     stream.write_all(&request(path, query))?;
-    let mut out = Vec::new();
-    loop {
-        let mut header = [0; 8];
-        stream.read_exact(&mut header)?;
-        let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
-        let mut content = vec![0; length + usize::from(header[6])];
-        stream.read_exact(&mut content)?;
-        match header[1] {
-            STDOUT => out.extend_from_slice(&content[..length]),
-            END_REQUEST => break,
-            _ => {}
-        }
-        if out.len() > ANSWER_BYTES_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the status page is too long"));
-        }
-    }
+    let out = answer(&mut stream)?;
     let text = String::from_utf8_lossy(&out).into_owned();
     let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_string());
-    body.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the status page has no body"))
+    body.ok_or_else(|| wrong("the status page has no body"))
 }
 
 fn request(path: &str, query: &str) -> Vec<u8> {
@@ -56,47 +38,47 @@ fn request(path: &str, query: &str) -> Vec<u8> {
         ("SERVER_PROTOCOL", "HTTP/1.1"),
         ("GATEWAY_INTERFACE", "CGI/1.1"),
     ] {
-        pair(&mut params, name, value);
+        write_param(&mut params, name, value.as_bytes());
     }
-    // Role 1: responder; flags 0: close the connection after it.
-    let mut bytes = record(BEGIN_REQUEST, &[0, 1, 0, 0, 0, 0, 0, 0]);
-    bytes.extend(record(PARAMS, &params));
-    bytes.extend(record(PARAMS, &[]));
-    bytes.extend(record(STDIN, &[]));
+    let mut bytes = Vec::new();
+    write_request(&mut bytes, &params, &[], KeepConnection::No);
     bytes
 }
 
-/// Section 3.4: lengths up to 127 are one byte, longer ones four with the top bit set.
-fn pair(out: &mut Vec<u8>, name: &str, value: &str) {
-    for text in [name, value] {
-        match u8::try_from(text.len()) {
-            Ok(length) if length < 128 => out.push(length),
-            _ => out.extend((text.len() as u32 | 1 << 31).to_be_bytes()),
+/// All of `STDOUT` up to the request's end.
+fn answer(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+    let mut records = RecordReader::new();
+    let (mut out, mut read) = (Vec::new(), [0; 4096]);
+    loop {
+        let length = stream.read(&mut read)?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut used = 0;
+        loop {
+            let (taken, step) = records.take(&read[used..length]);
+            used += taken;
+            match step {
+                Step::NeedMore => break,
+                Step::Content(Kind::Stdout, content) => out.extend_from_slice(content),
+                Step::End { kind: Kind::End, .. } => return Ok(out),
+                Step::Bad => return Err(wrong("the status page is not FastCGI")),
+                Step::Content(..) | Step::End { .. } => {}
+            }
+        }
+        if out.len() > ANSWER_BYTES_MAX {
+            return Err(wrong("the status page is too long"));
         }
     }
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(value.as_bytes());
 }
 
-/// Request id 1; content up to 65 535 bytes, which names and a path never reach.
-fn record(kind: u8, content: &[u8]) -> Vec<u8> {
-    let [high, low] = (content.len() as u16).to_be_bytes();
-    let mut bytes = vec![VERSION, kind, 0, 1, high, low, 0, 0];
-    bytes.extend_from_slice(content);
-    bytes
+fn wrong(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pairs_have_the_lengths_of_the_specification() {
-        let mut out = Vec::new();
-        pair(&mut out, "A", &"x".repeat(200));
-        assert_eq!(&out[..6], &[1, 0x80, 0, 0, 200, b'A']);
-        assert_eq!(out.len(), 1 + 4 + 1 + 200);
-    }
 
     #[test]
     fn a_status_page_is_put_together_from_its_records() {
@@ -107,11 +89,12 @@ mod tests {
             let (mut stream, _) = listener.accept().expect("accept");
             let mut begin = [0; 16];
             stream.read_exact(&mut begin).expect("request");
-            assert_eq!(begin[..2], [1, BEGIN_REQUEST]);
+            assert_eq!(begin[..2], [1, 1], "version 1, a request begins");
             for part in ["Content-Type: x\r\n\r", "\n{\"a\":", "1}"] {
-                stream.write_all(&record(STDOUT, part.as_bytes())).expect("write");
+                let header = [1, 6, 0, 1, 0, part.len() as u8, 0, 0];
+                stream.write_all(&[&header[..], part.as_bytes()].concat()).expect("write");
             }
-            stream.write_all(&record(END_REQUEST, &[0; 8])).expect("write");
+            stream.write_all(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("write");
             // Until the other side closes: a reset would lose what it has not read.
             let _ = stream.read_to_end(&mut Vec::new());
         });
