@@ -14,6 +14,7 @@ use crate::engine::epoll::{Epoll, Waiting};
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
 use crate::protocol::http1::Http1;
+use crate::protocol::tls::Tls;
 use crate::recorder::{Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
@@ -261,6 +262,11 @@ fn speak<E: Engine>(
         }
         Wire::FastCgi => {
             let protocol = || FastCgi::new(&load.check, load.habits.connection);
+            drive(load, share, engine, protocol, pace, recorder, stop)
+        }
+        Wire::Tls(setup) => {
+            let setup = setup.for_a_thread();
+            let protocol = || Tls::new(&setup, Http1::new(&load.check, load.habits));
             drive(load, share, engine, protocol, pace, recorder, stop)
         }
     }

@@ -34,6 +34,8 @@ pub enum Net {
     HeadTooLarge,
     /// A FastCGI server did not take the request.
     Rejected,
+    /// An alert, a record that is none, a certificate that was not taken.
+    Tls,
     /// The machine has no local port left for this target (EADDRNOTAVAIL).
     NoPort,
     /// The process, or the machine, has no file descriptor left (EMFILE, ENFILE).
@@ -119,7 +121,7 @@ impl Failures {
     }
 }
 
-const NAMED: [(Net, &str); 10] = [
+const NAMED: [(Net, &str); 11] = [
     (Net::Refused, "net:refused"),
     (Net::Reset, "net:reset"),
     (Net::Timeout, "net:timeout"),
@@ -127,6 +129,7 @@ const NAMED: [(Net, &str); 10] = [
     (Net::Malformed, "net:malformed"),
     (Net::HeadTooLarge, "net:head-too-large"),
     (Net::Rejected, "net:rejected"),
+    (Net::Tls, "net:tls"),
     (Net::NoPort, "net:no-port"),
     (Net::NoFile, "net:no-file"),
     (Net::QueueFull, "net:queue-full"),
@@ -143,6 +146,7 @@ pub fn meaning(key: &str) -> Option<String> {
         Some("malformed") => "not as the protocol says",
         Some("head-too-large") => "headers above the limit",
         Some("rejected") => "the FastCGI server did not take the request",
+        Some("tls") => "TLS failed: no handshake, or no record",
         Some("no-port") => "this machine had no local port left",
         Some("no-file") => "this machine had no file descriptor left",
         Some("queue-full") => "the unix socket's accept queue was full",
@@ -188,7 +192,7 @@ mod tests {
             "check 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
              net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
              net:rejected 1\n\
-             net:reset 1\nnet:timeout 1"
+             net:reset 1\nnet:timeout 1\nnet:tls 1"
         );
         let explained = |key: &String| meaning(key).is_some() != key.starts_with("http:");
         assert!(failed.keys().all(explained), "{failed:?}");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ammo::Request;
+use crate::protocol::tls;
 use crate::schedule::Segments;
 use crate::time::Nanos;
 
@@ -66,6 +67,8 @@ pub enum Wire {
     Http1,
     /// FastCGI, with the ammo of [`crate::protocol::fastcgi::request`].
     FastCgi,
+    /// HTTP inside TLS.
+    Tls(tls::Setup),
 }
 
 /// Who decides when the next shot is due.

@@ -318,6 +318,7 @@ fn judged(check: &Check, end: AnswerEnd) -> Outcome {
         AnswerEnd::Malformed => Outcome::Net(Net::Malformed),
         AnswerEnd::HeadTooLarge => Outcome::Net(Net::HeadTooLarge),
         AnswerEnd::Rejected => Outcome::Net(Net::Rejected),
+        AnswerEnd::Tls => Outcome::Net(Net::Tls),
     }
 }
 

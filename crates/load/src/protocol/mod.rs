@@ -2,6 +2,7 @@
 
 pub mod fastcgi;
 pub mod http1;
+pub mod tls;
 
 use crate::ammo::Request;
 use crate::time::Nanos;
@@ -86,6 +87,8 @@ pub enum AnswerEnd {
     HeadTooLarge,
     /// A FastCGI server did not take the request: it is overloaded, or knows no responder.
     Rejected,
+    /// TLS failed: an alert, a record that is none, a certificate that was not taken.
+    Tls,
 }
 
 /// The body's check.

@@ -1,0 +1,256 @@
+//! TLS 1.2 and 1.3 around another protocol (RFC 5246, RFC 8446): rustls without its sockets
+//! and buffers, bytes in and bytes out.
+//!
+//! The handshake is part of the shot that opens the connection: its request waits until the
+//! keys are there. Per answer the library allocates; of our own, a connection has three
+//! buffers that it keeps. We close without a `close_notify`, as we close TCP: at once.
+
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use rustls::ProtocolVersion;
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError,
+    UnbufferedStatus,
+};
+
+use super::{Answer, AnswerEnd, Next, Protocol, ShotId};
+use crate::ammo::Request;
+use crate::time::Nanos;
+pub use setup::{Certificates, Sessions, Setup, SetupError};
+
+/// One connection that speaks TLS, and `P` inside it.
+pub struct Tls<P> {
+    setup: Setup,
+    inside: P,
+    /// `None`: about to be opened.
+    connection: Option<UnbufferedClientConnection>,
+    /// What came and is no whole record yet. Decrypting works in place, so reads are copied.
+    incoming: Vec<u8>,
+    /// What the protocol inside wants to say, until it is encrypted.
+    plain: Vec<u8>,
+    /// Records for the next `transmit`.
+    outgoing: Vec<u8>,
+    /// Records that were encrypted on this connection, at least.
+    encrypted: u64,
+    /// Nothing can be said or heard here any more.
+    over: bool,
+}
+
+/// How far a turn came.
+enum Turn {
+    /// More bytes must come, or a request.
+    Waits,
+    /// The peer said that it says no more.
+    PeerSaidClose,
+    /// Not TLS, or none that both sides speak.
+    Broken,
+}
+
+impl<P: Protocol> Tls<P> {
+    /// A connection that is about to be opened, with `inside` in it.
+    pub fn new(setup: &Setup, inside: P) -> Tls<P> {
+        Tls {
+            setup: setup.clone(),
+            inside,
+            connection: None,
+            incoming: Vec::new(),
+            plain: Vec::new(),
+            outgoing: Vec::new(),
+            encrypted: 0,
+            over: false,
+        }
+    }
+
+    /// Takes the connection as far as the bytes so far go; what it says to them is appended
+    /// to `out`. Every turn of the loop takes a record, says something that was pending, or
+    /// is the last.
+    fn turn(&mut self, out: &mut Vec<u8>, now: Nanos, answered: &mut dyn FnMut(Answer)) -> Turn {
+        let setup = &self.setup;
+        let connection = self.connection.get_or_insert_with(|| setup.connection());
+        let mut used = 0;
+        let turn = loop {
+            let UnbufferedStatus { discard, state } =
+                connection.process_tls_records(&mut self.incoming[used..]);
+            used += discard;
+            match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(Ok(record)) = traffic.next_record() {
+                        used += record.discard;
+                        self.inside.received(record.payload, now, answered);
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    encode(&mut data, out);
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::BlockedHandshake) => break Turn::Waits,
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    if self.plain.is_empty() {
+                        break Turn::Waits;
+                    }
+                    let records = self.plain.len() / RECORD_BYTES + 1;
+                    let guess = self.plain.len() + records * OVERHEAD_BYTES;
+                    let plain = &self.plain;
+                    let appended =
+                        append(out, guess, |space| match traffic.encrypt(plain, space) {
+                            Ok(bytes) => Appended::Bytes(bytes),
+                            Err(EncryptError::InsufficientSize(needs)) => Appended::Needs(needs),
+                            Err(EncryptError::EncryptExhausted) => Appended::Bytes(0),
+                        });
+                    self.encrypted += records as u64;
+                    self.plain.clear();
+                    break if appended > 0 { Turn::Waits } else { Turn::Broken };
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    break Turn::PeerSaidClose;
+                }
+                // Early data is a server's to read; a state that we do not know is none of
+                // HTTP over TLS.
+                Ok(_) | Err(_) => break Turn::Broken,
+            }
+        };
+        self.incoming.drain(..used);
+        turn
+    }
+
+    /// Puts the alert, if the library has one for the peer, after `out`. Asked for once: after
+    /// an error it says that before it looks at the records again.
+    fn last_words(&mut self, out: &mut Vec<u8>) {
+        let Some(connection) = &mut self.connection else { return };
+        let status = connection.process_tls_records(&mut self.incoming);
+        if let Ok(ConnectionState::EncodeTlsData(mut data)) = status.state {
+            encode(&mut data, out);
+        }
+    }
+
+    /// Every shot under way ends so: the protocol inside knows which they are.
+    fn end_all(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        self.over = true;
+        self.inside.peer_closed(now, &mut |answer| answered(Answer { end, ..answer }));
+    }
+
+    /// Whether the keys of TLS 1.2, which has no other ones to change to, are used up.
+    fn is_worn_out(&self) -> bool {
+        let version = self.connection.as_ref().and_then(|it| it.protocol_version());
+        self.encrypted >= RECORDS_MAX && version == Some(ProtocolVersion::TLSv1_2)
+    }
+}
+
+impl<P: Protocol> Protocol for Tls<P> {
+    fn room(&self) -> bool {
+        !self.over && self.inside.room() && !self.is_worn_out()
+    }
+
+    fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>) {
+        self.inside.start(shot, request, &mut self.plain);
+        // No byte came, so nothing can be answered, and nothing can have gone wrong that was
+        // not there before: all that happens here is a first message, or an encryption.
+        let _ = self.turn(out, Nanos(0), &mut |_| {});
+    }
+
+    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if self.over {
+            return;
+        }
+        self.incoming.extend_from_slice(bytes);
+        let mut out = std::mem::take(&mut self.outgoing);
+        match self.turn(&mut out, now, answered) {
+            Turn::Waits => {
+                // The protocol inside may have something to say by itself.
+                self.inside.transmit(&mut self.plain);
+                if !self.plain.is_empty() {
+                    let _ = self.turn(&mut out, now, answered);
+                }
+            }
+            Turn::PeerSaidClose => {
+                self.over = true;
+                self.inside.peer_closed(now, answered);
+            }
+            Turn::Broken => {
+                self.last_words(&mut out);
+                self.end_all(AnswerEnd::Tls, now, answered);
+            }
+        }
+        self.outgoing = out;
+    }
+
+    /// Without the peer's `close_notify` before it, anybody may have cut the connection: an
+    /// answer that would end with the close is not known to be whole (RFC 9112 section 9.8).
+    fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        if !self.over {
+            self.end_all(AnswerEnd::CutShort, now, answered);
+        }
+    }
+
+    fn transmit(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.outgoing);
+    }
+
+    fn after_answer(&self) -> Next {
+        if self.over || self.is_worn_out() { Next::Close } else { self.inside.after_answer() }
+    }
+
+    fn first_byte(&self) -> Option<Nanos> {
+        self.inside.first_byte()
+    }
+
+    fn reset(&mut self) {
+        self.inside.reset();
+        self.connection = None;
+        for buffer in [&mut self.incoming, &mut self.plain, &mut self.outgoing] {
+            buffer.clear();
+            buffer.shrink_to(KEPT_BYTES);
+        }
+        self.encrypted = 0;
+        self.over = false;
+    }
+}
+
+fn encode<D>(data: &mut EncodeTlsData<'_, D>, out: &mut Vec<u8>) {
+    append(out, HANDSHAKE_BYTES, |space| match data.encode(space) {
+        Ok(bytes) => Appended::Bytes(bytes),
+        Err(EncodeError::InsufficientSize(needs)) => Appended::Needs(needs),
+        Err(EncodeError::AlreadyEncoded) => Appended::Bytes(0),
+    });
+}
+
+/// What became of writing into the space there was.
+enum Appended {
+    Bytes(usize),
+    Needs(InsufficientSizeError),
+}
+
+/// Appends what `write` puts into a slice, first one of `guess` bytes, then, if that is too
+/// small, one as large as it asks for. Says how much that was.
+fn append(out: &mut Vec<u8>, guess: usize, mut write: impl FnMut(&mut [u8]) -> Appended) -> usize {
+    let before = out.len();
+    let mut space = guess;
+    for _ in 0..2 {
+        out.resize(before + space, 0);
+        match write(&mut out[before..]) {
+            Appended::Bytes(bytes) => {
+                out.truncate(before + bytes);
+                return bytes;
+            }
+            Appended::Needs(needs) => space = needs.required_size,
+        }
+    }
+    out.truncate(before);
+    0
+}
+
+/// What one record holds at most (RFC 8446 section 5.1).
+const RECORD_BYTES: usize = 1 << 14;
+/// What a record has beside its content: 5 of header, and 17 (TLS 1.3) or 24 (TLS 1.2 with
+/// AES-GCM) of type, nonce and tag.
+const OVERHEAD_BYTES: usize = 32;
+/// A first message of ours has some 230 bytes.
+const HANDSHAKE_BYTES: usize = 512;
+/// AES-GCM keys are good for 2^24.5 records (RFC 8446 section 5.5); rustls stops at 2^24. The
+/// rest is for a handshake and one large body.
+const RECORDS_MAX: u64 = (1 << 24) - (1 << 16);
+/// Capacity that a buffer keeps for its next connection.
+const KEPT_BYTES: usize = 16 * 1024;
