@@ -135,7 +135,7 @@ impl Freeze {
     }
 
     /// `moment`, or the end of the window that it is in.
-    fn thawed(&self, moment: Duration) -> Duration {
+    pub(crate) fn thawed(&self, moment: Duration) -> Duration {
         self.begun(moment).map_or(moment, |begun| moment.max(begun + self.lasts))
     }
 

@@ -23,4 +23,4 @@ pub use behaviour::{Accept, Behaviour, Freeze, Reply, Workers, Zero};
 pub use journal::Journal;
 pub use known::KnownServer;
 pub use listen::{Address, Listen, ServerError};
-pub use null::NullServer;
+pub use null::{Manner, NullServer, Stamp, Waiting};

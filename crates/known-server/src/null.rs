@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::thread::CpuSet;
+use rustix::time::ClockId;
 
+use crate::behaviour::Freeze;
 use crate::listen::{Address, BACKLOG, Listen, Listener, ServerError};
 use crate::request::{Asked, Keep, REQUEST_BYTES_MAX, Shape};
 use crate::wire::Ending;
@@ -22,7 +26,41 @@ pub struct NullServer {
     address: Address,
     ending: Ending,
     answered: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Vec<Stamp>>>,
+}
+
+/// How a null server goes about it. The default: wherever the scheduler likes, asleep while
+/// there is nothing to do, never frozen, and no stamps.
+#[derive(Clone, Debug, Default)]
+pub struct Manner {
+    /// On this CPU alone.
+    pub cpu: Option<usize>,
+    /// Whether it sleeps.
+    pub waiting: Waiting,
+    /// So many of the first requests are stamped.
+    pub stamps: usize,
+    /// When nothing is read, counted from the first request.
+    pub freeze: Option<Freeze>,
+}
+
+/// What a null server does while there is nothing to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// Sleeps.
+    #[default]
+    Sleep,
+    /// Asks again at once: its own wake-up, which takes longer than a shot, is then in no
+    /// stamp. Takes a whole CPU.
+    Spin,
+}
+
+/// One request, in ns of the machine's monotonic clock (`CLOCK_MONOTONIC`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Just before the read that brought it.
+    pub arrived_ns: u64,
+    /// When the call that sent its answer had returned.
+    pub answered_ns: u64,
 }
 
 impl NullServer {
@@ -33,11 +71,17 @@ impl NullServer {
 
     /// Starts on `listen`, on `cpu` alone if one is given.
     pub fn start_on(listen: &Listen, cpu: Option<usize>) -> Result<NullServer, ServerError> {
+        NullServer::start_in(listen, Manner { cpu, ..Manner::default() })
+    }
+
+    /// Starts on `listen`, in a manner.
+    pub fn start_in(listen: &Listen, manner: Manner) -> Result<NullServer, ServerError> {
         let listener = Listener::open(listen, BACKLOG)?;
         let address = listener.address().clone();
         let ending = Ending::new().map_err(|source| ServerError::Thread { source })?;
         let answered = Arc::new(AtomicU64::new(0));
-        let server = Server::new(listener, &ending, Arc::clone(&answered))
+        let cpu = manner.cpu;
+        let server = Server::new(listener, &ending, Arc::clone(&answered), manner)
             .map_err(|source| ServerError::Thread { source })?;
         let (pinned, on_cpu) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -45,8 +89,9 @@ impl NullServer {
             .spawn(move || {
                 let result = pin(cpu);
                 let failed = result.is_err();
-                if pinned.send(result).is_ok() && !failed {
-                    server.serve();
+                match pinned.send(result) {
+                    Ok(()) if !failed => server.serve(),
+                    _ => Vec::new(),
                 }
             })
             .map_err(|source| ServerError::Thread { source })?;
@@ -66,6 +111,12 @@ impl NullServer {
     /// Requests answered so far.
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Ends it; the stamps in the order of arrival.
+    pub fn finish(mut self) -> Vec<Stamp> {
+        self.ending.tell();
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
 
@@ -101,6 +152,10 @@ struct Server {
     answered: Arc<AtomicU64>,
     /// One read of whichever connection is served.
     read: Vec<u8>,
+    manner: Manner,
+    stamps: Vec<Stamp>,
+    /// When the first request came.
+    zero_ns: Option<u64>,
 }
 
 struct Connection {
@@ -125,7 +180,12 @@ enum Accepting {
 struct Gone;
 
 impl Server {
-    fn new(listener: Listener, ending: &Ending, answered: Arc<AtomicU64>) -> io::Result<Server> {
+    fn new(
+        listener: Listener,
+        ending: &Ending,
+        answered: Arc<AtomicU64>,
+        manner: Manner,
+    ) -> io::Result<Server> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, ending, EventData::new_u64(ENDING), EventFlags::IN)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
@@ -137,26 +197,58 @@ impl Server {
             accepting: Accepting::Yes,
             answered,
             read: Vec::with_capacity(READ_BYTES),
+            stamps: Vec::with_capacity(manner.stamps),
+            manner,
+            zero_ns: None,
         })
     }
 
     /// Until told to end.
-    fn serve(mut self) {
+    fn serve(mut self) -> Vec<Stamp> {
         let mut events = Vec::with_capacity(EVENTS);
+        let timeout = match self.manner.waiting {
+            Waiting::Sleep => None,
+            Waiting::Spin => Some(Timespec { tv_sec: 0, tv_nsec: 0 }),
+        };
         loop {
             events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+            let space = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, space, timeout.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
+                Err(_) => return self.stamps,
             }
             for event in &events {
                 match event.data.u64() {
-                    ENDING => return,
+                    ENDING => return self.stamps,
                     LISTENER => self.accept(),
-                    slot => self.serve_slot(slot as usize),
+                    slot => self.serve_stamped(slot as usize),
                 }
             }
         }
+    }
+
+    fn serve_stamped(&mut self, slot: usize) {
+        if self.manner.stamps == 0 && self.manner.freeze.is_none() {
+            return self.serve_slot(slot);
+        }
+        self.stand_still();
+        let before = self.answered.load(Ordering::Relaxed);
+        let arrived_ns = monotonic_ns();
+        self.serve_slot(slot);
+        let requests = self.answered.load(Ordering::Relaxed) - before;
+        if requests > 0 {
+            self.zero_ns.get_or_insert(arrived_ns);
+        }
+        let stamp = Stamp { arrived_ns, answered_ns: monotonic_ns() };
+        let room = self.manner.stamps - self.stamps.len();
+        self.stamps.extend((0..requests).map(|_| stamp).take(room));
+    }
+
+    /// Waits for the end of the freeze that this moment lies in.
+    fn stand_still(&self) {
+        let (Some(freeze), Some(zero_ns)) = (self.manner.freeze, self.zero_ns) else { return };
+        let now = Duration::from_nanos(monotonic_ns() - zero_ns);
+        thread::sleep(freeze.thawed(now).saturating_sub(now));
     }
 
     fn accept(&mut self) {
@@ -274,6 +366,11 @@ impl Connection {
         self.unsent.extend_from_slice(bytes);
         if self.unsent.is_empty() && self.keep == Keep::Close { Err(Gone) } else { Ok(()) }
     }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The fixed answer.

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use stampede_known_server::{Address, Listen, NullServer, ServerError};
+use stampede_known_server::{Address, Freeze, Listen, Manner, NullServer, ServerError, Waiting};
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -120,4 +120,26 @@ fn a_unix_socket_and_a_cpu_of_its_own() {
         let error = NullServer::start_on(&Listen::Tcp, Some(absent)).unwrap_err();
         assert!(matches!(error, ServerError::Cpu { cpu, .. } if cpu == absent));
     }
+}
+
+#[test]
+fn stamps_say_when_requests_came_and_a_freeze_keeps_them_waiting() {
+    let (at, lasts) = (Duration::ZERO, Duration::from_millis(30));
+    let manner = Manner {
+        waiting: Waiting::Spin,
+        stamps: 3,
+        freeze: Some(Freeze { at, lasts, every: None }),
+        ..Manner::default()
+    };
+    let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
+    let mut stream = connect(&server);
+    (0..4).for_each(|_| ask(&mut stream, GET, OK));
+    assert_eq!(server.answered(), 4);
+    let stamps = server.finish();
+    assert_eq!(stamps.len(), 3, "as many as were asked for");
+    let moments: Vec<u64> =
+        stamps.iter().flat_map(|stamp| [stamp.arrived_ns, stamp.answered_ns]).collect();
+    assert!(moments.is_sorted(), "{moments:?}");
+    // The first is the freeze's zero, so it is not in it; the second is held to its end.
+    assert!(stamps[1].answered_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
 }

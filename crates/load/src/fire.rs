@@ -11,6 +11,7 @@ use crate::collector::{Collected, collect};
 use crate::driver::{Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport};
 use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
+use crate::engine::uring::Uring;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
 use crate::protocol::http1::Http1;
@@ -18,7 +19,7 @@ use crate::protocol::tls::Tls;
 use crate::recorder::{Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
-use crate::spec::{Load, Model, Until, Wire};
+use crate::spec::{EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::{Stop, open_files, turn};
 
@@ -85,7 +86,7 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
         Err(panic) => std::panic::resume_unwind(panic),
     });
     let reports: Vec<ThreadReport> = reports.flatten().collect();
-    Ok(sum(collected, &reports))
+    Ok(sum(collected, &reports, epoch))
 }
 
 /// How many connections there may be at once.
@@ -186,8 +187,16 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
 fn engine(load: &Load) -> Result<Chosen, LoadError> {
     // Without a CPU of its own a spinning thread would take the runtime's.
     let waiting = if load.cpus.is_empty() { Waiting::Sleep } else { Waiting::Spin };
-    let engine = Epoll::new(&load.target, waiting, Instant::now());
-    engine.map(Chosen::Epoll).map_err(LoadError::Engine)
+    let (target, now) = (&load.target, Instant::now());
+    let epoll = || Epoll::new(target, waiting, now).map(Chosen::Epoll);
+    let uring = || Uring::new(target, waiting, now).map(|ring| Chosen::Uring(Box::new(ring)));
+    let engine = match load.engine {
+        EngineChoice::Epoll => epoll(),
+        EngineChoice::IoUring => uring(),
+        // Forbidden in a container, or too old a kernel: what else could be wrong, epoll says.
+        EngineChoice::Auto => uring().or_else(|_| epoll()),
+    };
+    engine.map_err(LoadError::Engine)
 }
 
 fn headline(load: &Load) -> Headline {
@@ -225,6 +234,7 @@ fn pace(load: &Load, share: Share) -> Pace {
 /// The engine of a load thread, as it was chosen.
 enum Chosen {
     Epoll(Epoll),
+    Uring(Box<Uring>),
 }
 
 fn work(
@@ -241,6 +251,10 @@ fn work(
         Chosen::Epoll(mut engine) => {
             engine.begin(epoch);
             speak(load, share, engine, pace, recorder, stop)
+        }
+        Chosen::Uring(mut engine) => {
+            engine.begin(epoch);
+            speak(load, share, *engine, pace, recorder, stop)
         }
     };
     Some(report)
@@ -288,7 +302,7 @@ fn drive<P: Protocol, E: Engine>(
 }
 
 /// Puts the threads' reports beside what was collected.
-pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> Fired {
+pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant) -> Fired {
     let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
     let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
     let stopped = reports.iter().any(|report| report.end == End::Stopped);
@@ -307,6 +321,8 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> Fired {
         },
         busy_share_max: largest(|report| report.busy_share),
         stretched: largest(|report| report.stretched).max(1.0),
+        began,
+        engine: reports.first().map_or("", |report| report.engine),
         end: if stopped { End::Stopped } else { End::Complete },
     }
 }

@@ -1,6 +1,7 @@
 //! What was fired and what came back: per second while it runs, in total at the end.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
@@ -57,6 +58,10 @@ pub struct Fired {
     pub busy_share_max: f64,
     /// `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing stretched.
     pub stretched: f64,
+    /// The load's zero: moments of shots count from here.
+    pub began: Instant,
+    /// The engine that moved the bytes: `epoll`, `io_uring`.
+    pub engine: &'static str,
     /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
     pub end: End,
 }

@@ -28,6 +28,8 @@ pub struct Load {
     pub ammo: Arc<[Request]>,
     /// What a correct answer looks like.
     pub check: Check,
+    /// What moves the bytes.
+    pub engine: EngineChoice,
     /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
     /// where the kernel likes.
     pub cpus: Vec<usize>,
@@ -46,6 +48,7 @@ impl Load {
             timeout: TIMEOUT,
             ammo: ammo.into(),
             check: Check::default(),
+            engine: EngineChoice::Auto,
             cpus: Vec::new(),
         }
     }
@@ -69,6 +72,18 @@ pub enum Wire {
     FastCgi,
     /// HTTP inside TLS.
     Tls(tls::Setup),
+}
+
+/// Which engine moves the bytes. A result says which did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The cheaper one of those that the kernel allows here.
+    #[default]
+    Auto,
+    /// epoll: everywhere.
+    Epoll,
+    /// io_uring: Linux 6.1 and later, where it is not forbidden.
+    IoUring,
 }
 
 /// Who decides when the next shot is due.

@@ -13,7 +13,8 @@ use stampede_load::ammo::{AnswerShape, Request};
 use stampede_load::report::{End, Second};
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Habits, HttpVersion, Model, Until,
+    WhenFull,
 };
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, Stop, fire};
@@ -156,6 +157,11 @@ fn model(kind: Kind, timeout: Nanos) -> Model {
     }
 }
 
+/// `answers_uring.rs` is the same file once more.
+fn engine() -> EngineChoice {
+    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
+}
+
 fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos) -> Load {
     let get = Request {
         bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
@@ -166,6 +172,7 @@ fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos
         habits: Habits { version: HttpVersion::Http11, connection },
         timeout,
         check: Check { statuses: vec![], body_contains: b"hello".to_vec() },
+        engine: engine(),
         ..Load::new(target, model(kind, timeout), [get])
     }
 }

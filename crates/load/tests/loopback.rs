@@ -14,7 +14,8 @@ use stampede_load::ammo::Request;
 use stampede_load::report::{End, Second};
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Habits, HttpVersion, Model, Until,
+    WhenFull,
 };
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, LoadError, Stop, fire};
@@ -35,7 +36,13 @@ fn target(server: &KnownServer) -> Address {
 }
 
 fn load(target: Address, model: Model) -> Load {
-    with_habits(Load { timeout: Nanos::from_secs(20), ..Load::new(target, model, []) })
+    let (timeout, engine) = (Nanos::from_secs(20), engine());
+    with_habits(Load { timeout, engine, ..Load::new(target, model, []) })
+}
+
+/// `loopback_uring.rs` is the same file once more.
+fn engine() -> EngineChoice {
+    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
 }
 
 /// The ammo is built with the habits.
@@ -63,6 +70,8 @@ fn fired(load: &Load) -> Fired {
     let fired = fire(load, &Stop::default(), &mut seconds).unwrap();
     always(&fired, &seconds.0);
     assert_eq!(fired.end, End::Complete);
+    let engine = if load.engine == EngineChoice::IoUring { "io_uring" } else { "epoll" };
+    assert_eq!(fired.engine, engine);
     fired
 }
 

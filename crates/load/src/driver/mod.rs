@@ -44,6 +44,7 @@ pub(crate) struct ThreadReport {
     pub(crate) in_flight_max: u32,
     pub(crate) connections: Connections,
     pub(crate) busy_share: f64,
+    pub(crate) engine: &'static str,
     pub(crate) stretched: f64,
     pub(crate) end: End,
 }
@@ -74,13 +75,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// the schedule, one timeout for shots that wait, and one for shots under way.
     pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
         loop {
-            let now = self.parts.engine.refresh();
+            let now = self.parts.engine.now();
             self.cross(now);
             self.time_out(now);
             if stop.is_asked() && !self.parts.pace.finished(now) {
                 self.stop(now);
             }
             self.start_due();
+            // What ended in the call itself: taken before the clock goes on.
+            self.take_completions();
             let now = self.parts.engine.now();
             if self.shots.count() == 0 && self.parts.pace.finished(now) {
                 return self.report();
@@ -295,6 +298,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             connections: Connections { opened: self.opened, never_answered },
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
+            engine: self.parts.engine.name(),
             end: self.end,
         }
     }

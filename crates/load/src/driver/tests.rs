@@ -1,6 +1,7 @@
 //! The driver against simulated servers: every expected number follows from arithmetic.
 
 use std::sync::mpsc;
+use std::time::Instant;
 
 use stampede_stats::histogram::Times;
 
@@ -131,7 +132,7 @@ fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec
     });
     let report = driver.run(&stop);
     let mut seconds = Seconds(vec![]);
-    let fired = sum(collect(&messages, &[back], &mut seconds), &[report]);
+    let fired = sum(collect(&messages, &[back], &mut seconds), &[report], Instant::now());
     always(&fired, &seconds.0);
     (fired, seconds.0)
 }

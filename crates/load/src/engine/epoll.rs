@@ -13,15 +13,14 @@ use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
-    send, socket_with, sockopt,
-};
-use rustix::thread::ClockId;
+use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
+use super::clock::Clock;
+pub use super::clock::Waiting;
+use super::socket::{Target, There};
 use super::{Completion, Engine, Failure, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
@@ -29,14 +28,10 @@ use crate::time::Nanos;
 /// The engine of one load thread.
 pub struct Epoll {
     poll: OwnedFd,
-    /// Ends a wait to the nanosecond: epoll's own timeout counts milliseconds before Linux
-    /// 5.11, and is subject to the timer slack.
-    timer: OwnedFd,
-    /// What the timer is set to, on the load's clock; `None` once it fired.
-    timer_at: Option<Nanos>,
+    /// Ends waits where epoll's own timeout counts milliseconds: before Linux 5.11.
+    timer: Option<Timer>,
     target: Target,
-    epoch: Instant,
-    now: Nanos,
+    clock: Clock,
     slots: Vec<Place>,
     ready: VecDeque<Ready>,
     events: Vec<epoll::Event>,
@@ -44,25 +39,14 @@ pub struct Epoll {
     cursor: usize,
     reading: Option<Reading>,
     buffer: Box<[u8]>,
-    spin: Nanos,
-    spun: Nanos,
-    /// CPU time of this thread before the load began.
-    cpu_before: Nanos,
 }
 
-/// How punctually a wait ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Sleeps until the kernel wakes it: some 5 to 50 µs late.
-    Sleep,
-    /// Wakes early and spins the rest: for threads with a CPU of their own.
-    Spin,
-}
-
-#[derive(Clone, Debug)]
-enum Target {
-    Tcp(std::net::SocketAddr),
-    Unix(SocketAddrUnix),
+/// A timer among what epoll watches. A call of the kernel more for each wait.
+#[derive(Debug)]
+struct Timer {
+    fd: OwnedFd,
+    /// What it is set to, on the load's clock; `None` once it fired.
+    at: Option<Nanos>,
 }
 
 #[derive(Debug, Default)]
@@ -122,42 +106,33 @@ impl Epoll {
     /// # Errors
     /// No file descriptor left, or the path of a unix socket is longer than 107 bytes.
     pub fn new(target: &Address, waiting: Waiting, epoch: Instant) -> io::Result<Epoll> {
-        let target = match target {
-            Address::Tcp(address) => Target::Tcp(*address),
-            Address::Unix(path) => Target::Unix(SocketAddrUnix::new(path)?),
-        };
+        let target = Target::new(target)?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        let edge = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&poll, &timer, epoll::EventData::new_u64(TIMER), edge)?;
+        let mut events = Vec::with_capacity(EVENTS);
+        let shortest = Timespec { tv_sec: 0, tv_nsec: 1 };
+        let spare = rustix::buffer::spare_capacity(&mut events);
+        let timer = match epoll::wait(&poll, spare, Some(&shortest)) {
+            Err(Errno::NOSYS) => Some(Timer::new(&poll)?),
+            _ => None,
+        };
         Ok(Epoll {
             poll,
             timer,
-            timer_at: None,
             target,
-            epoch,
-            now: Nanos(0),
+            clock: Clock::new(waiting, epoch),
             slots: Vec::new(),
             ready: VecDeque::with_capacity(EVENTS),
-            events: Vec::with_capacity(EVENTS),
+            events,
             cursor: 0,
             reading: None,
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            spin: match waiting {
-                Waiting::Sleep => Nanos(0),
-                Waiting::Spin => SPIN,
-            },
-            spun: Nanos(0),
-            cpu_before: Nanos(0),
         })
     }
 
     /// Sets the clock's zero, and that of busy time; on the load thread, before the first
     /// shot.
     pub fn begin(&mut self, epoch: Instant) {
-        self.epoch = epoch;
-        self.cpu_before = thread_cpu();
+        self.clock.begin(epoch);
     }
 
     fn place(&mut self, slot: Slot) -> &mut Place {
@@ -179,11 +154,10 @@ impl Epoll {
     }
 
     fn connect(&mut self, slot: Slot) {
-        let target = self.target.clone();
+        let opened = self.target.open();
         let place = self.place(slot);
         place.connection = place.connection.wrapping_add(1);
         (place.sent, place.polled, place.state) = (0, Polled::No, State::Connecting);
-        let opened = open(&target);
         match opened {
             Ok((socket, there)) => {
                 place.socket = Some(socket);
@@ -316,15 +290,12 @@ impl Epoll {
         Some(received)
     }
 
-    fn clock(&self) -> Nanos {
-        Nanos::from(Instant::now().saturating_duration_since(self.epoch))
-    }
-
     fn has_more(&self) -> bool {
         !self.ready.is_empty() || self.reading.is_some() || self.cursor < self.events.len()
     }
 
-    /// Asks epoll; `None` blocks. Afterwards `events` has no timer event in it.
+    /// Asks epoll and reads the clock; `None` blocks. Afterwards `events` has no timer event
+    /// in it.
     fn poll(&mut self, timeout: Option<&Timespec>) {
         self.events.clear();
         self.cursor = 0;
@@ -334,49 +305,67 @@ impl Epoll {
         if let Err(errno) = epoll::wait(&self.poll, space, timeout) {
             assert_eq!(errno, Errno::INTR, "epoll refuses our own arguments");
         }
-        let before = self.events.len();
-        self.events.retain(|event| event.data.u64() != TIMER);
-        if self.events.len() < before {
-            self.timer_at = None;
+        if let Some(timer) = &mut self.timer {
+            let before = self.events.len();
+            self.events.retain(|event| event.data.u64() != TIMER);
+            if self.events.len() < before {
+                timer.at = None;
+            }
         }
+        self.clock.refresh();
     }
 
     fn sleep_until(&mut self, until: Nanos) {
-        if self.timer_at != Some(until) {
-            let length = until.since(self.now).0.max(1);
-            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let value = Timespec {
-                tv_sec: (length / Nanos::SECOND.0) as i64,
-                tv_nsec: (length % Nanos::SECOND.0) as _,
-            };
-            let once = Itimerspec { it_interval: zero, it_value: value };
-            let set = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
-            set.expect("a positive time below an hour is accepted");
-            self.timer_at = Some(until);
+        let length = timespec(until.since(self.clock.now()));
+        match &mut self.timer {
+            None => self.poll(Some(&length)),
+            Some(timer) => {
+                timer.set(until, length);
+                self.poll(None);
+            }
         }
-        self.poll(None);
-        self.now = self.clock();
     }
 
     fn spin_until(&mut self, until: Nanos) {
-        let from = self.now;
-        while self.events.is_empty() && self.now < until {
+        let from = self.clock.now();
+        while self.events.is_empty() && self.clock.now() < until {
             std::hint::spin_loop();
             self.poll(Some(&AT_ONCE));
-            self.now = self.clock();
         }
-        self.spun = self.spun.plus(self.now.since(from));
+        self.clock.spun_since(from);
+    }
+}
+
+impl Timer {
+    fn new(poll: &OwnedFd) -> io::Result<Timer> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let edge = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(poll, &fd, epoll::EventData::new_u64(TIMER), edge)?;
+        Ok(Timer { fd, at: None })
+    }
+
+    fn set(&mut self, until: Nanos, length: Timespec) {
+        if self.at != Some(until) {
+            let once = Itimerspec { it_interval: AT_ONCE, it_value: length };
+            let set = timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &once);
+            set.expect("a positive time below an hour is accepted");
+            self.at = Some(until);
+        }
     }
 }
 
 impl Engine for Epoll {
+    fn name(&self) -> &'static str {
+        "epoll"
+    }
+
     fn now(&self) -> Nanos {
-        self.now
+        self.clock.now()
     }
 
     fn refresh(&mut self) -> Nanos {
-        self.now = self.clock();
-        self.now
+        self.clock.refresh()
     }
 
     fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
@@ -406,21 +395,21 @@ impl Engine for Epoll {
     }
 
     fn wait(&mut self, until: Nanos) {
-        self.refresh();
         if self.has_more() {
+            self.clock.refresh();
             return;
         }
         self.events.clear();
-        if until <= self.now {
-            self.poll(Some(&AT_ONCE));
-            self.refresh();
-            return;
+        if until <= self.clock.now() {
+            return self.poll(Some(&AT_ONCE));
         }
-        while self.events.is_empty() && self.now < until {
-            if until.since(self.now) <= self.spin {
-                self.spin_until(until);
-            } else {
-                self.sleep_until(until.since(self.spin));
+        while self.events.is_empty() && self.clock.now() < until {
+            let Some(end) = self.clock.sleeps_until(until) else {
+                return self.spin_until(until);
+            };
+            self.sleep_until(end);
+            if self.events.is_empty() {
+                self.clock.slept_until(end);
             }
         }
     }
@@ -460,13 +449,14 @@ impl Engine for Epoll {
     }
 
     fn busy(&self) -> Nanos {
-        thread_cpu().since(self.cpu_before).since(self.spun)
+        self.clock.busy()
     }
 }
 
-fn thread_cpu() -> Nanos {
-    let cpu = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64)
+/// A length as the kernel takes it.
+fn timespec(length: Nanos) -> Timespec {
+    let (seconds, nanoseconds) = (length.0 / Nanos::SECOND.0, length.0 % Nanos::SECOND.0);
+    Timespec { tv_sec: seconds as i64, tv_nsec: nanoseconds as _ }
 }
 
 enum Received {
@@ -475,42 +465,11 @@ enum Received {
     Failed(Errno),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum There {
-    Yes,
-    NotYet,
-}
-
-fn open(target: &Target) -> Result<(OwnedFd, There), Errno> {
-    let family = match target {
-        Target::Tcp(address) if address.is_ipv4() => AddressFamily::INET,
-        Target::Tcp(_) => AddressFamily::INET6,
-        Target::Unix(_) => AddressFamily::UNIX,
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    let connected = match target {
-        Target::Tcp(address) => {
-            // A request goes out when it is written, whatever was acknowledged before it.
-            sockopt::set_tcp_nodelay(&socket, true)?;
-            connect(&socket, address)
-        }
-        Target::Unix(address) => connect(&socket, address),
-    };
-    match connected {
-        Ok(()) => Ok((socket, There::Yes)),
-        Err(Errno::INPROGRESS) => Ok((socket, There::NotYet)),
-        Err(errno) => Err(errno),
-    }
-}
-
 /// Events taken at once: the batch shares one reading of the clock, so it must be short
 /// work: 64 × some 5 µs.
 const EVENTS: usize = 64;
 /// One read; shared by all connections.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// What a wake-up from sleep costs on a virtual machine, as a rule.
-const SPIN: Nanos = Nanos(20_000);
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// The timer's mark among the events; no slot has this number.
 const TIMER: u64 = u64::MAX;

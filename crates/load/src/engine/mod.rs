@@ -1,8 +1,11 @@
 //! An engine moves bytes. Completion-shaped: what is wanted is submitted, what became of
 //! it is collected, so that a ring of the kernel's fits as well as readiness does.
 
+mod clock;
 pub mod epoll;
 pub mod simulated;
+mod socket;
+pub mod uring;
 
 use crate::time::Nanos;
 
@@ -57,21 +60,25 @@ pub struct Failure {
 
 /// Moves bytes and tells the time. One engine a load thread.
 pub trait Engine {
+    /// What it is called in results.
+    fn name(&self) -> &'static str;
+
     /// The time of the current batch of completions. Reads no clock.
     fn now(&self) -> Nanos;
 
     /// Reads the clock; `now` says the same until the next reading.
     fn refresh(&mut self) -> Nanos;
 
-    /// The slot's send buffer: what `Op::Send` sends. Only to be changed while no send is
-    /// under way.
+    /// The slot's send buffer: what `Op::Send` sends. What is appended while a send is under
+    /// way goes out after it.
     fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8>;
 
     /// Asks for something; never blocks, reports failures as completions.
     fn submit(&mut self, slot: Slot, op: Op);
 
     /// Blocks until something completed or the clock says `until`, whichever is first,
-    /// and reads the clock. Returns at once when completions are waiting.
+    /// and reads the clock. Returns at once when completions are waiting. Counts from the
+    /// last reading of the clock, which is to be a fresh one.
     fn wait(&mut self, until: Nanos);
 
     /// The next completion of this batch; `None` when all are taken.

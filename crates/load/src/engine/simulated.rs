@@ -261,6 +261,10 @@ impl Simulated {
 }
 
 impl Engine for Simulated {
+    fn name(&self) -> &'static str {
+        "simulated"
+    }
+
     fn now(&self) -> Nanos {
         self.now
     }

@@ -29,6 +29,10 @@ impl<E> Bounded<E> {
 }
 
 impl<E: Engine> Engine for Bounded<E> {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
     fn now(&self) -> Nanos {
         self.engine.now()
     }

@@ -1,0 +1,92 @@
+//! Our own generator in a process of its own: `fire-closed`, `fire-open` and what they print.
+
+use std::net::SocketAddr;
+
+use stampede_load::ammo::Request;
+use stampede_load::client::Client;
+use stampede_load::report::Second;
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{Address, Arrivals, EngineChoice, Model, Until, WhenFull};
+use stampede_load::time::Nanos;
+use stampede_load::{Fired, Listener, Load, Stop, fire};
+
+use crate::LOAD_CPU;
+
+/// `URL USERS SECONDS ENGINE`
+pub fn closed(arguments: &[&str]) {
+    let [url, users, seconds, engine] = arguments else { panic!("URL USERS SECONDS ENGINE") };
+    let users = users.parse().expect("a number of users");
+    let until = Until::For(Nanos::from_secs(seconds.parse().expect("a number of seconds")));
+    print(&fired(url, Model::Closed { users, until }, engine));
+}
+
+/// `URL PER_SECOND SECONDS ENGINE`
+pub fn open(arguments: &[&str]) {
+    let [url, rate, seconds, engine] = arguments else { panic!("URL PER_SECOND SECONDS ENGINE") };
+    let schedule = Segments::parse(&format!("const({rate},{seconds}s)")).expect("a schedule");
+    let (max_in_flight, when_full) = (MAX_IN_FLIGHT, WhenFull::Queue);
+    let model = Model::Open { schedule, arrivals: Arrivals::Uniform, max_in_flight, when_full };
+    print(&fired(url, model, engine));
+}
+
+fn fired(url: &str, model: Model, engine: &str) -> Fired {
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let address: SocketAddr = address.parse().expect("http://ADDRESS:PORT/");
+    let client = Client::named("stampede").expect("our own");
+    let host = [("Host", address.to_string())];
+    let host: Vec<(String, String)> = host.map(|(name, value)| (name.into(), value)).into();
+    let get = Request::build("GET", "/", &host, b"", client.habits, None).expect("a request");
+    let engine = match engine {
+        "epoll" => EngineChoice::Epoll,
+        "io_uring" => EngineChoice::IoUring,
+        _ => EngineChoice::Auto,
+    };
+    let load = Load {
+        habits: client.habits,
+        engine,
+        cpus: vec![LOAD_CPU],
+        ..Load::new(Address::Tcp(address), model, [get])
+    };
+    fire(&load, &Stop::default(), &mut Quiet).expect("a load")
+}
+
+struct Quiet;
+
+impl Listener for Quiet {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// One `name value` a line; times in ns.
+fn print(fired: &Fired) {
+    let counts = &fired.counts;
+    println!("engine {}", fired.engine);
+    println!("began_ns {}", began_ns(fired));
+    println!("planned {}\nok {}\nfailed {}", counts.planned, counts.ok, counts.failed_total());
+    println!("dropped {}\nok_inside {}", counts.dropped, fired.ok_inside);
+    println!("scheduled_ns {}\nlasted_ns {}", fired.scheduled.0, fired.lasted.0);
+    println!("opened {}\nbusy_share {}", fired.connections.opened, fired.busy_share_max);
+    let all = [
+        ("response_time", &fired.times.response_time),
+        ("service_time", &fired.times.service_time),
+        ("lateness", &fired.times.lateness),
+    ];
+    for (name, times) in all {
+        for (percentile, share) in crate::PERCENTILES {
+            let rank = (share * times.len() as f64).ceil().max(1.0) as u64;
+            println!("{name}_{percentile}_ns {}", times.at_rank(rank));
+        }
+    }
+    for (kind, count) in &counts.failed {
+        println!("failed:{kind} {count}");
+    }
+}
+
+/// The load's zero on the machine's monotonic clock, which the server's stamps are from.
+fn began_ns(fired: &Fired) -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let ago = fired.began.elapsed().as_nanos() as u64;
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 - ago
+}
+
+/// As many connections as the open model may open when the server stands still.
+const MAX_IN_FLIGHT: u32 = 4_000;

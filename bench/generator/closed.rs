@@ -1,0 +1,114 @@
+//! The closed model beside the peers: CPU time per request, and throughput.
+
+use crate::measured::run;
+use crate::nginx::Nginx;
+use crate::peers::{Closed, Peer};
+use crate::table::{Table, median};
+
+/// One shot at it.
+#[derive(Clone, Copy, Debug)]
+struct Figure {
+    cpu_us: f64,
+    per_second: f64,
+    resident_mb: f64,
+}
+
+/// Every peer that is there, in rounds: each once a round, beginning with another one each
+/// time, so that what else goes on meets all. Ratios are taken within a round.
+pub fn compare(connections: &[u32], seconds: u32, rounds: usize) -> Result<String, String> {
+    let (there, missing): (Vec<Peer>, Vec<Peer>) =
+        Peer::ALL.into_iter().partition(|peer| peer.installed());
+    let mut text = String::new();
+    for &connections in connections {
+        let mut taken = vec![Vec::new(); there.len()];
+        for round in 0..rounds {
+            for turn in 0..there.len() {
+                let index = (turn + round) % there.len();
+                taken[index].push(one(there[index], connections, seconds));
+            }
+        }
+        text += &format!("\n{connections} connections, {rounds} rounds of {seconds} s\n\n");
+        text += &table(&there, &taken);
+    }
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.into_iter().map(Peer::name).collect();
+        text += &format!("\nNot installed, so left out: {}.\n", names.join(", "));
+    }
+    Ok(text)
+}
+
+/// A server of its own each time: none inherits another's connections.
+fn one(peer: Peer, connections: u32, seconds: u32) -> Result<Figure, String> {
+    let nginx = Nginx::start()?;
+    let url = format!("http://{}/", nginx.address);
+    let load = Closed { url: &url, connections, seconds };
+    let measured = run(&mut peer.command(load)).map_err(|why| why.to_string())?;
+    if !measured.status.success() {
+        return Err(format!("ended with {}", measured.status));
+    }
+    let (answers, took_s) =
+        peer.answers(&measured.printed, seconds).ok_or("prints no count of right answers")?;
+    if answers == 0.0 {
+        return Err("no right answer".to_owned());
+    }
+    Ok(Figure {
+        cpu_us: measured.cpu_s * 1e6 / answers,
+        per_second: answers / took_s,
+        resident_mb: measured.resident_bytes_max as f64 / 1e6,
+    })
+}
+
+fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
+    let mut table = Table::new(&[
+        "",
+        "CPU µs per request",
+        "lowest to highest",
+        "÷ wrk",
+        "answers per s",
+        "÷ wrk",
+        "MB resident",
+    ]);
+    for (peer, figures) in peers.iter().zip(taken) {
+        if let Some(Err(why)) = figures.iter().find(|figure| figure.is_err()) {
+            table.row([peer.name().to_owned(), why.clone()]);
+            continue;
+        }
+        let mine: Vec<Figure> = figures.iter().flatten().copied().collect();
+        let wrk: Vec<Option<Figure>> = taken[0].iter().map(|figure| figure.clone().ok()).collect();
+        let ratio = |of: fn(&Figure) -> f64| {
+            let pairs = mine.iter().zip(&wrk);
+            median(pairs.filter_map(|(mine, wrk)| Some(of(mine) / of(wrk.as_ref()?))))
+        };
+        let all = |of: fn(&Figure) -> f64| median(mine.iter().map(of));
+        let cpu = mine.iter().map(|figure| figure.cpu_us);
+        let lowest = cpu.clone().fold(f64::INFINITY, f64::min);
+        let highest = cpu.fold(0.0, f64::max);
+        table.row([
+            peer.name().to_owned(),
+            format!("{:.2}", all(|figure| figure.cpu_us)),
+            format!("{lowest:.2} to {highest:.2}"),
+            format!("{:.3}", ratio(|figure| figure.cpu_us)),
+            format!("{:.0}", all(|figure| figure.per_second)),
+            format!("{:.3}", ratio(|figure| figure.per_second)),
+            format!("{:.1}", all(|figure| figure.resident_mb)),
+        ]);
+    }
+    table.markdown()
+}
+
+/// What connections and time take of memory.
+pub fn memory() -> Result<String, String> {
+    let mut table = Table::new(&["", "connections", "seconds", "MB resident"]);
+    for peer in [Peer::Epoll, Peer::IoUring] {
+        for (connections, seconds) in [(1_000, 5), (10_000, 5), (10_000, 30)] {
+            let figure = one(peer, connections, seconds)?;
+            table.row([
+                peer.name().to_owned(),
+                connections.to_string(),
+                seconds.to_string(),
+                format!("{:.1}", figure.resident_mb),
+            ]);
+        }
+    }
+    Ok(format!("\n{}", table.markdown()))
+}

@@ -1,0 +1,66 @@
+//! What a result is worth nothing without: the machine, the programs, the day.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::peers::Peer;
+
+/// The head of a result.
+pub fn head() -> String {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("");
+    let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let virtual_ = if cpus.contains(" hypervisor ") { "virtual machine" } else { "bare metal" };
+    let mut text = format!(
+        "# The generator, {}\n\n- {} × {}, {virtual_}\n- {}\n- load average at the start: {}\n- commit {}\n",
+        day(),
+        count,
+        model.trim_start_matches([' ', '\t', ':']),
+        said("uname", &["-sr"]),
+        load.split(' ').take(3).collect::<Vec<_>>().join(" "),
+        said("git", &["describe", "--always", "--dirty"]),
+    );
+    text += &format!("- {}\n", said("nginx", &["-v"]));
+    for peer in Peer::ALL.into_iter().filter(|peer| peer.installed()) {
+        let version = match peer {
+            Peer::Epoll | Peer::IoUring => continue,
+            Peer::Wrk => said("wrk", &["-v"]),
+            Peer::Ab => said("ab", &["-V"]),
+            Peer::Autocannon => format!("autocannon {}", said("autocannon", &["--version"])),
+            Peer::Hey => "hey".to_owned(),
+            _ => said(peer.name(), &["--version"]),
+        };
+        text += &format!("- {version}\n");
+    }
+    text
+}
+
+/// Writes a result beside the others of the day.
+pub fn write(report: &str) -> Result<String, String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
+    fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    let path = (1..100)
+        .map(|number| match number {
+            1 => folder.join(format!("{}.md", day())),
+            _ => folder.join(format!("{}-{number}.md", day())),
+        })
+        .find(|path| !Path::exists(path))
+        .ok_or("a hundred results of today are enough")?;
+    fs::write(&path, report).map_err(|why| format!("{}: {why}", path.display()))?;
+    let shown = fs::canonicalize(&path).unwrap_or(path);
+    Ok(shown.display().to_string())
+}
+
+fn day() -> String {
+    said("date", &["-u", "+%F"])
+}
+
+/// The first line that a program prints.
+fn said(program: &str, arguments: &[&str]) -> String {
+    let Ok(output) = Command::new(program).args(arguments).output() else { return "?".to_owned() };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("?").trim().to_owned()
+}

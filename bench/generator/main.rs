@@ -1,0 +1,80 @@
+//! The generator measured: beside its peers, against the server's stamps, and its memory. See
+//! README.md beside this.
+
+mod child;
+mod closed;
+mod facts;
+mod measured;
+mod nginx;
+mod open;
+mod peers;
+mod stamped;
+mod table;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["serve", rest @ ..] => stamped::serve(rest),
+        ["fire-closed", rest @ ..] => child::closed(rest),
+        ["fire-open", rest @ ..] => child::open(rest),
+        parts => match bench(parts) {
+            Ok(()) => {}
+            Err(why) => {
+                eprintln!("error: {why}");
+                return ExitCode::from(2);
+            }
+        },
+    }
+    ExitCode::SUCCESS
+}
+
+/// The parts that were named, or all, printed as they end; all of them into a file.
+fn bench(parts: &[&str]) -> Result<(), String> {
+    let known = ["closed", "lag", "truth", "memory"];
+    if let Some(unknown) = parts.iter().find(|part| !known.contains(part)) {
+        return Err(format!("`{unknown}` is none of {}", known.join(", ")));
+    }
+    let mut report = facts::head();
+    print!("{report}");
+    for part in known.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
+        let text = match part {
+            "closed" => closed::compare(&[10, 100, 1_000, 10_000], 5, 5)?,
+            "lag" => open::lag(&[1_000, 20_000, 50_000], 10, 3)?,
+            "truth" => open::truth(3)?,
+            _ => closed::memory()?,
+        };
+        let text = format!("\n## {}\n{text}", heading(part));
+        print!("{text}");
+        report += &text;
+    }
+    if parts.is_empty() {
+        println!("\nwritten: {}", facts::write(&report)?);
+    }
+    Ok(())
+}
+
+fn heading(part: &str) -> &'static str {
+    match part {
+        "closed" => "Closed model: cost and throughput",
+        "lag" => "Open model: lag at the server",
+        "truth" => "Truth: response times against the server's stamps",
+        _ => "Memory",
+    }
+}
+
+/// This program, for children.
+fn itself() -> String {
+    let path = std::env::current_exe().expect("the path of this program");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// The server's CPU.
+const SERVER_CPU: usize = 0;
+/// The load thread's CPU, and that of the peers.
+const LOAD_CPU: usize = 1;
+/// Which percentiles are looked at, as shares.
+const PERCENTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];

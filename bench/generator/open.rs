@@ -1,0 +1,166 @@
+//! The open model: how far behind their due times shots arrive at the server, and whether what
+//! the generator prints is what the server saw.
+
+use crate::measured::{Measured, run, value};
+use crate::peers::Peer;
+use crate::stamped::{Freezes, Stamped, Stamps};
+use crate::table::{Table, at_share, median};
+use crate::{LOAD_CPU, PERCENTILES, itself};
+
+/// One load.
+struct Shot {
+    measured: Measured,
+    stamps: Stamps,
+    rate: f64,
+    seconds: f64,
+}
+
+impl Shot {
+    fn fire(engine: Peer, rate: u32, seconds: u32, freezes: Freezes) -> Result<Shot, String> {
+        let server = Stamped::start(freezes)?;
+        let mut command = std::process::Command::new("taskset");
+        command.args(["--cpu-list", &LOAD_CPU.to_string(), &itself(), "fire-open", &server.url]);
+        command.args([&rate.to_string(), &seconds.to_string()]);
+        command.arg(if engine == Peer::IoUring { "io_uring" } else { "epoll" });
+        let measured = run(&mut command).map_err(|why| why.to_string())?;
+        let stamps = server.finish()?;
+        let (rate, seconds) = (f64::from(rate), f64::from(seconds));
+        Ok(Shot { measured, stamps, rate, seconds })
+    }
+
+    fn printed(&self, name: &str) -> f64 {
+        value(&self.measured.printed, name).unwrap_or(f64::NAN)
+    }
+
+    /// How far the i-th moment lies behind i ÷ rate, on the load's own clock, in µs, sorted.
+    fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
+        let began = value_u64(&self.measured.printed, "began_ns");
+        let moments = self.stamps.iter().map(moment);
+        let behind = moments.enumerate().map(|(shot, moment)| {
+            let due_ns = shot as f64 * 1e9 / self.rate;
+            (moment.saturating_sub(began) as f64 - due_ns) / 1e3
+        });
+        let mut behind: Vec<f64> = behind.collect();
+        behind.sort_by(f64::total_cmp);
+        behind
+    }
+
+    /// The largest distance of the arrivals in 10 ms from the rate's, and the 99th percentile of
+    /// it, as shares of the rate's.
+    fn unevenness(&self) -> (f64, f64) {
+        let began = value_u64(&self.measured.printed, "began_ns");
+        let mut bins = vec![0.0; (self.seconds * 100.0) as usize];
+        for (arrived, _) in &self.stamps {
+            if let Some(bin) = bins.get_mut((arrived.saturating_sub(began) / 10_000_000) as usize) {
+                *bin += 1.0;
+            }
+        }
+        let wanted = self.rate / 100.0;
+        let mut apart: Vec<f64> = bins.iter().map(|shots| (shots / wanted - 1.0).abs()).collect();
+        apart.sort_by(f64::total_cmp);
+        (at_share(&apart, 0.99), at_share(&apart, 1.0))
+    }
+}
+
+fn value_u64(printed: &str, name: &str) -> u64 {
+    let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Lag at the server, evenness, share sent and cost, of both engines in turn.
+pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String> {
+    let mut table = Table::new(&[
+        "",
+        "shots per s",
+        "sent",
+        "lag p50 µs",
+        "p99 µs",
+        "p99.9 µs",
+        "10 ms apart, p99",
+        "most",
+        "busy",
+        "CPU",
+    ]);
+    for &rate in rates {
+        let mut taken = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (engine, taken) in ENGINES.into_iter().zip(&mut taken) {
+                taken.push(Shot::fire(engine, rate, seconds, Freezes::Never)?);
+            }
+        }
+        for (engine, shots) in ENGINES.into_iter().zip(&taken) {
+            let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
+            let behind =
+                |share| all(&|shot| at_share(&shot.behind_us(|(arrived, _)| *arrived), share));
+            table.row([
+                engine.name().to_owned(),
+                rate.to_string(),
+                format!(
+                    "{:.3} %",
+                    100.0 * all(&|shot| shot.printed("ok") / shot.printed("planned"))
+                ),
+                format!("{:.1}", behind(0.5)),
+                format!("{:.1}", behind(0.99)),
+                format!("{:.1}", behind(0.999)),
+                format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().0)),
+                format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().1)),
+                format!("{:.0} %", 100.0 * all(&|shot| shot.printed("busy_share"))),
+                format!("{:.0} %", 100.0 * all(&|shot| shot.measured.cpu_s / shot.seconds)),
+            ]);
+        }
+    }
+    Ok(format!("\nMedians of {rounds} rounds of {seconds} s\n\n{}", table.markdown()))
+}
+
+/// Response times as printed beside those that follow from the server's stamps, and beside
+/// arithmetic where the server freezes.
+pub fn truth(rounds: usize) -> Result<String, String> {
+    let mut table = Table::new(&[
+        "",
+        "server",
+        "shots per s",
+        "percentile",
+        "printed µs",
+        "stamped µs",
+        "arithmetic µs",
+        "apart",
+    ]);
+    for (freezes, name) in [(Freezes::Never, "at once"), (Freezes::EveryTwoSeconds, "frozen")] {
+        for engine in ENGINES {
+            let rate = 2_000;
+            let shots: Result<Vec<Shot>, String> =
+                (0..rounds).map(|_| Shot::fire(engine, rate, 10, freezes)).collect();
+            let shots = shots?;
+            for (percentile, share) in PERCENTILES {
+                let printed =
+                    |shot: &Shot| shot.printed(&format!("response_time_{percentile}_ns")) / 1e3;
+                let stamped =
+                    |shot: &Shot| at_share(&shot.behind_us(|(_, answered)| *answered), share);
+                let apart = median(shots.iter().map(|shot| printed(shot) - stamped(shot)));
+                let arithmetic = match freezes {
+                    Freezes::Never => "–".to_owned(),
+                    Freezes::EveryTwoSeconds => format!("{:.0}", frozen_us(share)),
+                };
+                table.row([
+                    engine.name().to_owned(),
+                    name.to_owned(),
+                    rate.to_string(),
+                    percentile.to_owned(),
+                    format!("{:.1}", median(shots.iter().map(printed))),
+                    format!("{:.1}", median(shots.iter().map(stamped))),
+                    arithmetic,
+                    format!("{apart:+.1} µs"),
+                ]);
+            }
+        }
+    }
+    Ok(format!("\nMedians of {rounds} rounds of 10 s\n\n{}", table.markdown()))
+}
+
+/// Frozen for 500 ms at 2, 4, 6 and 8 s of 10: of all shots 4 × 0.5 ÷ 10 = 20 % wait, evenly
+/// from 500 ms down to 0, so that a share of 0.4 × (0.5 − t) waits longer than t seconds.
+fn frozen_us(share: f64) -> f64 {
+    (0.5 - (1.0 - share) / 0.4).max(0.0) * 1e6
+}
+
+const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];

@@ -1,0 +1,128 @@
+//! The load generators: how each is called for the closed model, and what it prints.
+
+use std::process::Command;
+
+use crate::measured::value;
+use crate::{LOAD_CPU, itself};
+
+/// A load generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    Wrk,
+    Epoll,
+    IoUring,
+    Ab,
+    H2load,
+    Oha,
+    Rewrk,
+    Autocannon,
+    Hey,
+}
+
+/// The closed load that all are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Closed<'a> {
+    pub url: &'a str,
+    pub connections: u32,
+    pub seconds: u32,
+}
+
+impl Peer {
+    /// wrk first: the others are compared with it.
+    pub const ALL: [Peer; 9] = [
+        Peer::Wrk,
+        Peer::Epoll,
+        Peer::IoUring,
+        Peer::Ab,
+        Peer::H2load,
+        Peer::Oha,
+        Peer::Rewrk,
+        Peer::Autocannon,
+        Peer::Hey,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::Wrk => "wrk",
+            Peer::Epoll => "stampede, epoll",
+            Peer::IoUring => "stampede, io_uring",
+            Peer::Ab => "ab",
+            Peer::H2load => "h2load",
+            Peer::Oha => "oha",
+            Peer::Rewrk => "rewrk",
+            Peer::Autocannon => "autocannon",
+            Peer::Hey => "hey",
+        }
+    }
+
+    /// The program, as found on the `PATH`.
+    pub fn program(self) -> String {
+        match self {
+            Peer::Epoll | Peer::IoUring => itself(),
+            _ => self.name().to_owned(),
+        }
+    }
+
+    /// Whether the program is there.
+    pub fn installed(self) -> bool {
+        let program = self.program();
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        program.contains('/')
+            || std::env::split_paths(&folders).any(|at| at.join(&program).exists())
+    }
+
+    /// One thread, on the load's CPU.
+    pub fn command(self, load: Closed<'_>) -> Command {
+        let (connections, seconds) = (load.connections.to_string(), load.seconds.to_string());
+        let (c, s, for_, url) = (&*connections, &*seconds, &*format!("{seconds}s"), load.url);
+        let arguments: &[&str] = match self {
+            Peer::Wrk => &["-t", "1", "-c", c, "-d", for_, url],
+            Peer::Epoll => &["fire-closed", url, c, s, "epoll"],
+            Peer::IoUring => &["fire-closed", url, c, s, "io_uring"],
+            // ab ends after 50 000 requests unless told otherwise, behind the time.
+            Peer::Ab => &["-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
+            Peer::H2load => &["--h1", "-t", "1", "-c", c, "-D", s, url],
+            Peer::Oha => &["--no-tui", "--output-format", "json", "-c", c, "-z", for_, url],
+            Peer::Rewrk => &["-t", "1", "-c", c, "-d", for_, "-h", url, "--json"],
+            Peer::Autocannon => &["--json", "--no-progress", "-c", c, "-d", s, url],
+            Peer::Hey => &["-cpus", "1", "-c", c, "-z", for_, url],
+        };
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &LOAD_CPU.to_string(), &self.program()]).args(arguments);
+        command
+    }
+
+    /// Right answers and the seconds they took, out of what was printed.
+    pub fn answers(self, printed: &str, asked_seconds: u32) -> Option<(f64, f64)> {
+        let asked = f64::from(asked_seconds);
+        match self {
+            Peer::Wrk => {
+                // `  123456 requests in 5.00s, 12.3MB read`
+                let line = printed.lines().find(|line| line.contains(" requests in "))?;
+                let (requests, rest) = line.trim().split_once(" requests in ")?;
+                let seconds = rest.split_once("s,")?.0;
+                Some((requests.parse().ok()?, seconds.parse().ok()?))
+            }
+            Peer::Epoll | Peer::IoUring => {
+                Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))
+            }
+            Peer::Ab => Some((number_after(printed, "Complete requests:")?, asked)),
+            Peer::H2load => {
+                // `requests: 9 total, 9 started, 9 done, 9 succeeded, …`
+                let line = printed.lines().find(|line| line.starts_with("requests: "))?;
+                let before = line.split_once(" succeeded")?.0;
+                Some((before.rsplit(' ').next()?.parse().ok()?, asked))
+            }
+            Peer::Oha => Some((number_after(printed, "\"200\":")?, asked)),
+            Peer::Rewrk => Some((number_after(printed, "\"requests_total\":")?, asked)),
+            Peer::Autocannon => Some((number_after(printed, "\"2xx\":")?, asked)),
+            Peer::Hey => Some((number_after(printed, "[200]")?, asked)),
+        }
+    }
+}
+
+fn number_after(text: &str, mark: &str) -> Option<f64> {
+    let rest = text.split_once(mark)?.1.trim_start();
+    let end = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}

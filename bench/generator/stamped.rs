@@ -1,0 +1,89 @@
+//! The server of the open model: the null server in a process of its own, on a CPU of its own,
+//! never asleep, which stamps every request.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use stampede_known_server::{Freeze, Listen, Manner, NullServer, Waiting};
+
+use crate::{SERVER_CPU, itself};
+
+/// A running one. Ends with its standard input.
+pub struct Stamped {
+    process: Child,
+    output: BufReader<std::process::ChildStdout>,
+    pub url: String,
+}
+
+/// ns of the machine's monotonic clock: arrived, answered.
+pub type Stamps = Vec<(u64, u64)>;
+
+/// Frozen for 500 ms every 2 s, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freezes {
+    Never,
+    EveryTwoSeconds,
+}
+
+impl Stamped {
+    pub fn start(freezes: Freezes) -> Result<Stamped, String> {
+        let freezes = match freezes {
+            Freezes::Never => "never",
+            Freezes::EveryTwoSeconds => "freezes",
+        };
+        let mut process = Command::new(itself())
+            .args(["serve", freezes])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|why| format!("no process for the null server: {why}"))?;
+        let output = process.stdout.take().ok_or("its output is not piped")?;
+        let mut output = BufReader::new(output);
+        let mut address = String::new();
+        output.read_line(&mut address).map_err(|why| why.to_string())?;
+        let url = format!("http://{}/", address.trim());
+        Ok(Stamped { process, output, url })
+    }
+
+    /// Ends it; its stamps in the order of arrival.
+    pub fn finish(mut self) -> Result<Stamps, String> {
+        drop(self.process.stdin.take());
+        let mut bytes = Vec::new();
+        self.output.read_to_end(&mut bytes).map_err(|why| why.to_string())?;
+        let _ = self.process.wait();
+        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        Ok(bytes.chunks_exact(16).map(|pair| (number(&pair[..8]), number(&pair[8..]))).collect())
+    }
+}
+
+impl Drop for Stamped {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// The process itself.
+pub fn serve(arguments: &[&str]) {
+    let (at, lasts) = (Duration::from_secs(2), Duration::from_millis(500));
+    let freeze = Freeze { at, lasts, every: Some(Duration::from_secs(2)) };
+    let manner = Manner {
+        cpu: Some(SERVER_CPU),
+        waiting: Waiting::Spin,
+        stamps: STAMPS,
+        freeze: (arguments == ["freezes"]).then_some(freeze),
+    };
+    let server = NullServer::start_in(&Listen::Tcp, manner).expect("a null server");
+    println!("{}", server.address());
+    let _ = std::io::stdin().read(&mut [0]);
+    let mut bytes = Vec::new();
+    for stamp in server.finish() {
+        bytes.extend_from_slice(&stamp.arrived_ns.to_le_bytes());
+        bytes.extend_from_slice(&stamp.answered_ns.to_le_bytes());
+    }
+    let _ = std::io::stdout().write_all(&bytes);
+}
+
+/// 50 000/s for a minute.
+const STAMPS: usize = 3_000_000;

@@ -1,0 +1,99 @@
+//! Buffers that the kernel receives into, handed over and taken back through a ring in
+//! memory that both see (`IORING_REGISTER_PBUF_RING`, io_uring_register_buf_ring(3)).
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::Submitter;
+use io_uring::types::BufRingEntry;
+
+/// All buffers of one ring. They are the kernel's to write from the registration until the
+/// ring is gone, so they must go after it.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    ring: Pages,
+    bytes: Pages,
+    /// As the kernel sees it: buffers handed over so far, wrapping.
+    tail: u16,
+}
+
+impl Buffers {
+    /// Registers them with the ring of `submitter` as group [`GROUP`], all handed over.
+    ///
+    /// # Errors
+    /// The kernel is older than 5.19.
+    pub(super) fn register(submitter: &Submitter<'_>) -> io::Result<Buffers> {
+        let ring = Pages::new(usize::from(COUNT) * size_of::<BufRingEntry>());
+        let bytes = Pages::new(usize::from(COUNT) * BUFFER_BYTES);
+        let address = ring.0.as_ptr() as u64;
+        // SAFETY: `ring` is page-aligned memory for `COUNT` entries, and lives longer than the
+        // ring, see above.
+        unsafe { submitter.register_buf_ring_with_flags(address, COUNT, GROUP, 0)? };
+        let mut buffers = Buffers { ring, bytes, tail: 0 };
+        (0..COUNT).for_each(|number| buffers.give_back(number));
+        Ok(buffers)
+    }
+
+    /// The first `length` bytes of a buffer that the kernel filled and handed to us.
+    pub(super) fn filled(&self, number: u16, length: usize) -> &[u8] {
+        assert!(number < COUNT && length <= BUFFER_BYTES, "the kernel names our own buffers");
+        // SAFETY: inside `bytes`, initialised by `alloc_zeroed`; between its completion and
+        // `give_back` the kernel does not write to it.
+        unsafe {
+            let begin = self.bytes.0.as_ptr().add(usize::from(number) * BUFFER_BYTES);
+            std::slice::from_raw_parts(begin, length)
+        }
+    }
+
+    /// Hands a buffer over: it may be filled at once.
+    pub(super) fn give_back(&mut self, number: u16) {
+        let base = self.ring.0.as_ptr().cast::<BufRingEntry>();
+        let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * BUFFER_BYTES as u64;
+        // SAFETY: the index is below `COUNT`, a power of two; the kernel reads this entry only
+        // after the tail has passed it. The tail lies in a field of the first entry that the
+        // setters leave alone, is aligned, and the kernel only reads it.
+        unsafe {
+            let entry = &mut *base.add(usize::from(self.tail % COUNT));
+            entry.set_addr(address);
+            entry.set_len(BUFFER_BYTES as u32);
+            entry.set_bid(number);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(base).cast_mut();
+            AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+/// Zeroed memory that begins at a page.
+#[derive(Debug)]
+struct Pages(NonNull<u8>, Layout);
+
+impl Pages {
+    fn new(bytes: usize) -> Pages {
+        let layout = Layout::from_size_align(bytes, PAGE_BYTES).expect("a few MB");
+        // SAFETY: the layout's size is not zero.
+        let memory = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(memory) {
+            Some(memory) => Pages(memory, layout),
+            None => handle_alloc_error(layout),
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: from `alloc_zeroed` with this layout.
+        unsafe { dealloc(self.0.as_ptr(), self.1) };
+    }
+}
+
+/// The only group of the ring.
+pub(super) const GROUP: u16 = 0;
+/// A power of two, as the kernel asks for. Answers of one batch, each in a buffer of its own; where they do not
+/// suffice, a connection is told so and asks again.
+const COUNT: u16 = 256;
+/// A usual answer fits into one. All: 2 MB, of which only the touched pages take memory.
+const BUFFER_BYTES: usize = 8 * 1024;
+const PAGE_BYTES: usize = 4096;

@@ -1,0 +1,585 @@
+//! Linux io_uring: what is submitted goes to the kernel with the next wait, many at once, in
+//! one call that also waits. Needs Linux 6.1 (deferred task run), and a machine or container
+//! that allows it.
+//!
+//! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
+//! our calls and nowhere else (`DEFER_TASKRUN`), so no shot is interrupted by another's answer.
+//! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
+//! that all share. Connections are opened by ordinary calls, as with epoll: the same things go
+//! wrong then.
+
+mod buffers;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::time::Instant;
+
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+
+use super::clock::{Clock, Waiting};
+use super::socket::{Target, There};
+use super::{Completion, Engine, Failure, Op, Slot};
+use crate::spec::Address;
+use crate::time::Nanos;
+use buffers::{Buffers, GROUP};
+
+/// The engine of one load thread. Belongs to the thread that made it.
+pub struct Uring {
+    /// Goes before what the kernel reads and writes.
+    ring: IoUring,
+    buffers: Buffers,
+    target: Target,
+    clock: Clock,
+    slots: Vec<Place>,
+    /// Ends of ordinary calls.
+    ready: VecDeque<(Mark, Result<(), Errno>)>,
+    /// A batch from the completion queue, the next one last.
+    batch: Vec<cqueue::Entry>,
+    /// The buffer whose bytes the driver was given last.
+    lent: Option<u16>,
+    /// Bytes of connections that were closed while the kernel was sending them.
+    orphans: Vec<(Mark, Vec<u8>)>,
+    /// Sends that the kernel was not told of yet.
+    untold: u32,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    socket: Option<OwnedFd>,
+    /// Counts connections: what an earlier one left behind is not taken for this one's.
+    connection: u32,
+    state: State,
+    /// What the driver appends to.
+    send: Vec<u8>,
+    /// What the kernel reads, while `sending`.
+    flying: Vec<u8>,
+    sent: usize,
+    sending: Under,
+    receiving: Under,
+    /// Asked for while connecting.
+    wants_receive: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+    /// Reported as failed, or as closed by the peer; only `Close` follows.
+    Over,
+}
+
+/// Whether the kernel has an operation of this connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Under {
+    #[default]
+    No,
+    Way,
+}
+
+/// Says of an operation's end whose it is; goes through the kernel as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    slot: Slot,
+    /// 28 bits.
+    connection: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Connect = 0,
+    Send = 1,
+    Receive = 2,
+    /// Nobody waits for its end.
+    Other = 3,
+}
+
+impl Mark {
+    fn number(self) -> u64 {
+        (self.what as u64) << 60 | u64::from(self.connection) << 32 | u64::from(self.slot.0)
+    }
+
+    fn from_number(number: u64) -> Mark {
+        let what = match number >> 60 {
+            0 => What::Connect,
+            1 => What::Send,
+            2 => What::Receive,
+            _ => What::Other,
+        };
+        let connection = (number >> 32) as u32 & CONNECTIONS;
+        Mark { slot: Slot(number as u32), connection, what }
+    }
+}
+
+impl Uring {
+    /// An engine for `target`; its clock begins at `epoch`. To be called on the load thread.
+    ///
+    /// # Errors
+    /// The kernel is too old (`EINVAL`, `ENOSYS`), or it is not allowed here (`EPERM`); the path
+    /// of a unix socket is longer than 107 bytes.
+    pub fn new(target: &Address, waiting: Waiting, epoch: Instant) -> io::Result<Uring> {
+        let target = Target::new(target)?;
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .setup_submit_all()
+            .setup_cqsize(COMPLETIONS)
+            .dontfork()
+            .build(SUBMISSIONS)?;
+        let buffers = Buffers::register(&ring.submitter())?;
+        Ok(Uring {
+            ring,
+            buffers,
+            target,
+            clock: Clock::new(waiting, epoch),
+            slots: Vec::new(),
+            ready: VecDeque::with_capacity(BATCH),
+            batch: Vec::with_capacity(BATCH),
+            lent: None,
+            orphans: Vec::new(),
+            untold: 0,
+        })
+    }
+
+    /// Sets the clock's zero, and that of busy time; on the load thread, before the first
+    /// shot.
+    pub fn begin(&mut self, epoch: Instant) {
+        self.clock.begin(epoch);
+    }
+
+    fn place(&mut self, slot: Slot) -> &mut Place {
+        if slot.index() >= self.slots.len() {
+            self.slots.resize_with(slot.index() + 1, Place::default);
+        }
+        &mut self.slots[slot.index()]
+    }
+
+    fn mark(&mut self, slot: Slot, what: What) -> Mark {
+        Mark { slot, connection: self.place(slot).connection, what }
+    }
+
+    /// The socket's number for the kernel, `None` where there is none.
+    fn fd(&mut self, slot: Slot) -> Option<RawFd> {
+        self.place(slot).socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        for _ in 0..TRIES {
+            // SAFETY: all that entries point to is the `flying` bytes of a place or an orphan,
+            // which stay where they are until the operation's end was seen, or the ring is gone.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return;
+            }
+            self.enter(None);
+        }
+        panic!("the kernel takes no operations");
+    }
+
+    /// Tells the kernel what was submitted, and does its part of the work; `None` does not
+    /// wait, else for one completion or so long.
+    fn enter(&mut self, timeout: Option<Nanos>) {
+        let submission = self.ring.submission();
+        if timeout.is_none()
+            && submission.is_empty()
+            && !submission.taskrun()
+            && !submission.cq_overflow()
+        {
+            return;
+        }
+        drop(submission);
+        let submitter = self.ring.submitter();
+        let entered = match timeout {
+            None => submitter.submit_with_args(0, &SubmitArgs::new()),
+            Some(length) => {
+                let nanoseconds = (length.0 % Nanos::SECOND.0) as u32;
+                let length = Timespec::new().sec(length.0 / Nanos::SECOND.0).nsec(nanoseconds);
+                submitter.submit_with_args(1, &SubmitArgs::new().timespec(&length))
+            }
+        };
+        self.untold = 0;
+        let Err(error) = entered else { return };
+        // Time is over; interrupted; no memory or no room just now, so ask again: the caller
+        // looks at the clock and comes back. Any other error would be a wrong argument: ours.
+        let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
+        let known = error.raw_os_error().is_some_and(|errno| passing.contains(&errno));
+        assert!(known, "io_uring refuses our own arguments: {error}");
+    }
+
+    fn connect(&mut self, slot: Slot) {
+        let opened = self.target.open();
+        let place = self.place(slot);
+        place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
+        place.state = State::Connecting;
+        let mark = self.mark(slot, What::Connect);
+        match opened {
+            Ok((socket, there)) => {
+                let fd = Fd(socket.as_raw_fd());
+                self.place(slot).socket = Some(socket);
+                match there {
+                    There::Yes => {
+                        self.place(slot).state = State::Open;
+                        self.ready.push_back((mark, Ok(())));
+                    }
+                    There::NotYet => {
+                        let writable = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
+                        self.push(&writable.user_data(mark.number()));
+                    }
+                }
+            }
+            Err(errno) => {
+                self.place(slot).state = State::Over;
+                self.ready.push_back((mark, Err(errno)));
+            }
+        }
+    }
+
+    /// The socket is writable for the first time: the connection is there, or it failed.
+    fn connected(&mut self, slot: Slot) -> Result<(), Errno> {
+        let place = self.place(slot);
+        place.state = State::Over;
+        let Some(socket) = &place.socket else { return Err(Errno::NOTCONN) };
+        sockopt::socket_error(socket)??;
+        place.state = State::Open;
+        self.send(slot);
+        if std::mem::take(&mut self.place(slot).wants_receive) {
+            self.receive(slot);
+        }
+        Ok(())
+    }
+
+    /// Sends what was appended, unless something is under way: its end then does it.
+    fn send(&mut self, slot: Slot) {
+        let place = self.place(slot);
+        if place.sending == Under::Way || place.send.is_empty() || place.state != State::Open {
+            return;
+        }
+        std::mem::swap(&mut place.send, &mut place.flying);
+        (place.sent, place.sending) = (0, Under::Way);
+        self.send_rest(slot);
+    }
+
+    fn send_rest(&mut self, slot: Slot) {
+        let Some(fd) = self.fd(slot) else { return };
+        let mark = self.mark(slot, What::Send);
+        let place = &self.slots[slot.index()];
+        let rest = &place.flying[place.sent..];
+        let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+        let send = opcode::Send::new(Fd(fd), rest.as_ptr(), length);
+        // Without WAITALL a large body comes back in pieces; with it once.
+        let send = send.flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
+        self.push(&send.user_data(mark.number()));
+        self.untold += 1;
+        if self.untold >= UNTOLD_MAX {
+            self.enter(None);
+        }
+    }
+
+    fn receive(&mut self, slot: Slot) {
+        let place = self.place(slot);
+        if place.state == State::Connecting {
+            place.wants_receive = true;
+        }
+        if place.state != State::Open || place.receiving == Under::Way {
+            return;
+        }
+        place.receiving = Under::Way;
+        let Some(fd) = self.fd(slot) else { return };
+        let mark = self.mark(slot, What::Receive);
+        let receive = opcode::RecvMulti::new(Fd(fd), GROUP).build();
+        self.push(&receive.user_data(mark.number()));
+    }
+
+    /// Ends what is under way and closes, in this order: an operation holds its socket open.
+    fn close(&mut self, slot: Slot) {
+        let marks = [What::Connect, What::Send, What::Receive].map(|what| self.mark(slot, what));
+        let place = self.place(slot);
+        let under_way = [
+            place.state == State::Connecting,
+            place.sending == Under::Way,
+            place.receiving == Under::Way,
+        ];
+        let socket = place.socket.take();
+        let flying = match place.sending {
+            Under::Way => Some(std::mem::take(&mut place.flying)),
+            Under::No => None,
+        };
+        place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
+        (place.state, place.sending, place.receiving) = (State::Closed, Under::No, Under::No);
+        place.wants_receive = false;
+        place.send.clear();
+        self.orphans.extend(flying.map(|flying| (marks[1], flying)));
+        let Some(socket) = socket else { return };
+        let silent = |entry: squeue::Entry| {
+            let mark = Mark { what: What::Other, ..marks[0] };
+            entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(mark.number())
+        };
+        for (mark, under_way) in marks.into_iter().zip(under_way) {
+            if under_way {
+                let cancel = opcode::AsyncCancel::new(mark.number()).build();
+                self.push(&silent(cancel));
+            }
+        }
+        self.push(&silent(opcode::Close::new(Fd(socket.into_raw_fd())).build()));
+    }
+
+    /// What an operation's end means to the driver.
+    fn ended(&mut self, entry: &cqueue::Entry) -> Option<Ended> {
+        let mark = Mark::from_number(entry.user_data());
+        let buffer = cqueue::buffer_select(entry.flags());
+        let slot = mark.slot;
+        if self.place(slot).connection != mark.connection || mark.what == What::Other {
+            buffer.into_iter().for_each(|number| self.buffers.give_back(number));
+            self.orphans.retain(|(orphan, _)| *orphan != mark);
+            return None;
+        }
+        let result = match entry.result() {
+            error if error < 0 => Err(Errno::from_raw_os_error(-error)),
+            bytes => Ok(bytes as usize),
+        };
+        match mark.what {
+            What::Connect => {
+                let there = result.and_then(|_| self.connected(slot));
+                if there.is_err() {
+                    self.place(slot).state = State::Over;
+                }
+                Some(Ended::Connect(slot, there))
+            }
+            What::Send => self.sent(slot, result),
+            What::Receive => self.received(slot, result, buffer, cqueue::more(entry.flags())),
+            What::Other => None,
+        }
+    }
+
+    fn sent(&mut self, slot: Slot, result: Result<usize, Errno>) -> Option<Ended> {
+        let place = self.place(slot);
+        match result {
+            Ok(bytes) => {
+                place.sent += bytes;
+                if place.sent < place.flying.len() {
+                    self.send_rest(slot);
+                } else {
+                    place.flying.clear();
+                    place.sending = Under::No;
+                    self.send(slot);
+                }
+                Some(Ended::Send(slot, bytes as u64))
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {
+                self.send_rest(slot);
+                None
+            }
+            Err(errno) => {
+                place.flying.clear();
+                place.sending = Under::No;
+                self.failed(slot, errno)
+            }
+        }
+    }
+
+    fn received(
+        &mut self,
+        slot: Slot,
+        result: Result<usize, Errno>,
+        buffer: Option<u16>,
+        more: bool,
+    ) -> Option<Ended> {
+        let place = self.place(slot);
+        let state = place.state;
+        if !more {
+            place.receiving = Under::No;
+        }
+        match (result, buffer) {
+            (Ok(bytes), Some(number)) if bytes > 0 && state == State::Open => {
+                if !more {
+                    self.receive(slot);
+                }
+                self.lent = Some(number);
+                return Some(Ended::Receive(slot, number, bytes));
+            }
+            (_, Some(number)) => self.buffers.give_back(number),
+            (_, None) => {}
+        }
+        match result {
+            Ok(_) if state == State::Open => {
+                self.place(slot).state = State::Over;
+                Some(Ended::PeerClosed(slot))
+            }
+            Ok(_) => None,
+            // All buffers are full: those of this batch are empty by the next call.
+            Err(Errno::NOBUFS | Errno::INTR | Errno::AGAIN) => {
+                self.receive(slot);
+                None
+            }
+            Err(errno) => self.failed(slot, errno),
+        }
+    }
+
+    fn failed(&mut self, slot: Slot, errno: Errno) -> Option<Ended> {
+        let before = std::mem::replace(&mut self.place(slot).state, State::Over);
+        (before == State::Open).then_some(Ended::Failed(slot, errno))
+    }
+
+    /// The driver is done with the bytes that it was given.
+    fn give_back(&mut self) {
+        if let Some(number) = self.lent.take() {
+            self.buffers.give_back(number);
+        }
+    }
+
+    /// Takes a batch from the completion queue, if the last one is used up.
+    fn take_batch(&mut self) {
+        if self.batch.is_empty() {
+            self.batch.extend(self.ring.completion().take(BATCH));
+            self.batch.reverse();
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.ready.is_empty() || !self.batch.is_empty()
+    }
+
+    /// Enters the ring only where the kernel says that there is work: what came is not there
+    /// before we do, but that it came can be read from memory.
+    fn spin_until(&mut self, until: Nanos) {
+        let from = self.clock.now();
+        loop {
+            if self.ring.submission().taskrun() {
+                self.enter(None);
+            }
+            self.take_batch();
+            self.clock.refresh();
+            if self.has_more() || self.clock.now() >= until {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        self.clock.spun_since(from);
+    }
+}
+
+/// An operation's end, as far as the driver hears of it.
+enum Ended {
+    Connect(Slot, Result<(), Errno>),
+    Send(Slot, u64),
+    Receive(Slot, u16, usize),
+    PeerClosed(Slot),
+    Failed(Slot, Errno),
+}
+
+impl Engine for Uring {
+    fn name(&self) -> &'static str {
+        "io_uring"
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn refresh(&mut self) -> Nanos {
+        self.clock.refresh()
+    }
+
+    fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
+        &mut self.place(slot).send
+    }
+
+    fn submit(&mut self, slot: Slot, op: Op) {
+        match op {
+            Op::Connect => self.connect(slot),
+            Op::Send => self.send(slot),
+            Op::Receive => self.receive(slot),
+            Op::Close => self.close(slot),
+        }
+    }
+
+    fn wait(&mut self, until: Nanos) {
+        self.give_back();
+        self.take_batch();
+        if self.has_more() || until <= self.clock.now() {
+            // What was submitted is not to wait for what is to be looked at.
+            self.enter(None);
+            self.take_batch();
+            self.clock.refresh();
+            return;
+        }
+        while !self.has_more() && self.clock.now() < until {
+            let Some(end) = self.clock.sleeps_until(until) else {
+                self.enter(None);
+                return self.spin_until(until);
+            };
+            self.enter(Some(end.since(self.clock.now())));
+            self.take_batch();
+            self.clock.refresh();
+            if !self.has_more() {
+                self.clock.slept_until(end);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Completion<'_>> {
+        self.give_back();
+        while let Some((mark, there)) = self.ready.pop_front() {
+            if self.place(mark.slot).connection == mark.connection {
+                return Some(connected(mark.slot, there));
+            }
+        }
+        while let Some(entry) = self.batch.pop() {
+            let Some(ended) = self.ended(&entry) else { continue };
+            return Some(match ended {
+                Ended::Connect(slot, there) => connected(slot, there),
+                Ended::Send(slot, bytes) => Completion::Sent(slot, bytes),
+                Ended::Receive(slot, number, bytes) => {
+                    Completion::Received(slot, self.buffers.filled(number, bytes))
+                }
+                Ended::PeerClosed(slot) => Completion::PeerClosed(slot),
+                Ended::Failed(slot, errno) => failed(slot, errno),
+            });
+        }
+        None
+    }
+
+    fn busy(&self) -> Nanos {
+        self.clock.busy()
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // Operations under way read and write our memory. Nothing is to be done where that
+        // fails: the ring's own end cancels them as well, only later.
+        self.enter(None);
+        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any().all());
+    }
+}
+
+fn connected(slot: Slot, there: Result<(), Errno>) -> Completion<'static> {
+    match there {
+        Ok(()) => Completion::Connected(slot),
+        Err(errno) => failed(slot, errno),
+    }
+}
+
+fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
+    Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
+}
+
+/// Connections are counted in so many bits, wrapping.
+const CONNECTIONS: u32 = (1 << 28) - 1;
+/// Operations that the kernel is told of at once; more take a call in between.
+const SUBMISSIONS: u32 = 256;
+/// Ends that wait for us; more are kept by the kernel, at a cost.
+const COMPLETIONS: u32 = 4096;
+/// Ends taken at once: the batch shares one reading of the clock, so it must be short work.
+const BATCH: usize = 64;
+/// Sends that may wait for others: each takes some 3 µs, and the first of them has been
+/// called started already.
+const UNTOLD_MAX: u32 = 8;
+/// Until a full submission queue is our bug: each try empties it, unless memory is short.
+const TRIES: u32 = 1_000;
