@@ -318,6 +318,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         connections: Connections {
             opened: reports.iter().map(|report| report.connections.opened).sum(),
             never_answered: reports.iter().map(|report| report.connections.never_answered).sum(),
+            sources: reports.iter().map(|report| report.connections.sources).max().unwrap_or(1),
         },
         busy_share_max: largest(|report| report.busy_share),
         stretched: largest(|report| report.stretched).max(1.0),

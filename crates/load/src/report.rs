@@ -128,4 +128,12 @@ pub struct Connections {
     /// they were given at least half of it: a runtime that pins a worker to a connection
     /// starves the others (METHOD: such a trial is invalid).
     pub never_answered: u64,
+    /// Local addresses that they came from: more than one where its ports ran out (at a target in
+    /// 127.0.0.0/8).
+    #[serde(default = "one")]
+    pub sources: u32,
+}
+
+fn one() -> u32 {
+    1
 }

@@ -72,7 +72,7 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         ok_inside: 5,
         in_flight_max: 3,
         littles_law_ratio: share,
-        connections: Connections { opened: 2, never_answered: 0 },
+        connections: Connections { opened: 2, never_answered: 0, sources: 1 },
         busy_share_max: share / 3.0,
         stretched: 1.0,
         lateness_ns_p99: 12_345,

@@ -290,12 +290,13 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // A connection that carries one shot cannot pin a worker for the trial.
             ConnectionHabit::PerShot => 0,
         };
+        let sources = self.parts.engine.sources();
         ThreadReport {
             scheduled,
             lasted: ended.last_end,
             in_flight_integral: ended.in_flight_integral,
             in_flight_max: ended.in_flight_max,
-            connections: Connections { opened: self.opened, never_answered },
+            connections: Connections { opened: self.opened, never_answered, sources },
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),

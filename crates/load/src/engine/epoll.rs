@@ -360,6 +360,10 @@ impl Engine for Epoll {
         "epoll"
     }
 
+    fn sources(&self) -> u32 {
+        self.target.sources()
+    }
+
     fn now(&self) -> Nanos {
         self.clock.now()
     }

@@ -63,6 +63,11 @@ pub trait Engine {
     /// What it is called in results.
     fn name(&self) -> &'static str;
 
+    /// Local addresses that connections came from so far: more than one where ports ran out.
+    fn sources(&self) -> u32 {
+        1
+    }
+
     /// The time of the current batch of completions. Reads no clock.
     fn now(&self) -> Nanos;
 

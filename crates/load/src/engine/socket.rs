@@ -1,19 +1,29 @@
 //! Opens a connection: the same calls for every engine, so that the same things go wrong.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
 };
 
 use crate::spec::Address;
 
 /// Where connections go, as the kernel takes it.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
-    Tcp(std::net::SocketAddr),
+pub(super) struct Target {
+    place: Place,
+    /// Local addresses in use: the kernel's choice, and those after it.
+    sources: u32,
+    /// The one in use, 0 for the kernel's choice.
+    source: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Tcp(SocketAddr),
     Unix(SocketAddrUnix),
 }
 
@@ -29,28 +39,57 @@ impl Target {
     /// # Errors
     /// The path of a unix socket is longer than 107 bytes.
     pub(super) fn new(address: &Address) -> io::Result<Target> {
-        Ok(match address {
-            Address::Tcp(address) => Target::Tcp(*address),
-            Address::Unix(path) => Target::Unix(SocketAddrUnix::new(path)?),
-        })
+        let place = match address {
+            Address::Tcp(address) => Place::Tcp(*address),
+            Address::Unix(path) => Place::Unix(SocketAddrUnix::new(path)?),
+        };
+        Ok(Target { place, sources: 1, source: 0 })
     }
 
-    /// A non-blocking socket on its way there.
-    pub(super) fn open(&self) -> Result<(OwnedFd, There), Errno> {
-        let family = match self {
-            Target::Tcp(address) if address.is_ipv4() => AddressFamily::INET,
-            Target::Tcp(_) => AddressFamily::INET6,
-            Target::Unix(_) => AddressFamily::UNIX,
+    /// Local addresses that connections came from so far, at least 1.
+    pub(super) fn sources(&self) -> u32 {
+        self.sources
+    }
+
+    /// A non-blocking socket on its way there. When the local address has no port left, another
+    /// one of this machine's 127.0.0.0/8 takes its turn, if the target is there as well.
+    pub(super) fn open(&mut self) -> Result<(OwnedFd, There), Errno> {
+        let first = self.source;
+        loop {
+            let opened = self.open_from(self.source);
+            if opened.as_ref().err() != Some(&Errno::ADDRNOTAVAIL) || !self.is_loopback() {
+                return opened;
+            }
+            self.source = (self.source + 1) % SOURCES_MAX;
+            if self.source == first {
+                return opened;
+            }
+            self.sources = self.sources.max(self.source + 1);
+        }
+    }
+
+    fn is_loopback(&self) -> bool {
+        matches!(&self.place, Place::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
+    }
+
+    fn open_from(&self, source: u32) -> Result<(OwnedFd, There), Errno> {
+        let family = match &self.place {
+            Place::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Place::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+            Place::Unix(_) => AddressFamily::UNIX,
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        let connected = match self {
-            Target::Tcp(address) => {
+        let connected = match &self.place {
+            Place::Tcp(address) => {
                 // A request goes out when it is written, whatever was acknowledged before it.
                 sockopt::set_tcp_nodelay(&socket, true)?;
+                if source > 0 {
+                    come_from(&socket, source)?;
+                }
                 connect(&socket, address)
             }
-            Target::Unix(address) => connect(&socket, address),
+            Place::Unix(address) => connect(&socket, address),
         };
         match connected {
             Ok(()) => Ok((socket, There::Yes)),
@@ -59,3 +98,27 @@ impl Target {
         }
     }
 }
+
+/// Binds to 127.0.0.(1 + source). The port is chosen when it connects, so that it need not be
+/// free for other targets too.
+fn come_from(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
+    let yes: libc::c_int = 1;
+    // SAFETY: the descriptor is open, and the kernel reads one `int` from a place that has one.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const yes).cast(),
+            size_of_val(&yes) as libc::socklen_t,
+        )
+    };
+    if set < 0 {
+        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL));
+    }
+    let address = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + source);
+    bind(socket, &SocketAddrV4::new(address, 0))
+}
+
+/// 127.0.0.1 and those after it: some 28 000 ports each.
+const SOURCES_MAX: u32 = 8;

@@ -54,6 +54,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     bookkeeping(evidence, &mut verdict);
     clipped(evidence, &mut verdict);
     closed_meanwhile(evidence, &mut verdict);
+    ports(evidence, &mut verdict);
     about_machine(evidence, &mut verdict);
     memory(evidence, &mut verdict);
     changed(evidence, &mut verdict);
@@ -200,6 +201,18 @@ fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
+/// A server that looks at the client's address sees more than one.
+fn ports(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let sources = evidence.load.connections.sources;
+    if sources > 1 {
+        let text = format!(
+            "127.0.0.1 ran out of ports: connections came from {sources} addresses of this machine, \
+             127.0.0.1 to 127.0.0.{sources}"
+        );
+        add(verdict, Judged::Valid, text);
+    }
+}
+
 fn clipped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let clipped = evidence.load.clipped;
     if clipped > 0 {
@@ -277,7 +290,7 @@ mod tests {
             ok_inside: 1000,
             in_flight_max: 10,
             littles_law_ratio: 1.0,
-            connections: Connections { opened: 10, never_answered: 0 },
+            connections: Connections { opened: 10, never_answered: 0, sources: 1 },
             busy_share_max: 0.1,
             stretched: 1.0,
             lateness_ns_p99: 100_000,
@@ -375,8 +388,10 @@ mod tests {
 
     #[test]
     fn a_starved_connection_makes_it_invalid() {
-        let starved =
-            LoadRecord { connections: Connections { opened: 16, never_answered: 12 }, ..load() };
+        let starved = LoadRecord {
+            connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+            ..load()
+        };
         let verdict = judged(&starved, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Invalid);
         assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
@@ -384,8 +399,10 @@ mod tests {
 
     #[test]
     fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
-        let mut load =
-            LoadRecord { connections: Connections { opened: 16, never_answered: 2 }, ..load() };
+        let mut load = LoadRecord {
+            connections: Connections { opened: 16, never_answered: 2, sources: 1 },
+            ..load()
+        };
         load.counts.failed.insert("net:reset".to_owned(), 2_000);
         let said = "2 of 16 connections got no answer in the whole trial: 2 000 shots failed as \
                     `net:reset`";
@@ -399,6 +416,15 @@ mod tests {
         let verdict = judged(&load, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Valid);
         assert!(verdict.notes[0].starts_with("3 of its shots met a kept connection"));
+    }
+
+    #[test]
+    fn more_than_one_local_address_is_said() {
+        let mut load = load();
+        load.connections.sources = 3;
+        let verdict = judged(&load, OPEN);
+        assert_eq!(verdict.judged, Judged::Valid);
+        assert!(verdict.notes[0].ends_with("3 addresses of this machine, 127.0.0.1 to 127.0.0.3"));
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn load(shots: &Shots) -> LoadRecord {
         ok_inside: shots.ok_inside.unwrap_or(ok),
         in_flight_max: 4,
         littles_law_ratio: 1.0,
-        connections: Connections { opened: 4, never_answered: 0 },
+        connections: Connections { opened: 4, never_answered: 0, sources: 1 },
         busy_share_max: shots.busy_share_max,
         stretched: 1.0,
         lateness_ns_p99: 40_000,

@@ -478,6 +478,10 @@ impl Engine for Uring {
         "io_uring"
     }
 
+    fn sources(&self) -> u32 {
+        self.target.sources()
+    }
+
     fn now(&self) -> Nanos {
         self.clock.now()
     }

@@ -1,0 +1,64 @@
+//! Out of local ports: in a network namespace with ten of them.
+
+use std::process::Command;
+
+use rustix::thread::UnshareFlags;
+use stampede_known_server::{Answer, Behaviour, KnownServer};
+use stampede_load::ammo::Request;
+use stampede_load::report::Second;
+use stampede_load::spec::{Address, EngineChoice, Load, Model, Until};
+use stampede_load::{Fired, Listener, Stop, fire};
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// This thread, and those that it starts, get a network of their own.
+fn alone_with_ten_ports() -> bool {
+    // SAFETY: the network namespace alone; no memory, no files.
+    let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
+    let up = || Command::new("ip").args(["link", "set", "lo", "up"]).status();
+    unshared.is_ok()
+        && up().is_ok_and(|status| status.success())
+        && std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "40000 40009").is_ok()
+}
+
+fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
+    let work = move || {
+        if !alone_with_ten_ports() {
+            eprintln!("skipped: no network namespace can be made here");
+            return None;
+        }
+        let server = KnownServer::start(Behaviour::answering(Answer::ok())).unwrap();
+        let stampede_known_server::Address::Tcp(address) = *server.address() else {
+            panic!("{}", server.address())
+        };
+        let until = Until::Requests(u64::from(users) * 5);
+        let load = Load::new(Address::Tcp(address), Model::Closed { users, until }, []);
+        let get = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
+        let load = Load { ammo: [get].into(), engine, ..load };
+        Some(fire(&load, &Stop::default(), &mut Nobody).unwrap())
+    };
+    std::thread::spawn(work).join().unwrap()
+}
+
+#[test]
+fn connections_then_come_from_other_addresses_of_this_machine() {
+    for engine in [EngineChoice::Epoll, EngineChoice::Auto] {
+        // The server has one of the ten in its own hand, on 127.0.0.1.
+        let Some(fired) = fired(25, engine) else { return };
+        assert_eq!((fired.counts.ok, fired.counts.failed_total()), (125, 0), "{:?}", fired.counts);
+        assert_eq!(fired.connections.sources, 3, "25 of 10 each");
+    }
+}
+
+#[test]
+fn where_all_of_them_have_none_it_is_an_outcome() {
+    let Some(fired) = fired(200, EngineChoice::Epoll) else { return };
+    let failed = &fired.counts.failed;
+    assert!(failed.contains_key("net:no-port"), "{failed:?}");
+    assert_eq!(fired.connections.sources, 8, "{failed:?}");
+    assert!(fired.counts.ok > 0);
+}
