@@ -182,6 +182,8 @@ impl Epoll {
             }
             match send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL) {
                 Ok(bytes) => {
+                    self.clock.sends();
+                    let place = &mut self.slots[slot.index()];
                     place.sent += bytes;
                     if place.sent == place.send.len() {
                         place.send.clear();
@@ -403,9 +405,12 @@ impl Engine for Epoll {
             self.clock.refresh();
             return;
         }
-        self.events.clear();
-        if until <= self.clock.now() {
-            return self.poll(Some(&AT_ONCE));
+        let lingers = self.clock.lingers_until(until);
+        if lingers > self.clock.now() || until <= self.clock.now() {
+            self.poll(Some(&AT_ONCE));
+            self.spin_until(lingers);
+        } else {
+            self.events.clear();
         }
         while self.events.is_empty() && self.clock.now() < until {
             let Some(end) = self.clock.sleeps_until(until) else {

@@ -26,7 +26,7 @@ impl Buffers {
     /// The kernel is older than 5.19.
     pub(super) fn register(submitter: &Submitter<'_>) -> io::Result<Buffers> {
         let ring = Pages::new(usize::from(COUNT) * size_of::<BufRingEntry>());
-        let bytes = Pages::new(usize::from(COUNT) * BUFFER_BYTES);
+        let bytes = Pages::new(usize::from(COUNT) * STRIDE_BYTES);
         let address = ring.0.as_ptr() as u64;
         // SAFETY: `ring` is page-aligned memory for `COUNT` entries, and lives longer than the
         // ring, see above.
@@ -42,7 +42,7 @@ impl Buffers {
         // SAFETY: inside `bytes`, initialised by `alloc_zeroed`; between its completion and
         // `give_back` the kernel does not write to it.
         unsafe {
-            let begin = self.bytes.0.as_ptr().add(usize::from(number) * BUFFER_BYTES);
+            let begin = self.bytes.0.as_ptr().add(usize::from(number) * STRIDE_BYTES);
             std::slice::from_raw_parts(begin, length)
         }
     }
@@ -50,7 +50,7 @@ impl Buffers {
     /// Hands a buffer over: it may be filled at once.
     pub(super) fn give_back(&mut self, number: u16) {
         let base = self.ring.0.as_ptr().cast::<BufRingEntry>();
-        let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * BUFFER_BYTES as u64;
+        let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * STRIDE_BYTES as u64;
         // SAFETY: the index is below `COUNT`, a power of two; the kernel reads this entry only
         // after the tail has passed it. The tail lies in a field of the first entry that the
         // setters leave alone, is aligned, and the kernel only reads it.
@@ -93,7 +93,10 @@ impl Drop for Pages {
 pub(super) const GROUP: u16 = 0;
 /// A power of two, as the kernel asks for. Answers of one batch, each in a buffer of its own; where they do not
 /// suffice, a connection is told so and asks again.
-const COUNT: u16 = 256;
-/// A usual answer fits into one. All: 2 MB, of which only the touched pages take memory.
+const COUNT: u16 = 128;
+/// A usual answer fits into one. All: 1 MB, of which only the touched pages take memory.
 const BUFFER_BYTES: usize = 8 * 1024;
+/// From one to the next. Not a power of two: the beginnings of all, which is where answers are,
+/// would share a few sets of the CPU's caches and push each other out.
+const STRIDE_BYTES: usize = BUFFER_BYTES + 320;
 const PAGE_BYTES: usize = 4096;

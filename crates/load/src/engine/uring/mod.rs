@@ -262,6 +262,7 @@ impl Uring {
         }
         std::mem::swap(&mut place.send, &mut place.flying);
         (place.sent, place.sending) = (0, Under::Way);
+        self.clock.sends();
         self.send_rest(slot);
     }
 
@@ -445,22 +446,24 @@ impl Uring {
         !self.ready.is_empty() || !self.batch.is_empty()
     }
 
+    /// Tells what was submitted, takes what came, and reads the clock.
+    fn look(&mut self) {
+        self.enter(None);
+        self.take_batch();
+        self.clock.refresh();
+    }
+
     /// Enters the ring only where the kernel says that there is work: what came is not there
     /// before we do, but that it came can be read from memory.
     fn spin_until(&mut self, until: Nanos) {
-        let from = self.clock.now();
-        loop {
-            if self.ring.submission().taskrun() {
-                self.enter(None);
+        while !self.has_more() && self.clock.now() < until {
+            let from = self.clock.now();
+            while !self.ring.submission().taskrun() && self.clock.refresh() < until {
+                std::hint::spin_loop();
             }
-            self.take_batch();
-            self.clock.refresh();
-            if self.has_more() || self.clock.now() >= until {
-                break;
-            }
-            std::hint::spin_loop();
+            self.clock.spun_since(from);
+            self.look();
         }
-        self.clock.spun_since(from);
     }
 }
 
@@ -506,16 +509,15 @@ impl Engine for Uring {
     fn wait(&mut self, until: Nanos) {
         self.give_back();
         self.take_batch();
-        if self.has_more() || until <= self.clock.now() {
-            // What was submitted is not to wait for what is to be looked at.
-            self.enter(None);
-            self.take_batch();
-            self.clock.refresh();
-            return;
+        let lingers = self.clock.lingers_until(until);
+        if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
+            // What was submitted is not to wait for what is to be looked at, or to come.
+            self.look();
+            self.spin_until(lingers);
         }
         while !self.has_more() && self.clock.now() < until {
             let Some(end) = self.clock.sleeps_until(until) else {
-                self.enter(None);
+                self.look();
                 return self.spin_until(until);
             };
             self.enter(Some(end.since(self.clock.now())));
