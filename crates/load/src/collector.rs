@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_stats::histogram::Times;
 
-use crate::recorder::{Message, Tally, empty_times};
-use crate::report::{Counts, Listener, Second, TimeSet};
+use crate::recorder::{Emptied, Message, Tally, empty_times};
+use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
 
 /// Everything that the seconds held, merged.
@@ -16,13 +16,16 @@ pub(crate) struct Collected {
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
     pub(crate) ok_inside: u64,
+    /// By tag's number; empty where they were not counted apart.
+    pub(crate) tags: Vec<Option<Box<TagFigures>>>,
+    pub(crate) records_lost: u64,
 }
 
 /// Takes messages until every load thread has finished (or is gone), tells the listener of
 /// each second once all threads are past it, and sends emptied tallies back.
 pub(crate) fn collect(
     messages: &Receiver<Message>,
-    back: &[Sender<Box<Tally>>],
+    back: &[Sender<Emptied>],
     listener: &mut dyn Listener,
 ) -> Collected {
     let mut collector = Collector::new(back.len());
@@ -32,7 +35,12 @@ pub(crate) fn collect(
                 collector.add(thread, &tally);
                 tally.clear();
                 // A thread that has finished wants nothing back.
-                let _ = back[thread].send(tally);
+                let _ = back[thread].send(Emptied::Tally(tally));
+            }
+            Message::Shots { thread, mut shots } => {
+                listener.shots(&shots);
+                shots.clear();
+                let _ = back[thread].send(Emptied::Shots(shots));
             }
             Message::Finished { thread } => collector.next_of[thread] = u32::MAX,
         }
@@ -67,6 +75,8 @@ impl Collector {
                 times: empty_times(),
                 service_time_all: Times::new(),
                 ok_inside: 0,
+                tags: Vec::new(),
+                records_lost: 0,
             },
         }
     }
@@ -87,6 +97,8 @@ impl Collector {
         add_times(&mut self.all.times, &tally.times);
         self.all.service_time_all.merge(&tally.service_time_all);
         self.all.ok_inside += tally.ok_inside;
+        self.all.records_lost += tally.records_lost;
+        add_tags(&mut self.all.tags, &tally.tags);
     }
 
     fn tell(&mut self, listener: &mut dyn Listener) {
@@ -112,6 +124,17 @@ fn add_counts(counts: &mut Counts, tally: &Tally) {
     counts.bytes_sent += tally.bytes_sent;
     counts.bytes_received += tally.bytes_received;
     tally.failures.add_to(&mut counts.failed);
+}
+
+fn add_tags(all: &mut Vec<Option<Box<TagFigures>>>, more: &[Option<Box<TagFigures>>]) {
+    if all.len() < more.len() {
+        all.resize_with(more.len(), || None);
+    }
+    for (place, more) in all.iter_mut().zip(more) {
+        if let Some(more) = more.as_deref().filter(|more| more.ok + more.failed > 0) {
+            place.get_or_insert_with(|| Box::new(TagFigures::new())).merge(more);
+        }
+    }
 }
 
 fn add_times(times: &mut TimeSet, more: &TimeSet) {

@@ -1,5 +1,6 @@
 //! A load as a whole: threads, their CPUs, their common clock, and one sum of it all.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -7,8 +8,11 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use crate::ammo::{AmmoError, AmmoNotes, Passes, Source, Tagging, supply};
 use crate::collector::{Collected, collect};
-use crate::driver::{Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport};
+use crate::driver::{
+    AmmoEnd, Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport,
+};
 use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::engine::uring::Uring;
@@ -16,7 +20,7 @@ use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
 use crate::protocol::http1::Http1;
 use crate::protocol::tls::Tls;
-use crate::recorder::{Headline, Message, Recorder, Tally};
+use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
 use crate::spec::{EngineChoice, Load, Model, Until, Wire};
@@ -30,7 +34,10 @@ pub enum LoadError {
     /// `Load::ammo` is empty.
     #[error("no request to fire")]
     NoAmmo,
-    /// `max_in_flight` or `users` is zero.
+    /// A file that is no ammo.
+    #[error(transparent)]
+    Ammo(#[from] AmmoError),
+    /// `max_in_flight`, `users` or passes are zero.
     #[error("`{0}` is 0, at least 1 is needed")]
     Zero(&'static str),
     /// A CPU that does not exist, or that this process may not use.
@@ -69,10 +76,12 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     // More than the hard limit allows is no error: what lacks is counted as `net:no-file`.
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
     let threads = load.cpus.len().clamp(1, connections as usize);
+    let mut supply = supply(&load.ammo, load.habits, threads)?;
     let (to_us, messages) = mpsc::channel();
     let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
-    for thread in 0..threads {
-        crew.hire(load, stop, Share { thread, threads }, to_us.clone())?;
+    for (thread, feed) in std::mem::take(&mut supply.feeds).into_iter().enumerate() {
+        let (share, ammo, tagging) = (Share { thread, threads }, supply.end, supply.tagging);
+        crew.hire(load, stop, Part { share, feed, ammo, tagging }, to_us.clone())?;
     }
     drop(to_us);
     let epoch = Instant::now();
@@ -80,19 +89,37 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     crew.begin.iter().for_each(|begin| {
         let _ = begin.send(epoch);
     });
-    let collected = collect(&messages, &crew.back, listener);
+    let mut collected = collect(&messages, &crew.back, listener);
     let reports = crew.threads.into_iter().map(|thread| match thread.join() {
         Ok(report) => report,
         Err(panic) => std::panic::resume_unwind(panic),
     });
     let reports: Vec<ThreadReport> = reports.flatten().collect();
-    Ok(sum(collected, &reports, epoch))
+    let tags = std::mem::take(&mut collected.tags);
+    let mut fired = sum(collected, &reports, epoch);
+    fired.ammo = supply.notes();
+    let (ok, failed) = (fired.counts.ok, fired.counts.failed_total());
+    fired.tags = supply.figures(&tags, (ok, failed, &fired.times));
+    Ok(fired)
+}
+
+impl LoadError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            LoadError::Ammo(error) => Some(error.hint()),
+            _ => None,
+        }
+    }
 }
 
 /// How many connections there may be at once.
 fn check(load: &Load) -> Result<u32, LoadError> {
-    if load.ammo.is_empty() {
+    if matches!(&load.ammo.source, Source::List(list) if list.is_empty()) {
         return Err(LoadError::NoAmmo);
+    }
+    if load.ammo.passes == Passes::Times(0) {
+        return Err(LoadError::Zero("passes"));
     }
     match load.model {
         Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
@@ -104,7 +131,7 @@ fn check(load: &Load) -> Result<u32, LoadError> {
 
 /// Load threads, set up and waiting for the start.
 struct Crew {
-    back: Vec<Sender<Box<Tally>>>,
+    back: Vec<Sender<Emptied>>,
     begin: Vec<Sender<Instant>>,
     /// `None`: told to end before the start.
     threads: Vec<JoinHandle<Option<ThreadReport>>>,
@@ -117,25 +144,27 @@ impl Crew {
         &mut self,
         load: &Load,
         stop: &Stop,
-        share: Share,
+        part: Part,
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
         let (back, empty) = mpsc::channel();
         // With two in turn a load thread never makes one itself.
-        let _ = back.send(Box::new(Tally::new()));
+        let _ = back.send(Emptied::Tally(Box::new(Tally::new())));
         let (begin, starts) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let load = load.clone();
         let stop = stop.clone();
+        let Part { share, feed, ammo, tagging } = part;
         let work = move || {
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
             let engine = pinned.and_then(|()| engine(&load));
-            let set_up = engine.map(|engine| (engine, pace(&load, share)));
+            let set_up = engine.map(|engine| (engine, pace(&load, share, ammo)));
             match set_up {
                 Ok((engine, pace)) => {
                     let recorder = Recorder::new(share.thread, headline(&load), to_us, empty);
+                    let recorder = detailed(recorder, &load, tagging);
                     let _ = ready.send(Ok(()));
-                    Some(work(&load, share, engine, pace, recorder, &stop, &starts)?)
+                    Some(work(&load, feed, engine, pace, recorder, &stop, &starts)?)
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -153,16 +182,24 @@ impl Crew {
     }
 }
 
+/// What a load thread is hired for.
+struct Part {
+    share: Share,
+    feed: Feed,
+    ammo: AmmoEnd,
+    tagging: Tagging,
+}
+
 /// Which part of a load a thread fires.
 #[derive(Clone, Copy, Debug)]
-struct Share {
-    thread: usize,
-    threads: usize,
+pub(crate) struct Share {
+    pub(crate) thread: usize,
+    pub(crate) threads: usize,
 }
 
 impl Share {
     /// This thread's part of `whole`: parts differ by one at most.
-    fn of(self, whole: u64) -> u64 {
+    pub(crate) fn of(self, whole: u64) -> u64 {
         let (thread, threads) = (self.thread as u64, self.threads as u64);
         whole / threads + u64::from(thread < whole % threads)
     }
@@ -206,7 +243,15 @@ fn headline(load: &Load) -> Headline {
     }
 }
 
-fn pace(load: &Load, share: Share) -> Pace {
+fn detailed(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
+    let recorder = match tagging {
+        Tagging::Only(_) => recorder,
+        Tagging::Apart => recorder.with_tags(),
+    };
+    if load.records { recorder.with_records() } else { recorder }
+}
+
+fn pace(load: &Load, share: Share, ammo: AmmoEnd) -> Pace {
     match &load.model {
         Model::Open { schedule, arrivals, max_in_flight, when_full } => {
             let dealt = |schedule: &Segments| {
@@ -218,6 +263,7 @@ fn pace(load: &Load, share: Share) -> Pace {
                 length: schedule.length(),
                 limit: share.of_u32(*max_in_flight),
                 when_full: *when_full,
+                ammo,
                 timeout: load.timeout,
             }))
         }
@@ -239,7 +285,7 @@ enum Chosen {
 
 fn work(
     load: &Load,
-    share: Share,
+    feed: Feed,
     engine: Chosen,
     pace: Pace,
     recorder: Recorder,
@@ -250,11 +296,11 @@ fn work(
     let report = match engine {
         Chosen::Epoll(mut engine) => {
             engine.begin(epoch);
-            speak(load, share, engine, pace, recorder, stop)
+            speak(load, feed, engine, pace, recorder, stop)
         }
         Chosen::Uring(mut engine) => {
             engine.begin(epoch);
-            speak(load, share, *engine, pace, recorder, stop)
+            speak(load, feed, *engine, pace, recorder, stop)
         }
     };
     Some(report)
@@ -263,7 +309,7 @@ fn work(
 /// Protocols and engines multiply here, and nowhere else.
 fn speak<E: Engine>(
     load: &Load,
-    share: Share,
+    feed: Feed,
     engine: E,
     pace: Pace,
     recorder: Recorder,
@@ -272,30 +318,29 @@ fn speak<E: Engine>(
     match &load.wire {
         Wire::Http1 => {
             let protocol = || Http1::new(&load.check, load.habits);
-            drive(load, share, engine, protocol, pace, recorder, stop)
+            drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::FastCgi => {
             let protocol = || FastCgi::new(&load.check, load.habits.connection);
-            drive(load, share, engine, protocol, pace, recorder, stop)
+            drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::Tls(setup) => {
             let setup = setup.for_a_thread();
             let protocol = || Tls::new(&setup, Http1::new(&load.check, load.habits));
-            drive(load, share, engine, protocol, pace, recorder, stop)
+            drive(load, feed, engine, protocol, pace, recorder, stop)
         }
     }
 }
 
 fn drive<P: Protocol, E: Engine>(
     load: &Load,
-    share: Share,
+    feed: Feed,
     engine: E,
     protocol: impl Fn() -> P,
     pace: Pace,
     recorder: Recorder,
     stop: &Stop,
 ) -> ThreadReport {
-    let feed = Feed::new(load.ammo.clone(), share.thread, share.threads);
     let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
     let parts = Parts { engine, protocol, pace, recorder, feed, timeout, check, habit };
     Driver::new(parts).run(stop)
@@ -325,6 +370,9 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         began,
         engine: reports.first().map_or("", |report| report.engine),
         end: if stopped { End::Stopped } else { End::Complete },
+        tags: BTreeMap::new(),
+        records_lost: collected.records_lost,
+        ammo: AmmoNotes::default(),
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_stats::histogram::Times;
 
+use crate::ammo::Tag;
 use crate::outcome::{Failures, Outcome};
-use crate::report::TimeSet;
+use crate::report::{ShotRecord, TagFigures, TimeSet};
 use crate::time::Nanos;
 
 /// One request under way. Times are ns since the load began, monotonic clock.
@@ -45,6 +46,9 @@ pub(crate) struct Tally {
     pub(crate) service_time_all: Times,
     pub(crate) in_flight_max: u32,
     pub(crate) busy: Nanos,
+    /// By tag; empty where they are not counted apart. Grows to the tags seen.
+    pub(crate) tags: Vec<Option<Box<TagFigures>>>,
+    pub(crate) records_lost: u64,
 }
 
 impl Tally {
@@ -63,6 +67,23 @@ impl Tally {
             service_time_all: Times::new(),
             in_flight_max: 0,
             busy: Nanos(0),
+            tags: Vec::new(),
+            records_lost: 0,
+        }
+    }
+
+    fn count_tag(&mut self, tag: Tag) -> Option<&mut TagFigures> {
+        let place = self.tags.get_mut(tag.index())?;
+        Some(place.get_or_insert_with(|| Box::new(TagFigures::new())))
+    }
+
+    /// Makes room for what `before` counted apart, so that no shot has to.
+    fn expect_tags_of(&mut self, before: &Tally) {
+        self.tags.resize_with(before.tags.len(), || None);
+        for (place, before) in self.tags.iter_mut().zip(&before.tags) {
+            if before.is_some() {
+                place.get_or_insert_with(|| Box::new(TagFigures::new()));
+            }
         }
     }
 
@@ -77,6 +98,8 @@ impl Tally {
         self.times.lateness.clear();
         self.service_time_all.clear();
         (self.in_flight_max, self.busy) = (0, Nanos(0));
+        self.tags.iter_mut().flatten().for_each(|figures| figures.clear());
+        self.records_lost = 0;
     }
 }
 
@@ -99,11 +122,27 @@ pub(crate) enum Message {
         /// Its counts; comes back emptied.
         tally: Box<Tally>,
     },
+    /// Shots that ended in the current second.
+    Shots {
+        /// Which load thread.
+        thread: usize,
+        /// In the order in which they ended; comes back emptied.
+        shots: Vec<ShotRecord>,
+    },
     /// Nothing more comes from this load thread.
     Finished {
         /// Which.
         thread: usize,
     },
+}
+
+/// What comes back to a load thread, emptied.
+#[derive(Debug)]
+pub(crate) enum Emptied {
+    /// Of a second.
+    Tally(Box<Tally>),
+    /// Of shots.
+    Shots(Vec<ShotRecord>),
 }
 
 /// The load thread's side.
@@ -117,13 +156,41 @@ pub(crate) struct Recorder {
     /// Unbounded, so that a slow listener never holds a load thread up; a second at a time
     /// it costs no more than a few hundred bytes of queue.
     full: Sender<Message>,
+    empty: Receiver<Emptied>,
     /// Emptied tallies. None there (a slow listener): a new one, once a second at most.
-    empty: Receiver<Box<Tally>>,
+    tallies: Vec<Box<Tally>>,
+    records: Option<Records>,
     gauge: Gauge,
     /// Busy time up to the current second.
     busy_before: Nanos,
     /// When the last shot ended.
     last_end: Nanos,
+}
+
+/// Records of shots on their way to the listener.
+#[derive(Debug)]
+struct Records {
+    filling: Vec<ShotRecord>,
+    empty: Vec<Vec<ShotRecord>>,
+    /// Buffers that exist, here and on their way.
+    buffers: usize,
+}
+
+impl Records {
+    fn new() -> Records {
+        let buffer = || Vec::with_capacity(RECORDS);
+        Records { filling: buffer(), empty: vec![buffer(); 3], buffers: 4 }
+    }
+
+    /// A buffer for the next records; `None` where as many as may exist are under way.
+    fn fresh(&mut self) -> Option<Vec<ShotRecord>> {
+        if let Some(buffer) = self.empty.pop() {
+            return Some(buffer);
+        }
+        let may = self.buffers < BUFFERS_MAX;
+        self.buffers += usize::from(may);
+        may.then(|| Vec::with_capacity(RECORDS))
+    }
 }
 
 /// Shots under way over time.
@@ -148,7 +215,7 @@ impl Recorder {
         thread: usize,
         headline: Headline,
         full: Sender<Message>,
-        empty: Receiver<Box<Tally>>,
+        empty: Receiver<Emptied>,
     ) -> Recorder {
         Recorder {
             thread,
@@ -157,10 +224,29 @@ impl Recorder {
             boundary: Nanos::SECOND,
             full,
             empty,
+            tallies: Vec::with_capacity(4),
+            records: None,
             gauge: Gauge::default(),
             busy_before: Nanos(0),
             last_end: Nanos(0),
         }
+    }
+
+    /// Counts by tag as well.
+    pub(crate) fn with_tags(mut self) -> Recorder {
+        self.tally.tags.resize_with(Tag::OTHER.index() + 1, || None);
+        self
+    }
+
+    /// Hands on a record of every shot as well.
+    pub(crate) fn with_records(mut self) -> Recorder {
+        self.records = Some(Records::new());
+        self
+    }
+
+    /// Whether [`Recorder::record`] is to be called.
+    pub(crate) fn wants_records(&self) -> bool {
+        self.records.is_some()
     }
 
     /// When the current second ends.
@@ -170,7 +256,10 @@ impl Recorder {
 
     /// The current second is over: hands it on and begins the next.
     pub(crate) fn next_second(&mut self, busy: Nanos) {
-        let fresh = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new()));
+        self.hand_on_records();
+        self.take_back();
+        let mut fresh = self.tallies.pop().unwrap_or_else(|| Box::new(Tally::new()));
+        fresh.expect_tags_of(&self.tally);
         let mut done = std::mem::replace(&mut self.tally, fresh);
         done.busy = busy.since(self.busy_before);
         self.busy_before = busy;
@@ -182,6 +271,7 @@ impl Recorder {
 
     /// The load is over for this thread: hands on what is left of the last second.
     pub(crate) fn finish(mut self, busy: Nanos) -> Ended {
+        self.hand_on_records();
         self.tally.busy = busy.since(self.busy_before);
         let tally = std::mem::replace(&mut self.tally, Box::new(Tally::new()));
         self.hand_on(Message::Second { thread: self.thread, tally });
@@ -191,6 +281,41 @@ impl Recorder {
             in_flight_max: self.gauge.max,
             last_end: self.last_end,
         }
+    }
+
+    /// Takes what came back.
+    fn take_back(&mut self) {
+        while let Ok(emptied) = self.empty.try_recv() {
+            match (emptied, &mut self.records) {
+                (Emptied::Tally(tally), _) => self.tallies.push(tally),
+                (Emptied::Shots(shots), Some(records)) => records.empty.push(shots),
+                (Emptied::Shots(_), None) => {}
+            }
+        }
+    }
+
+    /// A shot ended, as this says.
+    pub(crate) fn record(&mut self, shot: ShotRecord) {
+        let Some(records) = &mut self.records else { return };
+        records.filling.push(shot);
+        if records.filling.len() == RECORDS {
+            self.hand_on_records();
+        }
+    }
+
+    fn hand_on_records(&mut self) {
+        self.take_back();
+        let Some(records) = &mut self.records else { return };
+        if records.filling.is_empty() {
+            return;
+        }
+        let Some(fresh) = records.fresh() else {
+            self.tally.records_lost += records.filling.len() as u64;
+            records.filling.clear();
+            return;
+        };
+        let shots = std::mem::replace(&mut records.filling, fresh);
+        self.hand_on(Message::Shots { thread: self.thread, shots });
     }
 
     fn hand_on(&self, message: Message) {
@@ -224,11 +349,19 @@ impl Recorder {
     }
 
     /// A started shot ended at `done`.
-    pub(crate) fn ended(&mut self, shot: &Shot, outcome: Outcome, done: Nanos, place: Place) {
+    pub(crate) fn ended(
+        &mut self,
+        shot: &Shot,
+        tag: Tag,
+        outcome: Outcome,
+        done: Nanos,
+        place: Place,
+    ) {
         self.gauge.set(self.gauge.now - 1, done);
         self.last_end = done;
         let service_time = done.since(shot.started).0;
         self.tally.service_time_all.record(service_time);
+        self.count_tag(shot, tag, outcome, done);
         if outcome != Outcome::Ok {
             self.tally.failures.count(outcome);
             return;
@@ -239,6 +372,21 @@ impl Recorder {
         if self.headline == Headline::ResponseTime {
             self.tally.times.response_time.record(done.since(shot.due).0);
             self.tally.times.connection_wait.record(shot.free.since(shot.due).0);
+        }
+    }
+}
+
+impl Recorder {
+    fn count_tag(&mut self, shot: &Shot, tag: Tag, outcome: Outcome, done: Nanos) {
+        let Some(figures) = self.tally.count_tag(tag) else { return };
+        if outcome != Outcome::Ok {
+            figures.failed += 1;
+            return;
+        }
+        figures.ok += 1;
+        figures.service_time.record(done.since(shot.started).0);
+        if self.headline == Headline::ResponseTime {
+            figures.response_time.record(done.since(shot.due).0);
         }
     }
 }
@@ -259,3 +407,9 @@ pub(crate) struct Ended {
     pub(crate) in_flight_max: u32,
     pub(crate) last_end: Nanos,
 }
+
+/// Records of one buffer: some 150 KB, a few ms of a large load.
+const RECORDS: usize = 1_024;
+/// Buffers of a load thread that may exist, 40 MB: what a listener may fall behind before
+/// records are lost. The load waits for nobody.
+const BUFFERS_MAX: usize = 256;

@@ -6,6 +6,8 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
+use crate::ammo::{AmmoNotes, Tag};
+use crate::outcome::Outcome;
 use crate::time::Nanos;
 
 /// Listens to a load from outside the load threads: it may be slow, it disturbs no shot.
@@ -15,6 +17,38 @@ pub trait Listener {
     /// a shot belongs to the second in which it *ended* (planned and started: in which it
     /// was due and started).
     fn second(&mut self, second: &Second);
+
+    /// Some shots that ended, of one load thread, in the order in which they ended: called
+    /// only where [`Load::records`](crate::Load::records) asks for it, before the `second`
+    /// in which they ended.
+    fn shots(&mut self, _shots: &[ShotRecord]) {}
+}
+
+/// One shot that was started and has ended. Moments since the load began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShotRecord {
+    /// When the schedule wanted it sent (closed model: when its user was ready).
+    pub due: Nanos,
+    /// First connect or write call.
+    pub started: Nanos,
+    /// When a new connection was there, or when the shot ended without one; `None`: it
+    /// went out on a kept one.
+    pub connected: Option<Nanos>,
+    /// When the last byte of the request was handed to the kernel; `done` where that never
+    /// happened.
+    pub sent: Nanos,
+    /// When the first byte of the answer was read; `None`: there was none.
+    pub first_byte: Option<Nanos>,
+    /// When it ended.
+    pub done: Nanos,
+    /// Bytes written while it was under way on its connection.
+    pub bytes_sent: u64,
+    /// Bytes read while it was under way on its connection.
+    pub bytes_received: u64,
+    /// Its name in the load's table.
+    pub tag: Tag,
+    /// How it ended.
+    pub outcome: Outcome,
 }
 
 /// One second, over all load threads.
@@ -64,6 +98,52 @@ pub struct Fired {
     pub engine: &'static str,
     /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
     pub end: End,
+    /// Figures by tag, where the ammo has one; the empty name stands for shots without a
+    /// tag, `other` for all beyond [`TAGS_MAX`](crate::ammo::TAGS_MAX). Of shots that were
+    /// started.
+    pub tags: BTreeMap<String, TagFigures>,
+    /// Records of shots that were lost because the listener was slower than the load for
+    /// too long.
+    pub records_lost: u64,
+    /// What was read as ammo.
+    pub ammo: AmmoNotes,
+}
+
+/// What is known of the shots of one tag.
+#[derive(Clone, Debug)]
+pub struct TagFigures {
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed shots.
+    pub failed: u64,
+    /// done − started of the ok shots, to two digits (1 %).
+    pub service_time: Times,
+    /// done − due of the ok shots, to two digits; empty in the closed model.
+    pub response_time: Times,
+}
+
+impl TagFigures {
+    pub(crate) fn new() -> TagFigures {
+        let times = Times::coarse;
+        TagFigures { ok: 0, failed: 0, service_time: times(), response_time: times() }
+    }
+
+    pub(crate) fn merge(&mut self, more: &TagFigures) {
+        self.ok += more.ok;
+        self.failed += more.failed;
+        self.service_time.merge(&more.service_time);
+        self.response_time.merge(&more.response_time);
+    }
+
+    /// Empties it; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        // A tag that was not seen in this second costs nothing.
+        if self.ok + self.failed > 0 {
+            (self.ok, self.failed) = (0, 0);
+            self.service_time.clear();
+            self.response_time.clear();
+        }
+    }
 }
 
 /// How a load came to its end.

@@ -2,11 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ammo::Request;
+use crate::ammo::Ammo;
 use crate::protocol::tls;
 use crate::schedule::Segments;
 use crate::time::Nanos;
@@ -24,8 +23,8 @@ pub struct Load {
     pub habits: Habits,
     /// From *started* to done, connecting included; what takes longer is `net: timeout`.
     pub timeout: Nanos,
-    /// Fired in turn, again from the first after the last. Never empty.
-    pub ammo: Arc<[Request]>,
+    /// What is fired: a list in turn, again from the first after the last, or a file.
+    pub ammo: Ammo,
     /// What a correct answer looks like.
     pub check: Check,
     /// What moves the bytes.
@@ -33,12 +32,14 @@ pub struct Load {
     /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
     /// where the kernel likes.
     pub cpus: Vec<usize>,
+    /// Whether the listener is given a record of every shot.
+    pub records: bool,
 }
 
 impl Load {
     /// A load of these three with what an ordinary client does: HTTP/1.1 on kept connections, 11 s
     /// of timeout, every status from 200 to 299 correct, one thread where the kernel likes.
-    pub fn new(target: Address, model: Model, ammo: impl Into<Arc<[Request]>>) -> Load {
+    pub fn new(target: Address, model: Model, ammo: impl Into<Ammo>) -> Load {
         let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
         Load {
             target,
@@ -50,6 +51,7 @@ impl Load {
             check: Check::default(),
             engine: EngineChoice::Auto,
             cpus: Vec::new(),
+            records: false,
         }
     }
 }

@@ -4,12 +4,10 @@
 //! Two timeouts: where an answer ends by itself it is so long that reaching it would show
 //! as another outcome and as a load that lasted too long; where nothing ends, short.
 
-use std::sync::Arc;
-
 use stampede_known_server::{
     Accept, Address as Known, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
 };
-use stampede_load::ammo::{AnswerShape, Request};
+use stampede_load::ammo::{AnswerShape, Request, Tag};
 use stampede_load::report::{End, Second};
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{
@@ -166,7 +164,7 @@ fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos
     let get = Request {
         bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
         answer: AnswerShape::ByHeaders,
-        tag: "/".into(),
+        tag: Tag::NONE,
     };
     Load {
         habits: Habits { version: HttpVersion::Http11, connection },
@@ -386,7 +384,7 @@ fn other_requests_are_answered_too() {
         let kept = ConnectionHabit::KeepAlive;
         let mut load = load(address(&server), Kind::Closed, kept, LONG);
         load.habits.version = version;
-        load.ammo = Arc::new([Request { bytes: bytes.into(), answer, tag: "/".into() }]);
+        load.ammo = [Request { bytes: bytes.into(), answer, tag: Tag::NONE }].into();
         let fired = fired(&load, bytes);
         counted_as(&fired, &[("ok", SHOTS)], bytes);
         assert_eq!(fired.counts.bytes_sent, SHOTS * bytes.len() as u64, "{bytes:?}");

@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use stampede_load::ammo::{AnswerShape, Request};
+use stampede_load::ammo::{AnswerShape, Request, Tag};
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Protocol, ShotId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion};
@@ -42,7 +42,7 @@ fn no_answer_allocates_once_the_buffers_are_there() {
     let request = Request {
         bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
         answer: AnswerShape::ByHeaders,
-        tag: "/".into(),
+        tag: Tag::NONE,
     };
     let answers: [&[u8]; 2] = [
         b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5\r\n\r\nhello",

@@ -18,6 +18,13 @@ impl Times {
         Times { histogram, clipped: 0 }
     }
 
+    /// Empty, at two significant digits: 1 % and about 13 KB, for tables of many.
+    pub fn coarse() -> Times {
+        let histogram = Histogram::new_with_bounds(SHORTEST_NS, LONGEST_NS, COARSE_DIGITS)
+            .expect("the bounds are constants that hdrhistogram accepts");
+        Times { histogram, clipped: 0 }
+    }
+
     /// Takes one time in ns. Does not allocate.
     pub fn record(&mut self, ns: u64) {
         self.clipped += u64::from(ns > LONGEST_NS);
@@ -30,7 +37,8 @@ impl Times {
         self.histogram.saturating_record_n(ns.clamp(SHORTEST_NS, LONGEST_NS), count);
     }
 
-    /// Adds all of `other`. Both have the same bounds, so nothing is rounded twice.
+    /// Adds all of `other`. All have the same bounds; of the same digits, nothing is rounded
+    /// twice.
     pub fn merge(&mut self, other: &Times) {
         self.histogram.add(&other.histogram).expect("all `Times` share their bounds");
         self.clipped += other.clipped;
@@ -110,6 +118,8 @@ const SHORTEST_NS: u64 = 1_000;
 const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: every printed percentile is within 0.1 %.
 const DIGITS: u8 = 3;
+/// Two: within 1 %.
+const COARSE_DIGITS: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -138,6 +148,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn coarse_times_are_within_a_percent_and_small() {
+        let mut times = Times::coarse();
+        (1..=100).for_each(|ms| times.record(ms * 1_000_000));
+        for rank in [1, 50, 95, 100] {
+            let expected = rank as f64 * 1e6;
+            assert!((times.at_rank(rank) as f64 / expected - 1.0).abs() <= 0.01, "{rank}");
+        }
+        assert!(times.histogram().distinct_values() < 4_000);
     }
 
     #[test]

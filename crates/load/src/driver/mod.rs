@@ -12,15 +12,15 @@ use crate::engine::{Completion, Engine, Op, Slot};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
 use crate::recorder::{Place, Recorder, Shot};
-use crate::report::{Connections, End};
+use crate::report::{Connections, End, ShotRecord};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 
-pub(crate) use feed::Feed;
-pub(crate) use pace::{Closed, Dealt, Open, OpenParts, Pace};
+pub(crate) use feed::{Batch, Feed, List, Stock, Stream};
+pub(crate) use pace::{AmmoEnd, Closed, Dealt, Open, OpenParts, Pace};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
-use shots::Shots;
+use shots::{Line, Shots, UnderWay};
 
 /// What a load thread is given.
 pub(crate) struct Parts<E, F> {
@@ -100,6 +100,11 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         // would spin until the last answer.
         let pace = Some(&self.parts.pace).filter(|pace| !pace.finished(now));
         let due = pace.and_then(|pace| pace.wake(self.shots.count()));
+        // Without ammo a due shot waits for the reader, not for a moment that is over.
+        let due = match self.parts.feed.was_late() {
+            true => due.map(|due| due.max(now.plus(LATE_LOOK))),
+            false => due,
+        };
         let timeout = self.shots.first().map(|first| first.shot.started.plus(self.parts.timeout));
         let look = now.plus(LOOK).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
@@ -130,7 +135,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..BURST {
             let now = self.parts.engine.refresh();
             self.cross(now);
-            match self.parts.pace.turn(now, self.shots.count()) {
+            let turn = match self.parts.feed.stock() {
+                Stock::There => self.parts.pace.turn(now, self.shots.count()),
+                Stock::Late => self.parts.pace.turn_without_ammo(now),
+                Stock::Over => return self.parts.pace.over(now),
+            };
+            match turn {
                 Turn::Start { due, free } => self.start(Shot { due, free, started: now }),
                 Turn::Drop => self.parts.recorder.dropped(1),
                 Turn::Wait => return,
@@ -139,8 +149,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn start(&mut self, shot: Shot) {
+        let request = self.parts.feed.next();
         let slot = self.pool.take(&self.parts.protocol);
-        let id = self.shots.add(shot, slot);
+        let id = self.shots.add(UnderWay { shot, slot, tag: request.tag });
         let connection = self.pool.at(slot);
         connection.shots.push(id);
         let engine = &mut self.parts.engine;
@@ -151,7 +162,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             engine.send_buffer(slot).clear();
             engine.submit(slot, Op::Connect);
         }
-        connection.protocol.start(id, self.parts.feed.next(), engine.send_buffer(slot));
+        connection.protocol.start(id, request, engine.send_buffer(slot));
         engine.submit(slot, Op::Send);
         if fresh {
             engine.submit(slot, Op::Receive);
@@ -160,6 +171,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             self.pool.offer(slot);
         }
         self.parts.recorder.started(&shot);
+        if self.parts.recorder.wants_records() {
+            self.shots.follow(id, if fresh { Line::New(None) } else { Line::Kept });
+        }
     }
 
     fn take_completions(&mut self) {
@@ -169,13 +183,22 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 Completion::Connected(slot) => {
                     self.opened += 1;
                     self.pool.at(slot).state = State::Open;
+                    self.note(slot, |progress| progress.line = Line::New(Some(now)));
                 }
-                Completion::Sent(_, bytes) => self.parts.recorder.sent(bytes),
+                Completion::Sent(slot, bytes) => {
+                    self.parts.recorder.sent(bytes);
+                    self.note(slot, |progress| {
+                        progress.sent = Some(now);
+                        progress.bytes_sent += bytes;
+                    });
+                }
                 Completion::Received(slot, bytes) => {
-                    self.parts.recorder.received(bytes.len() as u64);
+                    let count = bytes.len() as u64;
+                    self.parts.recorder.received(count);
                     let answers = &mut self.answers;
                     let protocol = &mut self.pool.at(slot).protocol;
                     protocol.received(bytes, now, &mut |answer| answers.push(answer));
+                    self.note(slot, |progress| progress.bytes_received += count);
                     self.transmit(slot);
                     self.settle(slot, now);
                 }
@@ -198,6 +221,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.pool.at(slot).protocol.transmit(out);
         if out.len() > before {
             self.parts.engine.submit(slot, Op::Send);
+        }
+    }
+
+    /// Notes how far the shot on this connection is, where shots are recorded. With several
+    /// on one connection it is the one that started last.
+    fn note(&mut self, slot: Slot, how: impl FnOnce(&mut shots::Progress)) {
+        if self.parts.recorder.wants_records()
+            && let Some(shot) = self.pool.at(slot).shots.last()
+        {
+            how(self.shots.progress(*shot));
         }
     }
 
@@ -228,7 +261,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             }
             self.pool.at(slot).answered |= answer.bytes > 0;
             let outcome = judged(&self.parts.check, answer.end);
-            self.end_shot(answer.shot, outcome, now);
+            let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
+            self.end_shot(answer.shot, outcome, first_byte, now);
         }
         self.answers = answers;
         usable
@@ -237,7 +271,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// The connection is lost, and every shot on it for the same reason.
     fn give_up(&mut self, slot: Slot, reason: Net, now: Nanos) {
         while let Some(shot) = self.pool.at(slot).shots.first().copied() {
-            self.end_shot(shot, Outcome::Net(reason), now);
+            let first_byte = self.pool.at(slot).protocol.first_byte();
+            self.end_shot(shot, Outcome::Net(reason), first_byte, now);
         }
         self.close(slot);
     }
@@ -256,12 +291,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    fn end_shot(&mut self, id: ShotId, outcome: Outcome, done: Nanos) {
+    fn end_shot(&mut self, id: ShotId, outcome: Outcome, first_byte: Option<Nanos>, done: Nanos) {
         let under_way = self.shots.count();
         let known_end = self.parts.pace.end();
         let slot = self.shots.at(id).slot;
         let since = self.pool.at(slot).waiting_since(&self.shots);
-        let shot = self.shots.remove(id).shot;
+        let UnderWay { shot, tag, .. } = self.shots.remove(id);
         let connection = self.pool.at(slot);
         connection.shots.retain(|other| *other != id);
         let reached = match connection.state {
@@ -275,8 +310,26 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         // As long as the schedule has not ended, whatever is done is done inside it.
         let inside = known_end.is_none_or(|end| done <= end);
         let place = if inside { Place::Inside } else { Place::After };
-        self.parts.recorder.ended(&shot, outcome, done, place);
+        self.parts.recorder.ended(&shot, tag, outcome, done, place);
         self.parts.pace.ended(done, under_way, reached);
+        if self.parts.recorder.wants_records() {
+            let progress = *self.shots.progress(id);
+            self.parts.recorder.record(ShotRecord {
+                due: shot.due,
+                started: shot.started,
+                connected: match progress.line {
+                    Line::Kept => None,
+                    Line::New(there) => Some(there.unwrap_or(done)),
+                },
+                sent: progress.sent.unwrap_or(done),
+                first_byte,
+                done,
+                bytes_sent: progress.bytes_sent,
+                bytes_received: progress.bytes_received,
+                tag,
+                outcome,
+            });
+        }
     }
 
     fn report(mut self) -> ThreadReport {
@@ -337,6 +390,9 @@ fn right_status(check: &Check, status: u16) -> bool {
 /// How long a stop may go unseen. Also bounds how late an end is noticed that nothing
 /// announces.
 const LOOK: Nanos = Nanos::from_millis(50);
+/// How soon ammo that was late is looked for again. The reader is then the slower one: a
+/// look costs less than a microsecond.
+const LATE_LOOK: Nanos = Nanos(100_000);
 /// Starts between two looks at answers. A start with a connect call takes some 20 µs:
 /// a burst holds answers up for under 1 ms.
 const BURST: u32 = 32;

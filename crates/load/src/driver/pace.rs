@@ -58,6 +58,22 @@ impl Pace {
         }
     }
 
+    /// The same while there is no request to fire: nothing starts.
+    pub(crate) fn turn_without_ammo(&mut self, now: Nanos) -> Turn {
+        match self {
+            Pace::Open(open) => open.turn_without_ammo(now),
+            Pace::Closed(_) => Turn::Wait,
+        }
+    }
+
+    /// The ammo is over: what was not taken by now was never planned.
+    pub(crate) fn over(&mut self, now: Nanos) {
+        match self {
+            Pace::Open(open) => open.over(now),
+            Pace::Closed(closed) => (closed.until, closed.left) = (Until::Requests(0), 0),
+        }
+    }
+
     /// When `turn` is to be asked again, if nothing happens before.
     pub(crate) fn wake(&self, under_way: u32) -> Option<Nanos> {
         match self {
@@ -148,7 +164,27 @@ pub(crate) struct Open {
     full_until: Nanos,
     /// Planned and not yet told.
     planned: u64,
+    planned_when: PlannedWhen,
+    ammo: AmmoEnd,
     stopped: Option<Nanos>,
+}
+
+/// Whether the ammo may be over before the schedule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AmmoEnd {
+    Never,
+    /// After a number of shots that nobody knows before.
+    Sometime,
+}
+
+/// From when on a shot counts as planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlannedWhen {
+    /// When the schedule has it due.
+    Due,
+    /// When it starts or is dropped: where the schedule stretches, for it is due no sooner
+    /// than it can start, and where the ammo ends at nobody knows which shot.
+    Taken,
 }
 
 /// What an open load is made of.
@@ -160,6 +196,7 @@ pub(crate) struct OpenParts {
     pub(crate) length: Nanos,
     pub(crate) limit: u32,
     pub(crate) when_full: WhenFull,
+    pub(crate) ammo: AmmoEnd,
     pub(crate) timeout: Nanos,
 }
 
@@ -178,8 +215,27 @@ impl Open {
             stretch: Nanos(0),
             full_until: Nanos(0),
             planned: 0,
+            planned_when: match (parts.when_full, parts.ammo) {
+                (WhenFull::Queue | WhenFull::Drop, AmmoEnd::Never) => PlannedWhen::Due,
+                (WhenFull::Stretch, _) | (_, AmmoEnd::Sometime) => PlannedWhen::Taken,
+            },
+            ammo: parts.ammo,
             stopped: None,
         }
+    }
+
+    fn turn_without_ammo(&mut self, now: Nanos) -> Turn {
+        let due = self.starts_next.is_some_and(|due| due <= now);
+        let given_up = self.give_up().is_some_and(|last| now > last);
+        if due && given_up { self.take(Turn::Drop) } else { Turn::Wait }
+    }
+
+    fn over(&mut self, now: Nanos) {
+        // As a schedule goes on for one gap after its last shot, so does what ends it here.
+        if let Some(due) = self.starts_next.take() {
+            self.stopped = Some(now.max(due.plus(self.stretch)));
+        }
+        self.plan_next = None;
     }
 
     fn turn(&mut self, now: Nanos, under_way: u32) -> Turn {
@@ -207,8 +263,7 @@ impl Open {
 
     fn take(&mut self, turn: Turn) -> Turn {
         self.starts_next = self.starts.next_due();
-        // Stretched, a shot is due no sooner than it can start: it is planned then.
-        self.planned += u64::from(self.when_full == WhenFull::Stretch);
+        self.planned += u64::from(self.planned_when == PlannedWhen::Taken);
         turn
     }
 
@@ -230,7 +285,7 @@ impl Open {
     fn take_planned(&mut self, until: Nanos) -> u64 {
         if self.when_full != WhenFull::Stretch {
             while self.plan_next.is_some_and(|due| due <= until) {
-                self.planned += 1;
+                self.planned += u64::from(self.planned_when == PlannedWhen::Due);
                 self.plan_next = self.plan.next_due();
             }
         }
@@ -240,10 +295,16 @@ impl Open {
     fn stop(&mut self, now: Nanos) -> u64 {
         self.stopped = Some(now);
         let mut dropped = 0;
-        while self.starts_next.is_some() {
+        let last = match self.ammo {
+            AmmoEnd::Never => Nanos(u64::MAX),
+            // Nobody knows for how many of the later ones there was ammo.
+            AmmoEnd::Sometime => now,
+        };
+        while self.starts_next.is_some_and(|due| due <= last) {
             self.take(Turn::Drop);
             dropped += 1;
         }
+        self.starts_next = None;
         dropped
     }
 

@@ -1,29 +1,57 @@
 //! The shots under way, in the order of their start.
 
+use crate::ammo::Tag;
 use crate::chain::Chain;
 use crate::engine::Slot;
 use crate::protocol::ShotId;
 use crate::recorder::Shot;
+use crate::time::Nanos;
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnderWay {
     pub(crate) shot: Shot,
     pub(crate) slot: Slot,
+    pub(crate) tag: Tag,
+}
+
+/// How far a shot is, for its record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) line: Line,
+    pub(crate) sent: Option<Nanos>,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+}
+
+/// The connection of a shot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// One that was there.
+    Kept,
+    /// A new one, and when it was there.
+    New(Option<Nanos>),
+}
+
+impl Progress {
+    pub(crate) const fn on(line: Line) -> Progress {
+        Progress { line, sent: None, bytes_sent: 0, bytes_received: 0 }
+    }
 }
 
 /// All of them. Memory grows to the highest number under way, then stays.
 #[derive(Debug, Default)]
 pub(crate) struct Shots {
     all: Vec<UnderWay>,
+    /// Of each in `all`, where shots are recorded; else empty.
+    progress: Vec<Progress>,
     unused: Vec<ShotId>,
     order: Chain,
     count: u32,
 }
 
 impl Shots {
-    pub(crate) fn add(&mut self, shot: Shot, slot: Slot) -> ShotId {
-        let under_way = UnderWay { shot, slot };
+    pub(crate) fn add(&mut self, under_way: UnderWay) -> ShotId {
         let id = match self.unused.pop() {
             Some(id) => {
                 self.all[id.0 as usize] = under_way;
@@ -48,6 +76,19 @@ impl Shots {
 
     pub(crate) fn at(&self, id: ShotId) -> &UnderWay {
         &self.all[id.0 as usize]
+    }
+
+    /// From now on `progress` is kept of this shot.
+    pub(crate) fn follow(&mut self, id: ShotId, line: Line) {
+        if self.progress.len() < self.all.len() {
+            self.progress.resize(self.all.len(), Progress::on(Line::Kept));
+        }
+        self.progress[id.0 as usize] = Progress::on(line);
+    }
+
+    /// How far a followed shot is.
+    pub(crate) fn progress(&mut self, id: ShotId) -> &mut Progress {
+        &mut self.progress[id.0 as usize]
     }
 
     /// The one that started first: the next to time out.

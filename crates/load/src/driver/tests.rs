@@ -6,7 +6,7 @@ use std::time::Instant;
 use stampede_stats::histogram::Times;
 
 use super::*;
-use crate::ammo::{AnswerShape, Request};
+use crate::ammo::{AnswerShape, Request, Tag};
 use crate::collector::collect;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::fire::sum;
@@ -115,17 +115,18 @@ fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec
             length: case.due.last().copied().unwrap_or_default(),
             limit: case.limit,
             when_full: case.when_full,
+            ammo: AmmoEnd::Never,
             timeout: case.timeout,
         })),
     };
-    let request =
-        Request { bytes: REQUEST.to_vec(), answer: AnswerShape::ByHeaders, tag: "/".into() };
+    let answer = AnswerShape::ByHeaders;
+    let request = Request { bytes: REQUEST.to_vec(), answer, tag: Tag::NONE };
     let driver = Driver::new(Parts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol,
         pace,
         recorder: Recorder::new(0, headline, to_us, empty),
-        feed: Feed::new([request].into(), 0, 1),
+        feed: Feed::List(List::new([request].into(), 0, 1, None)),
         timeout: case.timeout,
         check: Check::default(),
         habit: case.habit,

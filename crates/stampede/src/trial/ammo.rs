@@ -65,7 +65,7 @@ fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, S
         headers.insert(0, ("Host".to_owned(), host.clone()));
     }
     let path = format!("{}{}", door.base, spec.path);
-    Request::build(&spec.method, &path, &headers, &spec.body, habits, Some(&spec.path))
+    Request::build(&spec.method, &path, &headers, &spec.body, habits, None)
         .map_err(|error| chain(&error))
 }
 

@@ -3,7 +3,7 @@
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
-use crate::ammo::{AnswerShape, Request};
+use crate::ammo::{AnswerShape, Request, Tag};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit};
@@ -13,7 +13,7 @@ pub(super) const KEPT: ConnectionHabit = ConnectionHabit::KeepAlive;
 const PER_SHOT: ConnectionHabit = ConnectionHabit::PerShot;
 
 pub(super) fn request(answer: AnswerShape) -> Request {
-    Request { bytes: b"records".to_vec(), answer, tag: "/".into() }
+    Request { bytes: b"records".to_vec(), answer, tag: Tag::NONE }
 }
 
 pub(super) fn asks(body: &[u8]) -> Check {

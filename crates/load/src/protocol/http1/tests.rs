@@ -1,7 +1,7 @@
 //! Answers in a table, each with the end that the RFCs give it.
 
 use super::{HEAD_BYTES_MAX, Http1, INTERIM_MAX};
-use crate::ammo::{AnswerShape, Request};
+use crate::ammo::{AnswerShape, Request, Tag};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
@@ -14,7 +14,7 @@ pub(super) const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT
 pub(super) const PER_SHOT: Habits = Habits { connection: ConnectionHabit::PerShot, ..KEPT };
 
 pub(super) fn request(answer: AnswerShape) -> Request {
-    Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), answer, tag: "/".into() }
+    Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), answer, tag: Tag::NONE }
 }
 
 pub(super) fn asks(body: &[u8]) -> Check {

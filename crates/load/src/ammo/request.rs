@@ -1,18 +1,22 @@
-//! What is fired: request bytes, prepared before the trial.
+//! One request: its bytes, prepared before the trial.
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 
+use super::{AmmoError, Tag};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
+/// A header's name and value.
+pub type Header = (String, String);
+
 /// One request, complete as it goes onto the wire.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Head and body, ready to send.
     pub bytes: Vec<u8>,
     /// Whether the answer has no body whatever its headers say (HEAD).
     pub answer: AnswerShape,
-    /// A short name for tables: the ammo's tag, else the path.
-    pub tag: String,
+    /// Under which name it is counted apart, in the load's table of names.
+    pub tag: Tag,
 }
 
 /// What the request's method says about the answer's body (RFC 9112 section 6.3).
@@ -25,51 +29,9 @@ pub enum AnswerShape {
     NoBody,
 }
 
-/// What cannot be made into a request.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AmmoError {
-    /// Not a token (RFC 9110 section 5.6.2).
-    #[error("`{0}` is not a request method")]
-    Method(String),
-    /// Neither `/…` nor `*`, or with a space or a control character in it.
-    #[error("`{0}` is not a path to request")]
-    Path(String),
-    /// Not a token.
-    #[error("`{0}` is not a header name")]
-    HeaderName(String),
-    /// With a CR, LF or NUL, which would end the header and begin another.
-    #[error("value of header `{name}` has a line break or NUL in it: `{value}`")]
-    HeaderValue {
-        /// Of which header.
-        name: String,
-        /// With the offending characters escaped.
-        value: String,
-    },
-    /// Contradicts the body.
-    #[error("header `Content-Length: {given}` with a body of `{body_bytes}` bytes")]
-    ContentLength {
-        /// As given.
-        given: String,
-        /// As it is.
-        body_bytes: usize,
-    },
-}
-
-impl AmmoError {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            AmmoError::Method(_) => "methods are words such as GET, HEAD or POST",
-            AmmoError::Path(_) => {
-                "a path begins with / and has spaces and control characters percent-encoded"
-            }
-            AmmoError::HeaderName(_) => {
-                "header names are letters, digits and - such as X-Request-Id"
-            }
-            AmmoError::HeaderValue { .. } => "write a header a line, each with its own name",
-            AmmoError::ContentLength { .. } => "leave it out: it is added where there is a body",
-        }
+impl AnswerShape {
+    pub(crate) fn of(method: &[u8]) -> AnswerShape {
+        if method == b"HEAD" { AnswerShape::NoBody } else { AnswerShape::ByHeaders }
     }
 }
 
@@ -78,38 +40,30 @@ impl Request {
     /// and `User-Agent: stampede/<version>` where not given, the headers in order,
     /// `Content-Length` where there is a body (or a POST, PUT or PATCH without one), and
     /// `Connection` where the habit is not the version's default (RFC 9112 section 9.3).
-    /// `tag`: `None` names it by its path.
     ///
     /// # Errors
     /// What would not be one well-formed request, above all a line break in a header.
     pub fn build(
         method: &str,
         path: &str,
-        headers: &[(String, String)],
+        headers: &[Header],
         body: &[u8],
         habits: Habits,
-        tag: Option<&str>,
+        tag: Option<Tag>,
     ) -> Result<Request, AmmoError> {
-        check(method, path, headers, body)?;
-        let version = match habits.version {
-            HttpVersion::Http10 => "1.0",
-            HttpVersion::Http11 => "1.1",
-        };
-        let mut head = format!("{method} {path} HTTP/{version}\r\n");
-        for (name, value) in added(method, headers, body, habits) {
-            write_header(&mut head, name, &value);
-        }
-        for (name, value) in headers {
-            write_header(&mut head, name, value);
-        }
-        head.push_str("\r\n");
-        let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(body);
-        let answer = match method {
-            "HEAD" => AnswerShape::NoBody,
-            _ => AnswerShape::ByHeaders,
-        };
-        Ok(Request { bytes, answer, tag: tag.unwrap_or(path).to_string() })
+        let mut request = Request { tag: tag.unwrap_or_default(), ..Request::default() };
+        let draft = Parts { method, path, headers, defaults: &[], body };
+        request.fill(draft, habits)?;
+        Ok(request)
+    }
+
+    /// Becomes the request of `parts`; keeps the memory and the tag.
+    pub(crate) fn fill(&mut self, parts: Parts<'_>, habits: Habits) -> Result<(), AmmoError> {
+        parts.check()?;
+        self.answer = AnswerShape::of(parts.method.as_bytes());
+        self.bytes.clear();
+        parts.write(habits, &mut self.bytes);
+        Ok(())
     }
 }
 
@@ -117,17 +71,37 @@ impl Request {
 pub(crate) fn check(
     method: &str,
     path: &str,
-    headers: &[(String, String)],
+    headers: &[Header],
     body: &[u8],
 ) -> Result<(), AmmoError> {
-    if !is_token(method) {
-        return Err(AmmoError::Method(method.escape_debug().to_string()));
+    Parts { method, path, headers, defaults: &[], body }.check()
+}
+
+/// What a request is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a [Header],
+    /// Headers that go out where `headers` has none of that name.
+    pub(crate) defaults: &'a [Header],
+    pub(crate) body: &'a [u8],
+}
+
+impl Parts<'_> {
+    fn check(&self) -> Result<(), AmmoError> {
+        if !is_token(self.method) {
+            return Err(AmmoError::Method(self.method.escape_debug().to_string()));
+        }
+        let bad = |byte: u8| byte <= b' ' || byte == 0x7f;
+        let begins = self.path.starts_with('/') || self.path == "*";
+        if !begins || self.path.bytes().any(bad) {
+            return Err(AmmoError::Path(self.path.escape_debug().to_string()));
+        }
+        self.all_headers().try_for_each(|header| self.check_header(header))
     }
-    let bad = |byte: u8| byte <= b' ' || byte == 0x7f;
-    if !(path.starts_with('/') || path == "*") || path.bytes().any(bad) {
-        return Err(AmmoError::Path(path.escape_debug().to_string()));
-    }
-    for (name, value) in headers {
+
+    fn check_header(&self, (name, value): &Header) -> Result<(), AmmoError> {
         if !is_token(name) {
             return Err(AmmoError::HeaderName(name.escape_debug().to_string()));
         }
@@ -135,48 +109,75 @@ pub(crate) fn check(
             let (name, value) = (name.clone(), value.escape_debug().to_string());
             return Err(AmmoError::HeaderValue { name, value });
         }
-        if name.eq_ignore_ascii_case("content-length") && value.trim() != body.len().to_string() {
-            let (given, body_bytes) = (value.clone(), body.len());
-            return Err(AmmoError::ContentLength { given, body_bytes });
+        let body_bytes = self.body.len();
+        if name.eq_ignore_ascii_case("content-length") && value.trim() != body_bytes.to_string() {
+            return Err(AmmoError::ContentLength { given: value.clone(), body_bytes });
+        }
+        Ok(())
+    }
+
+    /// Defaults first, as the headers that are added.
+    fn all_headers(&self) -> impl Iterator<Item = &Header> {
+        let own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let defaults = self.defaults.iter().filter(move |(name, _)| !own(name));
+        defaults.chain(self.headers)
+    }
+
+    fn write(&self, habits: Habits, out: &mut Vec<u8>) {
+        let version = match habits.version {
+            HttpVersion::Http10 => "1.0",
+            HttpVersion::Http11 => "1.1",
+        };
+        for part in [self.method, " ", self.path, " HTTP/", version, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        self.write_added(habits, out);
+        for (name, value) in self.all_headers() {
+            write_header(out, name, value);
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(self.body);
+    }
+
+    /// Headers that are not given and yet needed.
+    fn write_added(&self, habits: Habits, out: &mut Vec<u8>) {
+        let given =
+            |wanted: &str| self.all_headers().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let connection = match (habits.version, habits.connection) {
+            (HttpVersion::Http11, ConnectionHabit::PerShot) => Some("close"),
+            (HttpVersion::Http10, ConnectionHabit::KeepAlive) => Some("keep-alive"),
+            (HttpVersion::Http11, ConnectionHabit::KeepAlive)
+            | (HttpVersion::Http10, ConnectionHabit::PerShot) => None,
+        };
+        let wanted = [
+            ("Host", Some("localhost")),
+            ("Accept", Some("*/*")),
+            ("User-Agent", Some(concat!("stampede/", env!("CARGO_PKG_VERSION")))),
+            ("Connection", connection),
+        ];
+        for (name, value) in wanted {
+            if let Some(value) = value
+                && !given(name)
+            {
+                write_header(out, name, value);
+            }
+        }
+        let has_length = !self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
+        if has_length && !given("content-length") && !given("transfer-encoding") {
+            write!(out, "Content-Length: {}\r\n", self.body.len())
+                .expect("writing into memory does not fail");
         }
     }
-    Ok(())
 }
 
-/// Headers that are not given and yet needed, in the order in which they go out.
-fn added(
-    method: &str,
-    headers: &[(String, String)],
-    body: &[u8],
-    habits: Habits,
-) -> Vec<(&'static str, String)> {
-    let given = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let has_length = !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH");
-    let connection = match (habits.version, habits.connection) {
-        (HttpVersion::Http11, ConnectionHabit::PerShot) => Some("close"),
-        (HttpVersion::Http10, ConnectionHabit::KeepAlive) => Some("keep-alive"),
-        (HttpVersion::Http11, ConnectionHabit::KeepAlive)
-        | (HttpVersion::Http10, ConnectionHabit::PerShot) => None,
-    };
-    let agent = concat!("stampede/", env!("CARGO_PKG_VERSION"));
-    let length = has_length && !given("transfer-encoding");
-    let wanted = [
-        ("Host", Some("localhost".to_string())),
-        ("Accept", Some("*/*".to_string())),
-        ("User-Agent", Some(agent.to_string())),
-        ("Connection", connection.map(str::to_string)),
-        ("Content-Length", length.then(|| body.len().to_string())),
-    ];
-    let needed = wanted.into_iter().filter(|(name, _)| !given(name));
-    needed.filter_map(|(name, value)| Some((name, value?))).collect()
-}
-
-fn write_header(head: &mut String, name: &str, value: &str) {
-    write!(head, "{name}: {value}\r\n").expect("writing into a string does not fail");
+fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
+    for part in [name, ": ", value, "\r\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
 }
 
 /// RFC 9110 section 5.6.2.
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_allowed)
 }
@@ -205,16 +206,16 @@ mod tests {
         let expected = "GET /a?b=c HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\
                         User-Agent: stampede/VERSION\r\n\r\n";
         assert_eq!(text(&request), expected);
-        assert_eq!((request.answer, request.tag.as_str()), (AnswerShape::ByHeaders, "/a?b=c"));
+        assert_eq!((request.answer, request.tag), (AnswerShape::ByHeaders, Tag::NONE));
     }
 
     #[test]
     fn what_is_given_is_not_given_twice() {
         let headers = [header("host", "shop.example"), header("user-agent", "me"), header("X", "")];
-        let request = Request::build("POST", "/", &headers, b"a=1", KEPT, Some("buy")).unwrap();
+        let request = Request::build("POST", "/", &headers, b"a=1", KEPT, Some(Tag(7))).unwrap();
         let expected = "POST / HTTP/1.1\r\nAccept: */*\r\nContent-Length: 3\r\n\
                         host: shop.example\r\nuser-agent: me\r\nX: \r\n\r\na=1";
-        assert_eq!((text(&request).as_str(), request.tag.as_str()), (expected, "buy"));
+        assert_eq!((text(&request).as_str(), request.tag), (expected, Tag(7)));
     }
 
     #[test]

@@ -1,0 +1,176 @@
+//! What is fired: requests as a list, or as a file of one of many formats.
+
+mod access_log;
+mod deal;
+mod error;
+mod format;
+mod har;
+mod input;
+mod json_lines;
+mod read;
+mod request;
+mod sized;
+mod supply;
+mod tag;
+#[cfg(test)]
+mod tests;
+mod uri;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use error::AmmoError;
+pub use format::Format;
+pub(crate) use request::check;
+pub use request::{AnswerShape, Header, Request};
+pub(crate) use supply::{Tagging, supply};
+pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags};
+
+/// What a load fires, in which order, and how often.
+#[derive(Clone, Debug)]
+pub struct Ammo {
+    /// The requests.
+    pub source: Source,
+    /// Which is next.
+    pub order: Order,
+    /// How often all of them are fired.
+    pub passes: Passes,
+    /// Shots at most; the load is over then. `None`: no bound.
+    pub limit: Option<u64>,
+    /// The names of its tags. For a file it fills while the file is read.
+    pub tags: Tags,
+}
+
+impl Ammo {
+    /// Requests that are there, in turn, again from the first after the last. `tags` is the
+    /// table in which their tags were made.
+    pub fn list(requests: impl Into<Arc<[Request]>>, tags: Tags) -> Ammo {
+        Ammo { tags, ..Ammo::from(Source::List(requests.into())) }
+    }
+
+    /// A file, in turn, again from its beginning after its end.
+    pub fn file(file: AmmoFile) -> Ammo {
+        Ammo::from(Source::File(file))
+    }
+
+    /// Whether the load is over before its schedule is, once all is fired.
+    pub(crate) fn ends(&self) -> bool {
+        self.passes != Passes::Endless || self.limit.is_some()
+    }
+}
+
+impl From<Source> for Ammo {
+    fn from(source: Source) -> Ammo {
+        let (order, passes, limit) = (Order::InTurn, Passes::Endless, None);
+        Ammo { source, order, passes, limit, tags: Tags::new() }
+    }
+}
+
+impl From<Arc<[Request]>> for Ammo {
+    fn from(requests: Arc<[Request]>) -> Ammo {
+        Ammo::list(requests, Tags::new())
+    }
+}
+
+impl From<Vec<Request>> for Ammo {
+    fn from(requests: Vec<Request>) -> Ammo {
+        Ammo::list(requests, Tags::new())
+    }
+}
+
+impl<const N: usize> From<[Request; N]> for Ammo {
+    fn from(requests: [Request; N]) -> Ammo {
+        Ammo::list(requests, Tags::new())
+    }
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Memory. Never empty.
+    List(Arc<[Request]>),
+    /// A file.
+    File(AmmoFile),
+}
+
+/// A file of requests.
+#[derive(Clone, Debug)]
+pub struct AmmoFile {
+    /// Where it is. What is no regular file (a pipe) can be read once only.
+    pub path: PathBuf,
+    /// How it is written; `None`: as its beginning looks.
+    pub format: Option<Format>,
+    /// Headers of each request that has none of that name itself; not for
+    /// [`Format::Request`], which is sent as it is.
+    pub headers: Vec<Header>,
+    /// Methods taken from an access log: it tells no bodies, so others than GET and HEAD
+    /// would not be the request that it was.
+    pub log_methods: Vec<String>,
+}
+
+impl AmmoFile {
+    /// The file at `path`, whose format its beginning shows.
+    pub fn new(path: impl Into<PathBuf>) -> AmmoFile {
+        let log_methods = ["GET", "HEAD"].map(String::from).to_vec();
+        AmmoFile { path: path.into(), format: None, headers: Vec::new(), log_methods }
+    }
+}
+
+/// Which request is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are written. With several load threads each fires every so-manyth of them.
+    InTurn,
+    /// Shuffled, each pass anew, each request once a pass. Of more than fits into memory
+    /// ([`AmmoNotes::shuffled_within`]) only those that are near each other change places.
+    Random {
+        /// Seed of the generator.
+        seed: u64,
+    },
+}
+
+/// How often all requests are fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passes {
+    /// For as long as the load lasts.
+    Endless,
+    /// This often, 1 or more; the load is over then.
+    Times(u64),
+}
+
+/// What was read as ammo; all zero for a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmmoNotes {
+    /// How the file is written, by name.
+    pub format: Option<String>,
+    /// Requests read in the first pass.
+    pub requests: u64,
+    /// Entries of it that are well-formed and yet not to be fired, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Entries of it that are no request.
+    pub broken: u64,
+    /// The first of these: its line and what is wrong with it.
+    pub broken_first: Option<String>,
+    /// Why reading ended before the end: the load was over then.
+    pub failed: Option<String>,
+    /// Of how many requests, about, a random one is taken; `None`: of all.
+    pub shuffled_within: Option<u64>,
+}
+
+impl AmmoNotes {
+    pub(crate) fn skip(&mut self, reason: &str) {
+        let known = self.skipped.len() < REASONS_MAX || self.skipped.contains_key(reason);
+        *self.skipped.entry(if known { reason } else { "other" }.to_owned()).or_default() += 1;
+    }
+
+    pub(crate) fn break_off(&mut self, broken: &input::Broken) {
+        self.broken += 1;
+        self.broken_first.get_or_insert_with(|| format!("line {}: {}", broken.line, broken.what));
+    }
+}
+
+/// Reasons that are told apart: methods of an access log are, and they can be anything.
+const REASONS_MAX: usize = 16;

@@ -1,0 +1,408 @@
+//! From a load's ammo to what each load thread fires.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::deal::{Dealer, Gone};
+use super::read::{Entry, Reading};
+use super::{Ammo, AmmoError, AmmoFile, AmmoNotes, Order, Passes, Request, Source, Tag, Tags};
+use crate::driver::{AmmoEnd, Feed, List};
+use crate::fire::Share;
+use crate::report::{TagFigures, TimeSet};
+use crate::spec::Habits;
+
+/// What the load threads of a load fire.
+pub(crate) struct Supply {
+    /// One a thread.
+    pub(crate) feeds: Vec<Feed>,
+    pub(crate) end: AmmoEnd,
+    pub(crate) tagging: Tagging,
+    tags: Tags,
+    notes: Arc<Mutex<AmmoNotes>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// What tags there are to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tagging {
+    /// All shots have this one: the totals are its figures.
+    Only(Tag),
+    /// Several, or nobody knows.
+    Apart,
+}
+
+impl Supply {
+    /// What was read, once all feeds are gone.
+    pub(crate) fn notes(&mut self) -> AmmoNotes {
+        if let Some(reader) = self.reader.take()
+            && let Err(panic) = reader.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Figures by name: of what was counted apart, or of all shots where they have one tag.
+    pub(crate) fn figures(
+        &self,
+        counted: &[Option<Box<TagFigures>>],
+        all: (u64, u64, &TimeSet),
+    ) -> BTreeMap<String, TagFigures> {
+        let mut figures: BTreeMap<String, TagFigures> = BTreeMap::new();
+        if let Tagging::Only(tag) = self.tagging {
+            let (ok, failed, times) = all;
+            let (service_time, response_time) =
+                (times.service_time.clone(), times.response_time.clone());
+            let all = TagFigures { ok, failed, service_time, response_time };
+            figures.insert(self.tags.name(tag).to_string(), all);
+        }
+        for (number, counted) in counted.iter().enumerate() {
+            let Some(counted) = counted else { continue };
+            let name = self.tags.name(Tag(number as u16)).to_string();
+            // A tag of the ammo may be called `other` too.
+            figures.entry(name).or_insert_with(TagFigures::new).merge(counted);
+        }
+        figures.retain(|_, figures| figures.ok + figures.failed > 0);
+        if figures.keys().all(String::is_empty) { BTreeMap::new() } else { figures }
+    }
+}
+
+/// Prepares `ammo` for so many load threads; a file that does not fit into memory is read
+/// by a thread of its own, while the load goes on.
+pub(crate) fn supply(ammo: &Ammo, habits: Habits, threads: usize) -> Result<Supply, AmmoError> {
+    let notes = Arc::new(Mutex::new(AmmoNotes::default()));
+    let flow = match &ammo.source {
+        Source::List(requests) => Flow::List(Arc::clone(requests)),
+        Source::File(file) => {
+            let reading = Reading::of(file, habits, &ammo.tags)?;
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            look(reading, ammo.passes, &mut notes)?
+        }
+    };
+    supply_of(flow, ammo, threads, notes)
+}
+
+pub(super) fn supply_of(
+    flow: Flow,
+    ammo: &Ammo,
+    threads: usize,
+    notes: Arc<Mutex<AmmoNotes>>,
+) -> Result<Supply, AmmoError> {
+    let end = if ammo.ends() { AmmoEnd::Sometime } else { AmmoEnd::Never };
+    let tagging = flow.tagging();
+    let tags = ammo.tags.clone();
+    let (feeds, reader) = match (flow, ammo.order) {
+        (Flow::List(list), Order::InTurn) => (lists(&list, ammo, threads), None),
+        (flow, order) => {
+            let waits_for_others =
+                matches!(&flow, Flow::File { reading, .. } if reading.length.is_none());
+            let (dealer, streams) = Dealer::new(threads);
+            let left = ammo.limit.unwrap_or(u64::MAX);
+            let notes = Arc::clone(&notes);
+            let reader = Reader { dealer, passes: ammo.passes, left, notes };
+            let reader = thread::Builder::new().name("ammo".to_owned()).spawn(move || {
+                // Nobody left to fire is an end as any other.
+                let _ = reader.run(flow, order);
+            });
+            let reader = reader.map_err(|source| AmmoError::Thread(Arc::new(source)))?;
+            let feeds = streams.into_iter().map(|mut stream| {
+                stream.wait();
+                Feed::Stream(stream)
+            });
+            // A pipe may keep its reader waiting for good: it ends by itself, or with us.
+            (feeds.collect(), (!waits_for_others).then_some(reader))
+        }
+    };
+    Ok(Supply { feeds, end, tagging, tags, notes, reader })
+}
+
+/// Each thread's share of a list.
+fn lists(list: &Arc<[Request]>, ammo: &Ammo, threads: usize) -> Vec<Feed> {
+    let of_passes = match ammo.passes {
+        Passes::Endless => u64::MAX,
+        Passes::Times(times) => times.saturating_mul(list.len() as u64),
+    };
+    let all = of_passes.min(ammo.limit.unwrap_or(u64::MAX));
+    let count = |thread| ammo.ends().then(|| Share { thread, threads }.of(all));
+    let share = |thread| List::new(Arc::clone(list), thread, threads, count(thread));
+    (0..threads).map(|thread| Feed::List(share(thread))).collect()
+}
+
+/// Where requests come from.
+pub(super) enum Flow {
+    List(Arc<[Request]>),
+    File { held: VecDeque<Request>, reading: Box<Reading> },
+}
+
+impl Flow {
+    fn tagging(&self) -> Tagging {
+        match self {
+            Flow::List(list) => {
+                let tags: BTreeSet<Tag> = list.iter().map(|request| request.tag).collect();
+                let only = if tags.len() == 1 { tags.first() } else { None };
+                only.map_or(Tagging::Apart, |tag| Tagging::Only(*tag))
+            }
+            Flow::File { reading, .. } if reading.format().has_tags() => Tagging::Apart,
+            Flow::File { .. } => Tagging::Only(Tag::NONE),
+        }
+    }
+}
+
+/// Looks at a file before the first shot: a list where all of it fits into memory, else its
+/// beginning and the rest. What is broken in its beginning is an error, for then it is most
+/// often all of it.
+pub(super) fn look(
+    mut reading: Reading,
+    passes: Passes,
+    notes: &mut AmmoNotes,
+) -> Result<Flow, AmmoError> {
+    notes.format = Some(reading.format().name().to_owned());
+    let mut held = VecDeque::new();
+    let mut held_bytes = 0;
+    loop {
+        let mut request = Request::default();
+        let entry = reading.next(&mut request).map_err(|source| AmmoError::Unreadable {
+            path: reading.file().path.clone(),
+            source: Arc::new(source),
+        })?;
+        match entry {
+            Entry::Request => {
+                held_bytes += (request.bytes.capacity() + size_of::<Request>()) as u64;
+                held.push_back(request);
+                notes.requests += 1;
+            }
+            Entry::Skipped(reason) => notes.skip(&reason),
+            Entry::Broken(broken) if reading.bytes() > LOOK_BYTES && !held.is_empty() => {
+                notes.break_off(&broken);
+            }
+            Entry::Broken(broken) => {
+                let path = reading.file().path.clone();
+                let (line, what, hint) = (broken.line, broken.what, broken.hint);
+                return Err(AmmoError::Broken { path, line, what, hint });
+            }
+            Entry::End if held.is_empty() => return Err(empty(reading.file(), notes)),
+            Entry::End => return Ok(Flow::List(Vec::from(held).into())),
+        }
+        if held.is_empty() && reading.bytes() > MEMORY_BYTES {
+            return Err(empty(reading.file(), notes));
+        }
+        if held_bytes > MEMORY_BYTES || is_large(&reading, held_bytes, passes) {
+            break;
+        }
+    }
+    if reading.length.is_none() && passes != Passes::Times(1) {
+        return Err(AmmoError::OnlyOnce(reading.file().path.clone()));
+    }
+    Ok(Flow::File { held, reading: Box::new(reading) })
+}
+
+/// Whether what was read so far tells that the whole does not fit into memory.
+fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
+    let read = reading.bytes();
+    if read <= LOOK_BYTES || held_bytes == 0 {
+        return false;
+    }
+    match reading.length {
+        Some(length) => held_bytes as f64 * (length as f64 / read as f64) > MEMORY_BYTES as f64,
+        // A pipe: to be fired once it need not fit, to be fired again it must.
+        None => passes == Passes::Times(1),
+    }
+}
+
+fn empty(file: &AmmoFile, notes: &AmmoNotes) -> AmmoError {
+    let skipped = notes.skipped.iter().map(|(reason, count)| format!("{count} × {reason}"));
+    let skipped: Vec<String> = skipped.collect();
+    let why = match skipped.is_empty() {
+        true => String::new(),
+        false => format!(" (skipped: {})", skipped.join(", ")),
+    };
+    AmmoError::Empty { path: file.path.clone(), why }
+}
+
+/// Reads, or shuffles, while the load goes on.
+struct Reader {
+    dealer: Dealer,
+    passes: Passes,
+    /// Requests that may still be dealt.
+    left: u64,
+    notes: Arc<Mutex<AmmoNotes>>,
+}
+
+/// Why no further request is dealt.
+enum Done {
+    /// The limit is reached.
+    Limit,
+    Gone,
+}
+
+impl From<Gone> for Done {
+    fn from(_: Gone) -> Done {
+        Done::Gone
+    }
+}
+
+impl Reader {
+    fn run(mut self, flow: Flow, order: Order) -> Result<(), Gone> {
+        let dealt = match (flow, order) {
+            (Flow::List(list), order) => self.deal_list(&list, order),
+            (Flow::File { held, reading }, Order::InTurn) => {
+                self.deal_file(held, *reading, |this, request| this.deal(request))
+            }
+            (Flow::File { held, reading }, Order::Random { seed }) => {
+                let mut window = Window::new(seed);
+                let dealt = self.deal_file(held, *reading, |this, request| {
+                    if window.swap(request) { this.deal(request) } else { Ok(()) }
+                });
+                self.note(|notes| notes.shuffled_within = Some(window.size()));
+                dealt.and_then(|()| window.rest().try_for_each(|mut last| self.deal(&mut last)))
+            }
+        };
+        match dealt {
+            Ok(()) | Err(Done::Limit) => {
+                self.dealer.finish();
+                Ok(())
+            }
+            Err(Done::Gone) => Err(Gone),
+        }
+    }
+
+    fn deal(&mut self, request: &mut Request) -> Result<(), Done> {
+        if self.left == 0 {
+            return Err(Done::Limit);
+        }
+        self.left -= 1;
+        Ok(self.dealer.deal(request)?)
+    }
+
+    fn note(&self, how: impl FnOnce(&mut AmmoNotes)) {
+        how(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn deal_list(&mut self, list: &[Request], order: Order) -> Result<(), Done> {
+        let mut random = match order {
+            Order::InTurn => None,
+            Order::Random { seed } => Some(fastrand::Rng::with_seed(seed)),
+        };
+        let mut places: Vec<u32> = (0..list.len() as u32).collect();
+        let mut request = Request::default();
+        let mut pass = 0;
+        while self.passes != Passes::Times(pass) {
+            pass += 1;
+            if let Some(random) = &mut random {
+                random.shuffle(&mut places);
+            }
+            for place in &places {
+                request.clone_from(&list[*place as usize]);
+                self.deal(&mut request)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All passes of a file, `deal` for each request.
+    fn deal_file(
+        &mut self,
+        held: VecDeque<Request>,
+        mut reading: Reading,
+        mut deal: impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
+    ) -> Result<(), Done> {
+        held.into_iter().try_for_each(|mut request| deal(self, &mut request))?;
+        let mut request = Request::default();
+        let mut pass = 1;
+        loop {
+            let ended = self.deal_pass(&mut reading, &mut request, pass, &mut deal)?;
+            if self.passes == Passes::Times(pass) {
+                return Ok(());
+            }
+            pass += 1;
+            let again = ended.and_then(|()| reading.again());
+            if let Err(error) = again {
+                let path = reading.file().path.display();
+                self.note(|notes| notes.failed = Some(format!("cannot read `{path}`: {error}")));
+                return Ok(());
+            }
+        }
+    }
+
+    /// To the end of the pass; the inner error says why it cannot be reached, which is an
+    /// end of the load too, for nobody knows what the rest would have been.
+    fn deal_pass(
+        &mut self,
+        reading: &mut Reading,
+        request: &mut Request,
+        pass: u64,
+        deal: &mut impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
+    ) -> Result<io::Result<()>, Done> {
+        let mut is_empty = pass > 1;
+        loop {
+            // Later passes meet the same again.
+            let note = |how: &dyn Fn(&mut AmmoNotes)| {
+                if pass == 1 {
+                    self.note(how);
+                }
+            };
+            match reading.next(request) {
+                Ok(Entry::Request) => {
+                    note(&|notes| notes.requests += 1);
+                    is_empty = false;
+                    deal(self, request)?;
+                }
+                Ok(Entry::Skipped(reason)) => note(&|notes| notes.skip(&reason)),
+                Ok(Entry::Broken(broken)) => note(&|notes| notes.break_off(&broken)),
+                Ok(Entry::End) if is_empty => {
+                    return Ok(Err(io::Error::other("it has no request in it any more")));
+                }
+                Ok(Entry::End) => return Ok(Ok(())),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+}
+
+/// Requests of which a random one is next.
+struct Window {
+    random: fastrand::Rng,
+    requests: Vec<Request>,
+    bytes: usize,
+}
+
+impl Window {
+    fn new(seed: u64) -> Window {
+        let random = fastrand::Rng::with_seed(seed);
+        Window { random, requests: Vec::new(), bytes: 0 }
+    }
+
+    fn size(&self) -> u64 {
+        self.requests.len() as u64
+    }
+
+    /// Takes a request and gives another in its place; `false`: it only took.
+    fn swap(&mut self, request: &mut Request) -> bool {
+        self.bytes += request.bytes.len() + size_of::<Request>();
+        if self.bytes <= WINDOW_BYTES {
+            self.requests.push(std::mem::take(request));
+            return false;
+        }
+        if !self.requests.is_empty() {
+            let place = self.random.usize(..self.requests.len());
+            std::mem::swap(&mut self.requests[place], request);
+        }
+        self.bytes = self.bytes.saturating_sub(request.bytes.len() + size_of::<Request>());
+        true
+    }
+
+    fn rest(mut self) -> impl Iterator<Item = Request> {
+        self.random.shuffle(&mut self.requests);
+        self.requests.into_iter()
+    }
+}
+
+/// What is looked at before the first shot. A broken line in it is an error.
+const LOOK_BYTES: u64 = 1 << 20;
+/// Requests that are kept in memory instead of being read again and again, with which no
+/// thread is needed that reads.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// Requests that change places in a file that does not fit.
+const WINDOW_BYTES: usize = 16 << 20;

@@ -1,0 +1,42 @@
+//! Yandex Tank's `uri` (docs/tutorial, "URI-style, URIs in file"): `/path tag` lines, and
+//! `[Name: value]` lines that hold for what follows. A plain list of URLs is the same.
+
+use super::input::{Draft, Fault, Input, Step, shown};
+
+#[derive(Debug, Default)]
+pub(super) struct Uris {
+    line: Vec<u8>,
+}
+
+impl Uris {
+    pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
+        loop {
+            let Some(line) = input.text(&mut self.line)? else { return Ok(Step::End) };
+            let line = line.trim();
+            if line.is_empty() || header_line(line, input, draft)? {
+                continue;
+            }
+            draft.begin(input.line_number(), "GET");
+            let mut words = line.split_ascii_whitespace();
+            draft.set_url(words.next().unwrap_or_default());
+            draft.tag.push_str(words.next().unwrap_or_default());
+            if words.next().is_some() {
+                let what = format!("{} is more than a path and a tag", shown(line.as_bytes()));
+                return Err(input.broken(what, "a line is `/path`, or `/path tag`"));
+            }
+            return Ok(Step::Request);
+        }
+    }
+}
+
+/// Takes `[Name: value]`; `false`: it is another line.
+pub(super) fn header_line(line: &str, input: &Input, draft: &mut Draft) -> Result<bool, Fault> {
+    let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
+    let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));
+    let Some((name, value)) = header else {
+        let what = format!("{} is no header", shown(line.as_bytes()));
+        return Err(input.broken(what, "a header is a line `[Name: value]`"));
+    };
+    draft.set_header(name.trim(), value.trim());
+    Ok(true)
+}
