@@ -147,4 +147,4 @@ impl Search {
 }
 
 const WRONG_LENGTH: &str =
-    "where an entry begins elsewhere than expected, the length before the one before it is wrong";
+    "an entry begins where the one before it ends: see whether the length of that one is right";

@@ -2,6 +2,7 @@
 //! `[Name: value]` lines that hold for what follows. A plain list of URLs is the same.
 
 use super::input::{Draft, Fault, Input, Step, shown};
+use super::request::is_token;
 
 #[derive(Debug, Default)]
 pub(super) struct Uris {
@@ -33,7 +34,7 @@ impl Uris {
 pub(super) fn header_line(line: &str, input: &Input, draft: &mut Draft) -> Result<bool, Fault> {
     let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
     let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));
-    let Some((name, value)) = header else {
+    let Some((name, value)) = header.filter(|(name, _)| is_token(name.trim())) else {
         let what = format!("{} is no header", shown(line.as_bytes()));
         return Err(input.broken(what, "a header is a line `[Name: value]`"));
     };

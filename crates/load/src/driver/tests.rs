@@ -17,6 +17,7 @@ use crate::schedule::Schedule;
 use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 
 mod allocations;
+mod detail;
 mod random;
 mod transmit;
 
@@ -45,6 +46,11 @@ struct Case {
     script: Script,
     /// Told to stop in this turn, 0 being before the first.
     stop_at: Option<u32>,
+    /// The ammo is over after so many; `None`: never.
+    ammo: Option<u64>,
+    /// Requests of so many tags in turn.
+    tags: u16,
+    records: bool,
 }
 
 fn ms(milliseconds: u64) -> Nanos {
@@ -74,6 +80,9 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             requests: vec![],
         },
         stop_at: None,
+        ammo: None,
+        tags: 1,
+        records: false,
     }
 }
 
@@ -81,11 +90,18 @@ fn closed(users: u32, until: Until) -> Case {
     Case { closed: Some(until), ..open(vec![], users) }
 }
 
-struct Seconds(Vec<Second>);
+#[derive(Default)]
+struct Seconds(Vec<Second>, Vec<ShotRecord>);
 
 impl Listener for Seconds {
     fn second(&mut self, second: &Second) {
         self.0.push(second.clone());
+    }
+
+    fn shots(&mut self, shots: &[ShotRecord]) {
+        let told = self.0.len() as u64;
+        assert!(shots.iter().all(|shot| shot.done.0 / Nanos::SECOND.0 >= told), "after its second");
+        self.1.extend(shots);
     }
 }
 
@@ -95,8 +111,18 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
     fired_with(case, || Http1::new(&Check::default(), habits))
 }
 
+fn fired_in_detail(case: &Case) -> (Fired, Seconds) {
+    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
+    fired_in_detail_with(case, || Http1::new(&Check::default(), habits))
+}
+
 /// The same in another protocol.
 fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec<Second>) {
+    let (fired, seconds) = fired_in_detail_with(case, protocol);
+    (fired, seconds.0)
+}
+
+fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Seconds) {
     let engine = Simulated::new(case.script.clone());
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
@@ -115,27 +141,36 @@ fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec
             length: case.due.last().copied().unwrap_or_default(),
             limit: case.limit,
             when_full: case.when_full,
-            ammo: AmmoEnd::Never,
+            ammo: case.ammo.map_or(AmmoEnd::Never, |_| AmmoEnd::Sometime),
             timeout: case.timeout,
         })),
     };
     let answer = AnswerShape::ByHeaders;
-    let request = Request { bytes: REQUEST.to_vec(), answer, tag: Tag::NONE };
+    let request = |tag| Request { bytes: REQUEST.to_vec(), answer, tag: Tag(tag) };
+    let requests: Vec<Request> = (0..case.tags).map(request).collect();
+    let recorder = Recorder::new(0, headline, to_us, empty);
+    let recorder = if case.tags > 1 { recorder.with_tags() } else { recorder };
+    let recorder = if case.records { recorder.with_records() } else { recorder };
     let driver = Driver::new(Parts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol,
         pace,
-        recorder: Recorder::new(0, headline, to_us, empty),
-        feed: Feed::List(List::new([request].into(), 0, 1, None)),
+        recorder,
+        feed: Feed::List(List::new(requests.into(), 0, 1, case.ammo)),
         timeout: case.timeout,
         check: Check::default(),
         habit: case.habit,
     });
     let report = driver.run(&stop);
-    let mut seconds = Seconds(vec![]);
-    let fired = sum(collect(&messages, &[back], &mut seconds), &[report], Instant::now());
+    let mut seconds = Seconds::default();
+    let collected = collect(&messages, &[back], &mut seconds);
+    let by_tag = collected.tags.iter().flatten();
+    let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
+    let fired = sum(collected, &[report], Instant::now());
+    assert_eq!(by_tag, if case.tags > 1 { fired.counts.started } else { 0 });
+    assert_eq!(seconds.1.len() as u64, if case.records { fired.counts.started } else { 0 });
     always(&fired, &seconds.0);
-    (fired, seconds.0)
+    (fired, seconds)
 }
 
 /// What holds whatever happens.

@@ -56,3 +56,42 @@ fn ten_times_the_shots_take_no_allocation_more() {
         assert_eq!(of(1_000, habit), of(10_000, habit), "{habit:?}");
     }
 }
+
+#[test]
+fn tags_take_memory_once_each() {
+    let of = |requests, tags| {
+        let mut case = Case { tags, ..closed(4, Until::Requests(requests)) };
+        case.script.service_time = Nanos(100_000);
+        allocations(&case)
+    };
+    assert_eq!(of(1_000, 300), of(10_000, 300));
+    assert!(of(1_000, 300) > of(1_000, 2));
+}
+
+#[test]
+fn a_feed_fires_batches_without_allocating() {
+    let requests = |count| (0..count).map(|_| Request::default()).collect();
+    let (to, prepared) = mpsc::sync_channel(2);
+    let (to_us, back) = mpsc::sync_channel(2);
+    let mut feed = Feed::Stream(Stream::new(0, prepared, to_us));
+    let mut batch = Batch { requests: requests(256), count: 256, last: false };
+    let before = COUNT.get();
+    let (mut fired, mut turns) = (0, 0);
+    while turns < 100 {
+        match feed.stock() {
+            Stock::There => fired += u32::from(feed.next().bytes.is_empty()),
+            Stock::Late => {
+                let spent = back.try_iter().last().map(|(_, spent)| spent);
+                to.try_send(std::mem::take(&mut batch)).unwrap();
+                // Whichever came back is the next; at first that is the empty one it began with.
+                batch = spent.unwrap_or_default();
+                batch.count = batch.requests.len();
+                turns += 1;
+            }
+            Stock::Over => panic!("nobody said so"),
+        }
+    }
+    assert_eq!(COUNT.get() - before, 0);
+    // Every third is the full one: it comes back when the one after it is taken.
+    assert!(fired >= 256 * 30, "{fired}");
+}

@@ -145,11 +145,16 @@ prop_compose! {
         timeout_ms in 1_u64..400,
         habit in prop_oneof![Just(ConnectionHabit::KeepAlive), Just(ConnectionHabit::PerShot)],
         stop_at in prop_oneof![4 => Just(None), 1 => (0_u32..100).prop_map(Some)],
+        ammo in prop_oneof![2 => Just(None), 1 => (0_u64..150).prop_map(Some)],
+        tags in 1_u16..4,
+        records in any::<bool>(),
     ) -> Case {
         let mut at = 0;
         let due = gaps_us.into_iter().map(|gap| { at += gap * 1_000; Nanos(at) }).collect();
         let timeout = ms(timeout_ms);
-        Case { due, closed, limit, when_full, timeout, habit, script, stop_at }
+        Case {
+            due, closed, limit, when_full, timeout, habit, script, stop_at, ammo, tags, records,
+        }
     }
 }
 
@@ -158,15 +163,33 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_everything_ends(case in case()) {
-        let (fired, _) = fired(&case);
+        let (fired, seconds) = fired_in_detail(&case);
+        let counts = &fired.counts;
+        let enough = case.ammo.is_none_or(|ammo| counts.started < ammo);
+        prop_assert!(case.ammo.is_none_or(|ammo| counts.started <= ammo), "{counts:?}");
+        for shot in &seconds.1 {
+            prop_assert!(shot.due <= shot.started && shot.started <= shot.sent, "{shot:?}");
+            prop_assert!(shot.sent <= shot.done, "{shot:?}");
+            prop_assert!(shot.connected.is_none_or(|at| at <= shot.done), "{shot:?}");
+            prop_assert!(shot.first_byte.is_none_or(|at| at <= shot.done), "{shot:?}");
+        }
+        let sum = |of: fn(&ShotRecord) -> u64| seconds.1.iter().map(of).sum::<u64>();
+        if case.records {
+            prop_assert!(sum(|shot| shot.bytes_sent) <= counts.bytes_sent);
+            prop_assert!(sum(|shot| shot.bytes_received) <= counts.bytes_received);
+        }
         let timeouts = 2 * case.timeout.0;
         match case.closed {
             None => {
-                prop_assert_eq!(fired.counts.planned, case.due.len() as u64);
+                let whole = fired.counts.planned == case.due.len() as u64;
+                prop_assert!(whole || case.ammo.is_some(), "{counts:?}");
+                prop_assert!(whole || !enough || fired.end == End::Stopped, "{counts:?}");
                 let last = case.due.last().copied().unwrap_or_default();
                 if case.when_full != WhenFull::Stretch {
                     prop_assert!(fired.lasted.0 <= last.0 + timeouts, "{:?}", fired.lasted);
-                    prop_assert!(fired.scheduled == last || fired.end == End::Stopped);
+                    let whole = fired.scheduled == last || fired.end == End::Stopped;
+                    prop_assert!(whole || !enough, "{:?}", fired.scheduled);
+                    prop_assert!(fired.scheduled <= last);
                 }
             }
             Some(Until::For(length)) => {
@@ -174,7 +197,7 @@ proptest! {
             }
             Some(Until::Requests(requests)) => {
                 let all = fired.counts.planned == requests;
-                prop_assert!(all || fired.end == End::Stopped, "{:?}", fired.counts);
+                prop_assert!(all || fired.end == End::Stopped || !enough, "{:?}", fired.counts);
             }
         }
         prop_assert!(fired.in_flight_max <= case.limit);
