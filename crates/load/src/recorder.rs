@@ -158,6 +158,8 @@ pub(crate) struct Recorder {
     full: Sender<Message>,
     empty: Receiver<Emptied>,
     /// Emptied tallies. None there (a slow listener): a new one, once a second at most.
+    // The boxes go round, and are not to be unpacked on the way.
+    #[allow(clippy::vec_box)]
     tallies: Vec<Box<Tally>>,
     records: Option<Records>,
     gauge: Gauge,

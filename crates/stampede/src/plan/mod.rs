@@ -21,6 +21,8 @@ mod requests;
 mod runtimes;
 mod schema;
 mod stray;
+pub mod tank;
+mod tank_keys;
 mod tree;
 mod value;
 
@@ -33,5 +35,7 @@ pub use stray::{Stray, strays};
 
 #[cfg(test)]
 mod mistakes;
+#[cfg(test)]
+mod tank_tests;
 #[cfg(test)]
 mod tests;

@@ -146,7 +146,7 @@ pub(super) fn home() -> Option<PathBuf> {
 }
 
 /// The file's text; never more than a plan can sensibly be.
-fn file_text(path: &Path) -> Result<String, PlanError> {
+pub(super) fn file_text(path: &Path) -> Result<String, PlanError> {
     let unreadable = |source| PlanError::Unreadable { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();

@@ -1,0 +1,429 @@
+//! Yandex Tank's `load.yaml`, read as it is: what its phantom section fires, and in words
+//! what of it has no meaning here. Keys and defaults are those of Tank's own schema
+//! (`yandextank/plugins/Phantom/config/schema.py`).
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stampede_load::ammo::{
+    Ammo, AmmoError, AmmoFile, Format, Header, Passes, Request, Source as AmmoSource,
+};
+use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
+use stampede_load::time::Nanos;
+
+use super::error::{Mistake, PlanError, Source};
+use super::read::{file_text, home};
+use super::tank_keys::{PHANTOM, SECTIONS, why};
+use super::tree::{self, Node, Value, shortened};
+use super::value::{
+    ANY_LENGTH, Fields, entries, length, name_of, not_a, schedule, text, texts, whole, whole_u32,
+};
+
+/// What a `load.yaml` says, complete.
+#[derive(Clone, Debug)]
+pub struct TankConfig {
+    /// `http://host:port`, or `https` with `ssl`.
+    pub url: String,
+    /// Open with phantom's habits: a full load stretches the schedule. Closed for a constant
+    /// number of instances.
+    pub model: Model,
+    /// Version as `header_http` says; a connection a shot where the headers, or HTTP/1.0, say
+    /// so.
+    pub habits: Habits,
+    /// In order; `Host` is the address's where none is given.
+    pub headers: Vec<Header>,
+    /// What is fired.
+    pub ammo: TankAmmo,
+    /// `loop`.
+    pub passes: Passes,
+    /// `ammo_limit`.
+    pub limit: Option<u64>,
+    /// `timeout`; 11 s where nothing is said.
+    pub timeout: Nanos,
+    /// Criteria of the section `autostop`, each as Tank writes it: `time(1s,10s)`.
+    pub autostop: Vec<String>,
+    /// What is written there and has no meaning here, in the file's order.
+    pub unsupported: Vec<Unsupported>,
+}
+
+/// Where a `load.yaml` has its requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TankAmmo {
+    /// `uris`: a GET each.
+    Uris(Vec<String>),
+    /// `ammofile`.
+    File {
+        /// Relative ones start at the folder of the `load.yaml`.
+        path: PathBuf,
+        /// `ammo_type`; `None`: as the file begins, which is what Tank does with its default.
+        format: Option<Format>,
+    },
+}
+
+/// A key without a meaning here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// With its section: `phantom.threads`.
+    pub key: String,
+    /// Where, 1 for the first.
+    pub line: usize,
+    /// What is so instead.
+    pub why: &'static str,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` in line {} is passed over: {}", self.key, self.line, self.why)
+    }
+}
+
+impl TankConfig {
+    /// What is to be fired.
+    ///
+    /// # Errors
+    /// A URI or header that makes no request; a file's own mistakes are found when it is
+    /// fired.
+    pub fn ammo(&self) -> Result<Ammo, AmmoError> {
+        let source = match &self.ammo {
+            TankAmmo::Uris(uris) => {
+                let build = |uri: &String| {
+                    Request::build("GET", uri, &self.headers, b"", self.habits, None)
+                };
+                let requests: Result<Vec<Request>, AmmoError> = uris.iter().map(build).collect();
+                AmmoSource::List(requests?.into())
+            }
+            TankAmmo::File { path, format } => {
+                let (format, headers) = (*format, self.headers.clone());
+                AmmoSource::File(AmmoFile { format, headers, ..AmmoFile::new(path) })
+            }
+        };
+        Ok(Ammo { passes: self.passes, limit: self.limit, ..Ammo::from(source) })
+    }
+}
+
+/// Reads the `load.yaml` at `path`.
+///
+/// # Errors
+/// It cannot be read, or something in it is wrong; see [`PlanError`].
+pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
+    let text = file_text(path)?;
+    let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let source = Arc::new(Source { name: path.display().to_string(), text, base });
+    resolve(&tree::parse(&source)?)
+}
+
+pub(super) fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
+    let mut unsupported = Vec::new();
+    for (key, value) in entries(root, "sections such as `phantom`")? {
+        let name = key.text().unwrap_or_default();
+        if !["phantom", "autostop"].contains(&name) && !is_off(value) {
+            pass_over(&mut unsupported, "", key, why(&SECTIONS, name));
+        }
+    }
+    let phantom = root.get("phantom").ok_or_else(|| {
+        root.place.wrong(Mistake::Missing("the section `phantom`"), "`phantom: {address: …}`")
+    })?;
+    let fields = Phantom { node: phantom, unsupported: &mut unsupported };
+    let mut config = fields.config()?;
+    if let Some(node) = root.get("autostop").filter(|node| !is_off(node)) {
+        config.autostop = autostop(node, &mut unsupported)?;
+    }
+    unsupported.sort_by_key(|key| key.line);
+    Ok(TankConfig { unsupported, ..config })
+}
+
+/// The section that says what is fired.
+struct Phantom<'a> {
+    node: &'a Node,
+    unsupported: &'a mut Vec<Unsupported>,
+}
+
+impl Phantom<'_> {
+    fn get(&self, key: &str) -> Option<&Node> {
+        // An empty text is Tank's way to say nothing.
+        let is_empty = |node: &&Node| matches!(&node.value, Value::Null) || node.text() == Some("");
+        self.node.get(key).filter(|node| !is_empty(node))
+    }
+
+    fn config(mut self) -> Result<TankConfig, PlanError> {
+        self.pass_over_keys()?;
+        let fields = Fields::of(self.node, "`phantom`", &known_keys())?;
+        fields.not_both("uris", "ammofile")?;
+        let (url, host) = self.url()?;
+        let version = match self.get("header_http") {
+            Some(node) if name_of(node, "HTTP version", &["1.0", "1.1"])? == "1.1" => {
+                HttpVersion::Http11
+            }
+            _ => HttpVersion::Http10,
+        };
+        let mut headers = self.headers()?;
+        let given = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let connection = match (given("connection"), version) {
+            (Some((_, value)), _) if value.eq_ignore_ascii_case("close") => {
+                ConnectionHabit::PerShot
+            }
+            (None, HttpVersion::Http10) => ConnectionHabit::PerShot,
+            _ => ConnectionHabit::KeepAlive,
+        };
+        if given("host").is_none() {
+            headers.insert(0, ("Host".to_owned(), host));
+        }
+        let (limit, passes) = (self.count("ammo_limit")?, self.count("loop")?);
+        let passes = passes.map_or(Passes::Endless, Passes::Times);
+        let ends = limit.is_some() || passes != Passes::Endless;
+        Ok(TankConfig {
+            url,
+            model: self.model(ends)?,
+            habits: Habits { version, connection },
+            headers,
+            ammo: self.ammo()?,
+            passes,
+            limit,
+            timeout: match self.get("timeout") {
+                Some(node) => length(node, "timeout", ANY_LENGTH)?,
+                None => TIMEOUT,
+            },
+            autostop: Vec::new(),
+            unsupported: Vec::new(),
+        })
+    }
+
+    /// Keys whose value is Tank's default have nothing to say.
+    fn pass_over_keys(&mut self) -> Result<(), PlanError> {
+        for (key, value) in entries(self.node, "phantom's keys")? {
+            let name = key.text().unwrap_or_default();
+            let text = value.text().unwrap_or_default();
+            let is_default = match name {
+                "writelog" => matches!(text, "0" | "none" | ""),
+                "tank_type" => matches!(text, "http" | "1"),
+                _ if text.is_empty() => matches!(value.value, Value::Null | Value::Text(..)),
+                _ => false,
+            };
+            if PHANTOM.iter().any(|(known, _)| *known == name) && !is_default {
+                pass_over(self.unsupported, "phantom.", key, why(&PHANTOM, name));
+            }
+        }
+        Ok(())
+    }
+
+    fn url(&self) -> Result<(String, String), PlanError> {
+        let Some(node) = self.get("address") else {
+            let missing = Mistake::Missing("`address`");
+            return Err(self.node.place.wrong(missing, ADDRESS));
+        };
+        let address = text(node, "an address", ADDRESS)?.trim();
+        let is_tls = match self.get("ssl") {
+            Some(node) => on(node)?,
+            None => false,
+        };
+        let scheme = if is_tls { "https" } else { "http" };
+        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+        let (host, port) = match address.rsplit_once(':') {
+            // The colons of an IPv6 address without a port are inside its brackets.
+            Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+            _ => (address, None),
+        };
+        let bad = host.is_empty() || host.contains(['/', '@', ' ', '?', '#']);
+        if bad || port.is_some_and(|port| !is_port(port)) {
+            return Err(not_a(node, "an address", ADDRESS));
+        }
+        let port = match self.get("port") {
+            Some(node) => match text(node, "a port", "a port from 1 to 65 535")? {
+                port if is_port(port) => Some(port),
+                _ => return Err(not_a(node, "a port", "a port from 1 to 65 535")),
+            },
+            None => port,
+        };
+        let host = match port {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        Ok((format!("{scheme}://{host}"), host))
+    }
+
+    /// `[Name: value]` or `Name: value`, as a list or a text of lines.
+    fn headers(&self) -> Result<Vec<Header>, PlanError> {
+        const EXPECTED: &str = "headers such as `[Host: example.org]`, one a line";
+        let Some(node) = self.get("headers") else { return Ok(Vec::new()) };
+        let mut headers = Vec::new();
+        for (line, node) in lines(node, EXPECTED)? {
+            let inner = line.trim_start_matches('[').trim_end_matches(']');
+            let Some((name, value)) = inner.split_once(':') else {
+                return Err(not_a(node, "a header", EXPECTED));
+            };
+            headers.push((name.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(headers)
+    }
+
+    fn ammo(&self) -> Result<TankAmmo, PlanError> {
+        const EXPECTED: &str = "`uris`, or `ammofile`";
+        if let Some(node) = self.get("uris") {
+            let uris = lines(node, "paths such as `/`")?;
+            let uris: Vec<String> = uris.into_iter().map(|(line, _)| line.to_owned()).collect();
+            if uris.is_empty() {
+                return Err(not_a(node, "a list of paths", "paths such as `/`"));
+            }
+            return Ok(TankAmmo::Uris(uris));
+        }
+        let Some(node) = self.get("ammofile") else {
+            return Err(self.node.place.wrong(Mistake::Missing("what to fire"), EXPECTED));
+        };
+        let path = text(node, "a path", "the path of a file")?;
+        if path.starts_with("http://") || path.starts_with("https://") {
+            return Err(not_a(node, "a path", "a file on this machine: download it first"));
+        }
+        let format = match self.get("ammo_type") {
+            Some(node) => match name_of(node, "ammo type", &AMMO_TYPES)? {
+                "phantom" => None,
+                name => Format::named(name),
+            },
+            None => None,
+        };
+        let path = match (path.strip_prefix("~/"), home()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => node.place.source.base.join(path),
+        };
+        Ok(TankAmmo::File { path, format })
+    }
+
+    /// A number that is a bound; -1 is Tank's word for none.
+    fn count(&self, key: &'static str) -> Result<Option<u64>, PlanError> {
+        match self.get(key).filter(|node| node.text() != Some("-1")) {
+            Some(node) => whole(node, key, 1..=u64::MAX).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn model(&self, ammo_ends: bool) -> Result<Model, PlanError> {
+        let instances = match self.get("instances") {
+            Some(node) => whole_u32(node, "instances", 1..=INSTANCES_MAX)?,
+            None => INSTANCES,
+        };
+        let profile = self.get("load_profile");
+        let kind = match profile.and_then(|profile| profile.get("load_type")) {
+            Some(node) => name_of(node, "load type", &["rps", "instances"])?,
+            None => "rps",
+        };
+        let of_profile = profile.and_then(|profile| profile.get("schedule"));
+        let rate = of_profile.filter(|_| kind == "rps").or_else(|| self.get("rps_schedule"));
+        let users =
+            of_profile.filter(|_| kind == "instances").or_else(|| self.get("instances_schedule"));
+        if let Some(node) = rate {
+            return Ok(Model::Open {
+                schedule: schedule(node)?,
+                arrivals: Arrivals::Uniform,
+                max_in_flight: instances,
+                when_full: WhenFull::Stretch,
+            });
+        }
+        if let Some(node) = users {
+            return constant_users(node, ammo_ends);
+        }
+        let expected = "`load_profile: {load_type: rps, schedule: \"line(1, 10, 10m)\"}`";
+        Err(self.node.place.wrong(Mistake::Missing("a schedule"), expected))
+    }
+}
+
+/// `const(users, length)`: other schedules of instances have no counterpart.
+fn constant_users(node: &Node, ammo_ends: bool) -> Result<Model, PlanError> {
+    const EXPECTED: &str = "`const(10, 60s)`: the number of users is constant here, it cannot rise";
+    let text = text(node, "a schedule of instances", EXPECTED)?.trim();
+    let inner = text.strip_prefix("const").map(str::trim_start);
+    let inner = inner.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
+    let parts = inner.and_then(|inner| inner.split_once(','));
+    let parts = parts.and_then(|(users, length)| {
+        let users = users.trim().parse::<u32>().ok().filter(|users| *users > 0)?;
+        let length = stampede_load::schedule::parse_length(length.trim()).ok()?;
+        Some((users, length))
+    });
+    let Some((users, length)) = parts else {
+        return Err(not_a(node, "a constant number of instances", EXPECTED));
+    };
+    // Tank's instances fire until the ammo is over, whatever their schedule says.
+    let until = if ammo_ends { Until::Requests(u64::MAX) } else { Until::For(length) };
+    Ok(Model::Closed { users, until })
+}
+
+fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<String>, PlanError> {
+    const EXPECTED: &str = "criteria such as `time(1s,10s)`";
+    let mut criteria = Vec::new();
+    for (key, value) in entries(node, "`autostop: {autostop: […]}`")? {
+        match key.text().unwrap_or_default() {
+            "autostop" => {
+                for text in texts(value, EXPECTED)? {
+                    let all = text.text().unwrap_or_default().split_inclusive(')').map(str::trim);
+                    criteria.extend(all.filter(|one| !one.is_empty()).map(str::to_owned));
+                }
+            }
+            "enabled" | "package" => {}
+            _ => {
+                pass_over(unsupported, "autostop.", key, "the end of a load is told in its summary")
+            }
+        }
+    }
+    Ok(criteria)
+}
+
+/// The lines of a list of texts, or of one text.
+fn lines<'a>(node: &'a Node, expected: &str) -> Result<Vec<(&'a str, &'a Node)>, PlanError> {
+    let mut all = Vec::new();
+    for node in texts(node, expected)? {
+        let lines = node.text().unwrap_or_default().lines().map(str::trim);
+        all.extend(lines.filter(|line| !line.is_empty()).map(|line| (line, node)));
+    }
+    Ok(all)
+}
+
+fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'static str) {
+    let name = shortened(key.text().unwrap_or_default());
+    let (line, _) = key.place.line_column();
+    all.push(Unsupported { key: format!("{section}{name}"), line, why });
+}
+
+/// A section that is there and switched off.
+fn is_off(section: &Node) -> bool {
+    let enabled = section.get("enabled").and_then(Node::text);
+    matches!(enabled, Some("false" | "0" | "no" | "off")) || matches!(section.value, Value::Null)
+}
+
+/// A switch, which Tank also takes as a number.
+fn on(node: &Node) -> Result<bool, PlanError> {
+    match node.text() {
+        Some("1") => Ok(true),
+        Some("0") => Ok(false),
+        _ => super::value::switch(node),
+    }
+}
+
+/// The keys that Tank knows, so that every other is a mistake.
+fn known_keys() -> Vec<&'static str> {
+    READ.iter().copied().chain(PHANTOM.iter().map(|(key, _)| *key)).collect()
+}
+
+const ADDRESS: &str = "`host:port`, such as `127.0.0.1:8080` or `[::1]:80`";
+const READ: [&str; 17] = [
+    "address",
+    "ammo_limit",
+    "ammo_type",
+    "ammofile",
+    "enabled",
+    "header_http",
+    "headers",
+    "instances",
+    "instances_schedule",
+    "load_profile",
+    "loop",
+    "package",
+    "port",
+    "rps_schedule",
+    "ssl",
+    "timeout",
+    "uris",
+];
+const AMMO_TYPES: [&str; 4] = ["phantom", "uri", "uripost", "access"];
+const TIMEOUT: Nanos = Nanos::from_secs(11);
+const INSTANCES: u32 = 1_000;
+/// As of a plan's `max_in_flight`.
+const INSTANCES_MAX: u32 = 1_000_000;

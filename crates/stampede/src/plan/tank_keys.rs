@@ -1,0 +1,73 @@
+//! What of Yandex Tank's configuration has no meaning here, and what is so instead.
+
+/// Keys of the section `phantom`.
+pub(super) const PHANTOM: [(&str, &str); 31] = [
+    ("additional_libs", PHANTOM_ITSELF),
+    ("affinity", "say `--load-cpus` instead"),
+    ("autocases", "tags are those of the ammo"),
+    ("buffered_seconds", TANK_ITSELF),
+    ("cache_dir", NO_CACHE),
+    ("chosen_cases", "requests of all tags are fired"),
+    ("client_certificate", NO_CERTIFICATE),
+    ("client_cipher_suites", NO_CERTIFICATE),
+    ("client_key", NO_CERTIFICATE),
+    ("config", PHANTOM_ITSELF),
+    ("connection_test", "a target that is not there shows in the first second"),
+    ("enum_ammo", "records of shots are in their order"),
+    ("file_cache", NO_CACHE),
+    ("force_stepping", NO_CACHE),
+    ("gatling_ip", "source addresses cannot be chosen"),
+    ("method_options", PHANTOM_ITSELF),
+    ("method_prefix", PHANTOM_ITSELF),
+    ("multi", "one target a load"),
+    ("name", TANK_ITSELF),
+    ("phantom_http_entity", NO_LIMITS),
+    ("phantom_http_field", NO_LIMITS),
+    ("phantom_http_field_num", NO_LIMITS),
+    ("phantom_http_line", NO_LIMITS),
+    ("phantom_modules_path", PHANTOM_ITSELF),
+    ("phantom_path", PHANTOM_ITSELF),
+    ("phout_file", "the file of records is named on the command line"),
+    ("source_log_prefix", PHANTOM_ITSELF),
+    ("tank_type", "only HTTP is spoken"),
+    ("threads", "a load thread runs on each of `--load-cpus`"),
+    ("use_caching", NO_CACHE),
+    ("writelog", "requests and answers are not logged; of each failure an example is kept"),
+];
+
+/// Sections beside `phantom` and `autostop`.
+pub(super) const SECTIONS: [(&str, &str); 20] = [
+    ("bfg", OTHER_GUN),
+    ("console", "a load shows itself on a terminal"),
+    ("core", TANK_ITSELF),
+    ("gatling", OTHER_GUN),
+    ("influx", "results are written to files"),
+    ("jmeter", OTHER_GUN),
+    ("json_report", "say `--json` instead"),
+    ("offline_report", "results are written to files"),
+    ("opentsdb", "results are written to files"),
+    ("overload", "results stay on this machine"),
+    ("pandora", OTHER_GUN),
+    ("platform", TANK_ITSELF),
+    ("rcassert", "say `--expect` instead"),
+    ("rcheck", "resources are not checked before the load"),
+    ("shellexec", "no commands are run around the load"),
+    ("shootexec", OTHER_GUN),
+    ("telegraf", "the target's machine is not monitored from here"),
+    ("uploader", "results stay on this machine"),
+    ("version", TANK_ITSELF),
+    ("ycmonitoring", "the target's machine is not monitored from here"),
+];
+
+/// What is so instead of `key`; a general word where it is not in the table.
+pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
+    let known = table.iter().find(|(known, _)| *known == key);
+    known.map_or("it is not known here", |(_, why)| why)
+}
+
+const NO_CACHE: &str = "ammo is read while it is fired and needs no cache";
+const NO_CERTIFICATE: &str = "no client certificates, and TLS as the library has it";
+const NO_LIMITS: &str = "an answer's head may have 64 KiB, its body any length";
+const OTHER_GUN: &str = "only what phantom fires is read";
+const PHANTOM_ITSELF: &str = "it sets up phantom, which is not used";
+const TANK_ITSELF: &str = "it sets up Yandex Tank itself";
