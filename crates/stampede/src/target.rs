@@ -1,13 +1,19 @@
-//! Where a URL points: `http://host:port/path` or `unix:/run/app.sock:/path`.
+//! Where a URL points: `http://host:port/path`, `https://…`, `unix:/run/app.sock:/path` (or
+//! `http+unix:`), `fcgi://host:port/script.php/path` and `fcgi+unix:/run/php.sock:/script.php/path`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
 
-use stampede_load::spec::Address;
+use percent_encoding::percent_decode_str;
+use stampede_load::ammo::{AmmoError, Request};
+use stampede_load::protocol::fastcgi::{self, Script};
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
+use stampede_load::spec::{Address, Habits, Wire};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
+use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
 /// What a load fires at.
@@ -17,8 +23,12 @@ pub struct Target {
     pub address: Address,
     /// For the header `Host`.
     pub host: String,
-    /// For the request line.
+    /// Path and query, as the app sees them.
     pub path: String,
+    /// What is spoken there.
+    pub wire: Wire,
+    /// Of FastCGI: what answers.
+    script: Option<Script>,
 }
 
 impl Target {
@@ -37,14 +47,62 @@ impl Target {
             Address::Unix(_) => true,
         }
     }
+
+    /// A request in what is spoken there. `path`: the target's own, or another one.
+    ///
+    /// # Errors
+    /// What would not be one well-formed request.
+    pub fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+        habits: Habits,
+    ) -> Result<Request, AmmoError> {
+        match &self.script {
+            None => Request::build(method, path, headers, body, habits, None),
+            Some(script) => {
+                fastcgi::request(script, method, path, headers, body, habits.connection)
+            }
+        }
+    }
+
+    /// A connection per shot where FastCGI is spoken and nobody said otherwise: so web servers
+    /// do, and a kept one holds a worker of php-fpm, whoever waits for one.
+    pub fn settle(&self, client: &mut Client) {
+        if self.script.is_some() && client.keep_alive == KeepAlive::Auto {
+            client.keep_alive = KeepAlive::Off;
+        }
+    }
 }
 
 /// A URL that was read; nobody was asked for the host's address yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
+    scheme: Scheme,
     place: Place,
     host: String,
     path: String,
+    script: Option<Script>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+    FastCgi,
+}
+
+impl Scheme {
+    fn port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+            // As php-fpm's own configuration has it.
+            Scheme::FastCgi => 9000,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +117,23 @@ impl Url {
     /// # Errors
     /// Anything that would send the shots elsewhere than was meant.
     pub fn parse(url: &str) -> Result<Url, TargetError> {
-        if let Some(rest) = url.strip_prefix("unix:") {
-            return unix(rest);
+        for (prefix, scheme) in SOCKETS {
+            if let Some(rest) = url.strip_prefix(prefix) {
+                return unix(url, prefix, rest, scheme);
+            }
         }
         let shown = mask_secrets(url);
         let uri: Uri = match url.parse() {
             Ok(uri) => uri,
             Err(source) => return Err(TargetError::NotAUrl { shown, source }),
         };
-        match uri.scheme_str() {
-            Some("http") => {}
+        let scheme = match uri.scheme_str() {
+            Some("http") => Scheme::Http,
+            Some("https") => Scheme::Https,
+            Some("fcgi") => Scheme::FastCgi,
             Some(other) => return Err(TargetError::Protocol(other.to_owned())),
             None => return Err(TargetError::NoScheme(shown)),
-        }
+        };
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         if authority.contains('@') {
             return Err(TargetError::User(shown));
@@ -80,46 +142,90 @@ impl Url {
             return Err(TargetError::NoHost(shown));
         };
         let port = match authority[host.len()..].strip_prefix(':').unwrap_or_default() {
-            "" => 80,
+            "" => scheme.port(),
             text => match text.parse() {
                 Ok(port) if port > 0 => port,
                 _ => return Err(TargetError::Port { port: text.to_owned(), shown }),
             },
         };
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let host = if port == 80 { host.to_owned() } else { format!("{host}:{port}") };
-        Ok(Url { place: Place::Host { name, port }, host, path })
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let host = if port == scheme.port() { host.to_owned() } else { format!("{host}:{port}") };
+        Url::new(url, scheme, Place::Host { name, port }, host, path)
+    }
+
+    fn new(
+        url: &str,
+        scheme: Scheme,
+        place: Place,
+        host: String,
+        path: &str,
+    ) -> Result<Url, TargetError> {
+        if scheme != Scheme::FastCgi {
+            return Ok(Url { scheme, place, host, path: path.to_owned(), script: None });
+        }
+        let (script, path) =
+            script(path).ok_or_else(|| TargetError::NoScript(mask_secrets(url)))?;
+        // The address is that of a FastCGI server and no site's name.
+        Ok(Url { scheme, place, host: LOCALHOST.to_owned(), path, script: Some(script) })
     }
 
     /// Asks for the host's address.
     ///
     /// # Errors
-    /// The host has none.
+    /// The host has none, or a name that no certificate can have.
     pub fn resolve(&self) -> Result<Target, TargetError> {
-        let address = match &self.place {
-            Place::Socket(path) => Address::Unix(path.clone()),
-            Place::Host { name, port } => Address::Tcp(resolve(name, *port)?),
+        let (address, name) = match &self.place {
+            Place::Socket(path) => (Address::Unix(path.clone()), LOCALHOST),
+            Place::Host { name, port } => (Address::Tcp(resolve(name, *port)?), name.as_str()),
         };
-        Ok(Target { address, host: self.host.clone(), path: self.path.clone() })
+        let wire = match self.scheme {
+            Scheme::Http => Wire::Http1,
+            Scheme::Https => Wire::Tls(Setup::new(name, Certificates::Any, Sessions::New)?),
+            Scheme::FastCgi => Wire::FastCgi,
+        };
+        let (host, path, script) = (self.host.clone(), self.path.clone(), self.script.clone());
+        Ok(Target { address, host, path, wire, script })
     }
 
-    /// Path and query as written, `/` where there is none.
+    /// Path and query as the app sees them, `/` where there is none.
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// Whether HTTP is spoken there, and not inside TLS.
+    pub fn is_plain_http(&self) -> bool {
+        self.scheme == Scheme::Http
+    }
 }
 
-fn unix(rest: &str) -> Result<Url, TargetError> {
+fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<Url, TargetError> {
     let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
     match socket.len() {
-        0 => Err(TargetError::NoSocket),
+        0 => Err(TargetError::NoSocket(prefix)),
         1..=SOCKET_PATH_MAX => {
             let place = Place::Socket(PathBuf::from(socket));
-            Ok(Url { place, host: "localhost".to_owned(), path: path.to_owned() })
+            Url::new(url, scheme, place, LOCALHOST.to_owned(), path)
         }
         length => Err(TargetError::LongSocket(length)),
     }
+}
+
+/// The script of a FastCGI URL, and path and query as the app sees them: what follows the
+/// script, as behind a front controller, else the script itself. A script ends with its
+/// `.php`; a path without one is a script as a whole, such as php-fpm's own `/status`.
+fn script(path: &str) -> Option<(Script, String)> {
+    let (file, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let mut ends = file.match_indices(".php").map(|(at, php)| at + php.len());
+    let end = ends.find(|end| file[*end..].is_empty() || file[*end..].starts_with('/'));
+    let (written, rest) = file.split_at(end.unwrap_or(file.len()));
+    let filename = percent_decode_str(written).decode_utf8().ok()?;
+    let name = &written[written.rfind('/')?..];
+    if name == "/" || !written.starts_with('/') || filename.contains('\0') {
+        return None;
+    }
+    let seen = if rest.is_empty() { name } else { rest };
+    Some((Script::new(filename), format!("{seen}{query}")))
 }
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, TargetError> {
@@ -144,7 +250,7 @@ pub enum TargetError {
         /// Why.
         source: InvalidUri,
     },
-    /// HTTPS, above all.
+    /// FTP, say.
     #[error("`{0}` is not a protocol that stampede speaks yet")]
     Protocol(String),
     /// No protocol in it.
@@ -164,9 +270,12 @@ pub enum TargetError {
         /// The URL, secrets masked.
         shown: String,
     },
-    /// `unix:` alone.
-    #[error("`unix:` has no path of a socket")]
-    NoSocket,
+    /// `unix:` alone, or `fcgi+unix:`.
+    #[error("`{0}` has no path of a socket")]
+    NoSocket(&'static str),
+    /// A FastCGI server is told which script to run, and was not.
+    #[error("`{0}` names no script")]
+    NoScript(String),
     /// Longer than `sun_path`.
     #[error("the socket's path has {0} bytes and the system takes {SOCKET_PATH_MAX} at most")]
     LongSocket(usize),
@@ -178,6 +287,9 @@ pub enum TargetError {
         /// What the system said; `None`: it gave an empty list.
         source: Option<io::Error>,
     },
+    /// TLS cannot be spoken with it.
+    #[error(transparent)]
+    Tls(#[from] SetupError),
 }
 
 impl TargetError {
@@ -185,12 +297,19 @@ impl TargetError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             TargetError::User(_) => Some("give it as a header: -H 'Authorization: …'"),
-            TargetError::NoAddress { .. } => None,
+            TargetError::NoScript(_) => Some(
+                "write it as fcgi://127.0.0.1:9000/var/www/index.php/path, the script as \
+                 php-fpm finds it on its disk, then the path that the app sees",
+            ),
+            TargetError::NoAddress { .. } | TargetError::Tls(_) => None,
             _ => Some("write it as http://127.0.0.1:8080/path, or unix:/run/app.sock:/path"),
         }
     }
 }
 
+const SOCKETS: [(&str, Scheme); 3] =
+    [("unix:", Scheme::Http), ("http+unix:", Scheme::Http), ("fcgi+unix:", Scheme::FastCgi)];
+const LOCALHOST: &str = "localhost";
 /// `sun_path` without its closing NUL (unix(7)).
 const SOCKET_PATH_MAX: usize = 107;
 
@@ -217,6 +336,11 @@ mod tests {
             ("http://[::1]:65535/", "[::1]:65535", "[::1]:65535", "/"),
             ("unix:/run/a.sock", "/run/a.sock", "localhost", "/"),
             ("unix:/run/a.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),
+            ("http+unix:/run/a.sock:/a", "/run/a.sock", "localhost", "/a"),
+            ("https://127.0.0.1/a", "127.0.0.1:443", "127.0.0.1", "/a"),
+            ("https://[::1]:80/", "[::1]:80", "[::1]:80", "/"),
+            ("fcgi://127.0.0.1/w/a.php", "127.0.0.1:9000", "localhost", "/a.php"),
+            ("fcgi+unix:/run/a.sock:/w/a.php/x?y", "/run/a.sock", "localhost", "/x?y"),
         ];
         for (url, address, host, path) in table {
             assert_eq!(read(url), (address.to_owned(), host.to_owned(), path.to_owned()), "{url}");
@@ -224,11 +348,47 @@ mod tests {
     }
 
     #[test]
+    fn a_fastcgi_url_names_the_script_and_what_the_app_sees() {
+        let table = [
+            ("/var/www/index.php", "/var/www/index.php", "/index.php"),
+            ("/var/www/index.php?a=b", "/var/www/index.php", "/index.php?a=b"),
+            ("/var/www/index.php/", "/var/www/index.php", "/"),
+            ("/var/www/index.php/shop/5?a=/b.php", "/var/www/index.php", "/shop/5?a=/b.php"),
+            ("/var/my.phpapp/a%20b.php/x%20y", "/var/my.phpapp/a b.php", "/x%20y"),
+            ("/a.php/b.php", "/a.php", "/b.php"),
+            ("/fpm/status?json", "/fpm/status", "/status?json"),
+        ];
+        for (path, filename, seen) in table {
+            let (script, uri) = script(path).expect(path);
+            assert_eq!((script.filename(), uri.as_str()), (filename, seen), "{path}");
+        }
+        for path in ["/", "", "index.php", "/var/www/", "/%ff.php", "/a%00.php", "?a"] {
+            assert_eq!(script(path), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_spoken_follows_from_the_url() {
+        let spoken = |url: &str| Target::parse(url).expect(url).wire;
+        assert!(matches!(spoken("http://127.0.0.1/"), Wire::Http1));
+        assert!(matches!(spoken("https://127.0.0.1/"), Wire::Tls(_)));
+        assert!(matches!(spoken("fcgi+unix:/run/a.sock:/a.php"), Wire::FastCgi));
+        let fcgi = Target::parse("fcgi://127.0.0.1/w/a.php").expect("a target");
+        let client = |keep_alive| {
+            let mut client = Client { name: "x".into(), http: "1.1".into(), keep_alive };
+            fcgi.settle(&mut client);
+            client.keep_alive
+        };
+        assert_eq!(client(KeepAlive::Auto), KeepAlive::Off);
+        assert_eq!(client(KeepAlive::On), KeepAlive::On);
+    }
+
+    #[test]
     fn what_would_fire_elsewhere_is_refused_with_a_hint() {
         let long = format!("unix:/{}", "a".repeat(120));
         let urls = [
             "127.0.0.1:8080",
-            "https://127.0.0.1/",
+            "ftp://127.0.0.1/",
             "http://127.0.0.1:70000/",
             "http://127.0.0.1:0/",
             "http://me:secret@127.0.0.1/",
@@ -236,6 +396,9 @@ mod tests {
             "http://a b/",
             "unix:",
             "unix::/path",
+            "fcgi+unix:",
+            "fcgi://127.0.0.1:9000",
+            "fcgi+unix:/run/a.sock",
             &long,
         ];
         let errors = urls.map(|url| {

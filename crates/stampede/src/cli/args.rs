@@ -153,7 +153,8 @@ pub struct CompareArgs {
 /// Arguments of `fire`.
 #[derive(Args, Debug)]
 pub struct FireArgs {
-    /// Where to: http://127.0.0.1:8080/path, or unix:/run/app.sock:/path
+    /// Where to: http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or straight to
+    /// php-fpm: fcgi://127.0.0.1:9000/var/www/index.php/path, fcgi+unix:/run/php.sock:/var/www/…
     pub url: String,
     /// The load
     #[command(flatten)]

@@ -17,8 +17,9 @@ use crate::{interrupt, plan, progress};
 
 /// Fires, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
-    let choice = load_choice(&args)?;
+    let mut choice = load_choice(&args)?;
     let target = Target::parse(&args.url).map_err(|error| Failure::from_target(&error))?;
+    target.settle(&mut choice.client);
     let load = load(&args, &choice, &target)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut shown = Shown(progress::for_stderr());
@@ -64,6 +65,7 @@ fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, F
     };
     let ammo = [request(args, target, habits)?];
     Ok(Load {
+        wire: target.wire.clone(),
         habits,
         timeout: choice.timeout,
         check,
@@ -91,7 +93,8 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
         None => Vec::new(),
     };
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
-    Request::build(method, &target.path, &headers, &body, habits, None)
+    target
+        .request(method, &target.path, &headers, &body, habits)
         .map_err(|error| Failure::new(&error).hint(error.hint()))
 }
 

@@ -56,6 +56,11 @@ fn url(node: &Node) -> Result<String, PlanError> {
     let address = text(node, "an address", URL)?;
     let refused = |why: String| node.place.wrong(Mistake::Refused(why), URL);
     let read = Url::parse(address).map_err(|error| refused(chain(&error)))?;
+    if !read.is_plain_http() {
+        let why = "runtimes are compared over plain http alone; `stampede fire` speaks https and \
+                   FastCGI";
+        return Err(refused(why.to_owned()));
+    }
     let path = read.path();
     if path.contains('?') {
         let why = format!("`{}` has a query: the load's requests have their own", shortened(path));

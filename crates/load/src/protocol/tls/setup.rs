@@ -49,7 +49,7 @@ impl Certificates {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sessions {
     /// Nothing: each pays for a whole handshake, as each new visitor does, and all shots cost
-    /// the same. What ab, h2load, hey and k6 do.
+    /// the same. What ab, hey and k6 do.
     #[default]
     New,
     /// Its session where the server gave tickets, as a browser that comes back. Sessions are

@@ -1,0 +1,208 @@
+//! Fired straight at a real php-fpm, over its unix socket and over TCP.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use stampede::target::Target;
+use stampede_load::report::{Fired, Second};
+use stampede_load::spec::{Check, ConnectionHabit, Load, Model, Until};
+use stampede_load::time::Nanos;
+use stampede_load::{Listener, Stop, fire};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const WORKERS: u32 = 2;
+const SHOTS: u64 = 60;
+
+/// Says what it was asked, and leaves a byte a request beside itself.
+const SCRIPT: &str = r#"<?php
+file_put_contents(__DIR__ . '/hits', 'x', FILE_APPEND | LOCK_EX);
+$uri = $_SERVER['REQUEST_URI'];
+if ($uri === '/missing') { http_response_code(404); }
+if ($uri === '/broken') { throw new Exception('as told'); }
+if ($uri === '/large') { exit(str_repeat('0123456789', 20000) . 'the end'); }
+echo implode('|', [$_SERVER['REQUEST_METHOD'], $uri, $_SERVER['SCRIPT_NAME'],
+    $_SERVER['QUERY_STRING'], $_SERVER['HTTP_HOST'], strlen(file_get_contents('php://input'))]);
+"#;
+
+/// A php-fpm of its own; ended on drop.
+struct Fpm {
+    place: Place,
+    child: Child,
+}
+
+impl Drop for Fpm {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        // Its own way to end at once, its workers with it (php-fpm(8)).
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+impl Fpm {
+    fn start() -> Fpm {
+        let place = Place::new();
+        let path = place.path().display().to_string();
+        place.write("www/index.php", SCRIPT);
+        let folder = place.path().join("www");
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(folder, all).expect("a folder for anybody");
+        let user = match rustix::process::getuid().is_root() {
+            true => "user = nobody\ngroup = nogroup\n",
+            false => "",
+        };
+        let conf = format!(
+            "[global]\nerror_log = {path}/fpm.log\ndaemonize = no\n[app]\n{user}\
+             listen = {path}/fpm.sock\nlisten.mode = 0666\npm = static\n\
+             pm.max_children = {WORKERS}\n"
+        );
+        let conf = place.write("fpm.conf", &conf).display().to_string();
+        let child = Command::new(program())
+            .args(["--no-php-ini", "--nodaemonize", "--fpm-config", &conf])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("php-fpm starts");
+        let fpm = Fpm { place, child };
+        let there = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            std::os::unix::net::UnixStream::connect(fpm.socket()).is_ok()
+        });
+        let log = std::fs::read_to_string(fpm.place.path().join("fpm.log")).unwrap_or_default();
+        assert!(there, "php-fpm listens: {log}");
+        fpm
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.place.path().join("fpm.sock")
+    }
+
+    /// Of a path as the app is to see it.
+    fn url(&self, path: &str) -> String {
+        let script = self.place.path().join("www/index.php");
+        format!("fcgi+unix:{}:{}{path}", self.socket().display(), script.display())
+    }
+
+    fn hits(&self) -> u64 {
+        let hits = std::fs::metadata(self.place.path().join("www/hits"));
+        hits.map_or(0, |file| file.len())
+    }
+}
+
+/// `php-fpm`, or the first of those that bear their version.
+fn program() -> PathBuf {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/local/sbin"]);
+    let mut all = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let is_fpm = |path: &Path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("php-fpm"))
+    };
+    let found = all.find_map(|entry| Some(entry.ok()?.path()).filter(|path| is_fpm(path)));
+    found.expect("it was found before")
+}
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// What a shot is, beside its URL.
+#[derive(Clone, Copy)]
+struct Ask<'a> {
+    method: &'a str,
+    body: &'a [u8],
+    contains: &'a str,
+    habit: ConnectionHabit,
+}
+
+const GET: Ask<'_> =
+    Ask { method: "GET", body: b"", contains: "", habit: ConnectionHabit::PerShot };
+
+/// As many users as workers, for a kept connection holds one.
+fn fired(url: &str, ask: Ask<'_>) -> Fired {
+    let target = Target::parse(url).expect(url);
+    let model = Model::Closed { users: WORKERS, until: Until::Requests(SHOTS) };
+    let mut load = Load::new(target.address.clone(), model, []);
+    load.wire = target.wire.clone();
+    load.timeout = Nanos::from_secs(20);
+    load.habits.connection = ask.habit;
+    load.check = Check { body_contains: ask.contains.as_bytes().to_vec(), ..Check::default() };
+    let headers = [("Host".to_owned(), target.host.clone())];
+    let request = target.request(ask.method, &target.path, &headers, ask.body, load.habits);
+    load.ammo = [request.expect("a request")].into();
+    let fired = fire(&load, &Stop::default(), &mut Nobody).expect("a load");
+    assert_eq!(fired.counts.ok + fired.counts.failed_total(), SHOTS, "{:?}", fired.counts);
+    fired
+}
+
+fn all(kind: &str) -> BTreeMap<String, u64> {
+    BTreeMap::from([(kind.to_owned(), SHOTS)])
+}
+
+#[test]
+fn php_fpm_answers_without_a_web_server() {
+    if skipped(&["php-fpm"]) {
+        return;
+    }
+    let fpm = Fpm::start();
+    let url = fpm.url("/shop/5?a=b");
+    let said = "GET|/shop/5?a=b|/index.php|a=b|localhost|0";
+    let per_shot = fired(&url, Ask { contains: said, ..GET });
+    assert_eq!((per_shot.counts.ok, per_shot.connections.opened), (SHOTS, SHOTS));
+    let habit = ConnectionHabit::KeepAlive;
+    let kept = fired(&url, Ask { contains: said, habit, ..GET });
+    assert_eq!((kept.counts.ok, kept.connections.opened), (SHOTS, u64::from(WORKERS)));
+    assert_eq!(fpm.hits(), 2 * SHOTS, "what was counted was served");
+
+    // More than one record holds, both ways.
+    let body = vec![b'x'; 200_000];
+    let said = "POST|/index.php|/index.php||localhost|200000";
+    let posted = Ask { method: "POST", body: &body, contains: said, habit };
+    assert_eq!(fired(&fpm.url(""), posted).counts.ok, SHOTS);
+    let large = fired(&fpm.url("/large"), Ask { contains: "the end", habit, ..GET });
+    assert_eq!(large.counts.ok, SHOTS);
+    assert_eq!(fired(&fpm.url("/"), Ask { method: "HEAD", ..GET }).counts.ok, SHOTS);
+}
+
+#[test]
+fn what_php_fpm_does_not_serve_is_counted_as_what_it_is() {
+    if skipped(&["php-fpm"]) {
+        return;
+    }
+    let fpm = Fpm::start();
+    assert_eq!(fired(&fpm.url("/missing"), GET).counts.failed, all("http:404"));
+    assert_eq!(fired(&fpm.url("/broken"), GET).counts.failed, all("http:500"));
+    assert_eq!(
+        fired(&fpm.url("/"), Ask { contains: "no such", ..GET }).counts.failed,
+        all("check")
+    );
+    // php-fpm's own answer, with a word on STDERR.
+    let elsewhere = format!("fcgi+unix:{}:/nowhere/index.php", fpm.socket().display());
+    assert_eq!(fired(&elsewhere, GET).counts.failed, all("http:404"));
+    // HTTP to a FastCGI server, and nobody at all.
+    let http = format!("http+unix:{}:/", fpm.socket().display());
+    let failed = fired(&http, GET).counts.failed;
+    assert!(failed.keys().all(|kind| kind.starts_with("net:")), "{failed:?}");
+    let url = fpm.url("/");
+    drop(fpm);
+    assert_eq!(fired(&url, GET).counts.failed, all("net:errno-2"));
+}
+
+#[test]
+fn the_command_fires_at_php_fpm() {
+    if skipped(&["php-fpm"]) {
+        return;
+    }
+    let fpm = Fpm::start();
+    let place = Place::new();
+    let url = fpm.url("/");
+    let args = ["fire", &url, "--users", "2", "--requests", "50", "--contains", "GET|/|"];
+    let output = finish(place.stampede(&args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_eq!((output.status.code(), fpm.hits()), (Some(0), 50), "{text}");
+}
