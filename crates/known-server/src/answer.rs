@@ -11,7 +11,20 @@ pub struct Answer {
     /// Only so many bytes of it are sent.
     cut_at: usize,
     writing: Writing,
+    after: After,
     then: Then,
+}
+
+/// What is sent after an answer that nobody asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum After {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// These bytes, so much later.
+    Later(Duration, Vec<u8>),
+    /// These bytes again and again, until the client closes or the server ends.
+    Forever(Vec<u8>),
 }
 
 /// How bytes are written.
@@ -25,6 +38,13 @@ pub enum Writing {
         /// Bytes of one call.
         bytes: usize,
         /// From one call to the next.
+        gap: Duration,
+    },
+    /// In two calls.
+    Split {
+        /// Bytes of the first (0 counts as 1).
+        at: usize,
+        /// From the one to the other.
         gap: Duration,
     },
 }
@@ -106,7 +126,13 @@ impl Answer {
     }
 
     fn of(text: Text) -> Answer {
-        Answer { text, cut_at: usize::MAX, writing: Writing::AtOnce, then: Then::AsAsked }
+        Answer {
+            text,
+            cut_at: usize::MAX,
+            writing: Writing::AtOnce,
+            after: After::Nothing,
+            then: Then::AsAsked,
+        }
     }
 
     /// One more header line. Does nothing to `raw`, as all that follows down to `chunked`.
@@ -160,9 +186,24 @@ impl Answer {
         Answer { writing, ..self }
     }
 
+    /// So long after it these bytes, though nobody asked.
+    pub fn later(self, gap: Duration, bytes: impl Into<Vec<u8>>) -> Answer {
+        Answer { after: After::Later(gap, bytes.into()), ..self }
+    }
+
+    /// After it these bytes (one at least) again and again, until the client closes. Its
+    /// worker is held.
+    pub fn forever(self, bytes: impl Into<Vec<u8>>) -> Answer {
+        Answer { after: After::Forever(bytes.into()), ..self }
+    }
+
     /// What becomes of the connection after it.
     pub fn then(self, then: Then) -> Answer {
         Answer { then, ..self }
+    }
+
+    pub(crate) fn after(&self) -> &After {
+        &self.after
     }
 
     pub(crate) fn writing(&self) -> Writing {

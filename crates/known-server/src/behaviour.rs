@@ -22,6 +22,8 @@ pub struct Behaviour {
     pub zero: Zero,
     /// Whether connections are accepted.
     pub accept: Accept,
+    /// Sent on each connection before anything is asked there.
+    pub greeting: Vec<u8>,
 }
 
 /// One way to answer.
@@ -80,6 +82,8 @@ pub enum Accept {
     Never,
     /// They are not, and the backlog is full: connecting itself does not end.
     NeverFull,
+    /// They are, and reset before anything is read (closed, on a unix socket).
+    ThenReset,
 }
 
 impl Behaviour {

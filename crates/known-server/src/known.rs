@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use crate::answer::{Answer, Then, Writing};
+use crate::answer::{After, Answer, Then, Writing};
 use crate::behaviour::{Accept, Behaviour, Workers, Zero};
 use crate::gate::{Gate, Permit};
 use crate::journal::{Journal, SharedJournal, UnderWay};
@@ -52,7 +52,7 @@ impl KnownServer {
         let shared = Arc::new(Shared::new(behaviour).map_err(thread_error)?);
         let accepting = Arc::clone(&shared);
         let thread = match shared.behaviour.accept {
-            Accept::Always => thread::Builder::new()
+            Accept::Always | Accept::ThenReset => thread::Builder::new()
                 .name("known-server".to_owned())
                 .spawn(move || accepting.accept_all(&listener)),
             Accept::Never | Accept::NeverFull => {
@@ -147,7 +147,10 @@ impl Shared {
     fn spawn<'a>(&'a self, scope: &'a Scope<'a, '_>, mut wire: Wire, place: Permit<'a>) {
         let open = self.journal.accepted();
         let story = move || {
-            let end = self.converse(&mut wire);
+            let end = match self.behaviour.accept {
+                Accept::ThenReset => Ok(Then::Reset),
+                _ => self.converse(&mut wire),
+            };
             drop(open);
             if let Ok(Then::Reset) = end {
                 wire.reset();
@@ -163,6 +166,7 @@ impl Shared {
     /// One connection from its first request to the end of its last answer. Every `Err` is
     /// an end that was told or cannot be helped.
     fn converse(&self, wire: &mut Wire) -> Result<Then, Over> {
+        wire.write(&self.behaviour.greeting)?;
         let mut bytes = Vec::new();
         loop {
             let asked = loop {
@@ -216,11 +220,13 @@ impl Shared {
         under_way: UnderWay<'_>,
     ) -> Result<Option<Duration>, Over> {
         let bytes = answer.bytes(asked);
-        let (piece, gap) = match answer.writing() {
-            Writing::AtOnce => (bytes.len(), Duration::ZERO),
-            Writing::Torn { bytes, gap } => (bytes, gap),
+        let (mut piece, next, gap) = match answer.writing() {
+            Writing::AtOnce => (bytes.len(), bytes.len(), Duration::ZERO),
+            Writing::Torn { bytes, gap } => (bytes, bytes, gap),
+            Writing::Split { at, gap } => (at, bytes.len(), gap),
         };
-        let hold = answer.ending(asked) == Some(Then::Hold);
+        let endless = matches!(answer.after(), After::Forever(_));
+        let hold = endless || answer.ending(asked) == Some(Then::Hold);
         let mut under_way = Some(under_way);
         let mut left = bytes.as_slice();
         while !left.is_empty() {
@@ -229,11 +235,20 @@ impl Shared {
                 under_way = None;
             }
             wire.write(now)?;
-            left = later;
+            (left, piece) = (later, next);
             if !left.is_empty() {
                 done += gap;
                 wire.wait(self.instant(done))?;
             }
+        }
+        match answer.after() {
+            After::Nothing => {}
+            After::Later(gap, bytes) => {
+                done += *gap;
+                wire.wait(self.instant(done))?;
+                wire.write(bytes)?;
+            }
+            After::Forever(bytes) => wire.repeat(bytes)?,
         }
         if hold {
             wire.hold();

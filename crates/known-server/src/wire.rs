@@ -32,6 +32,17 @@ impl Ending {
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
+    /// Whether the server ends.
+    pub(crate) fn is_told(&self) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&*self.0, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut fds, Some(&at_once)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     /// Until `fd` is ready for `what`, or the server ends.
     pub(crate) fn or_ready(&self, fd: impl AsFd, what: PollFlags) -> io::Result<Waited> {
         let mut fds = [PollFd::new(&*self.0, PollFlags::IN), PollFd::new(&fd, what)];
@@ -124,6 +135,15 @@ impl Wire {
             }
         }
         Ok(())
+    }
+
+    /// Writes `bytes` again and again until the peer closes or the server ends.
+    pub(crate) fn repeat(&mut self, bytes: &[u8]) -> Result<(), Over> {
+        let many = bytes.repeat(READ_BYTES.div_ceil(bytes.len().max(1)));
+        while !many.is_empty() && !self.ending.is_told()? {
+            self.write(&many)?;
+        }
+        Err(Over)
     }
 
     /// Until `moment`.

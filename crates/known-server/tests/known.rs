@@ -272,3 +272,62 @@ fn an_end_finds_every_thread_wherever_it_waits() {
     drop([held, slow, huge, queued, idle]);
     drop((clients, unasked));
 }
+
+#[test]
+fn an_answer_can_be_split_at_one_byte() {
+    let gap = ms(30);
+    let server = answering(Answer::ok().written(Writing::Split { at: 5, gap }));
+    let mut stream = asking(&server, GET);
+    expect(&mut stream, "HTTP/");
+    nothing_before(&mut stream, gap);
+    expect(&mut stream, &OK[5..]);
+}
+
+/// Another byte comes only when some of the gap is over.
+fn nothing_before(stream: &mut TcpStream, gap: Duration) {
+    let began = Instant::now();
+    stream.peek(&mut [0; 1]).unwrap();
+    assert!(began.elapsed() > gap / 3, "{:?}", began.elapsed());
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_follow_an_answer_or_come_first() {
+    let server = answering(Answer::ok().later(ms(1), "more"));
+    let mut stream = asking(&server, GET);
+    expect(&mut stream, OK);
+    expect(&mut stream, "more");
+    // The connection goes on.
+    stream.write_all(GET.as_bytes()).unwrap();
+    expect(&mut stream, OK);
+
+    let behaviour = Behaviour { greeting: b"welcome".to_vec(), ..Behaviour::default() };
+    let server = KnownServer::start(behaviour).unwrap();
+    let mut stream = connect(&server);
+    expect(&mut stream, "welcome");
+    stream.write_all(GET.as_bytes()).unwrap();
+    expect(&mut stream, OK);
+}
+
+#[test]
+fn an_endless_answer_ends_with_its_client_or_its_server() {
+    let server = answering(Answer::raw("begin ").forever("and on "));
+    let mut streams = [asking(&server, GET), asking(&server, GET)];
+    for stream in &mut streams {
+        expect(stream, &("begin ".to_owned() + &"and on ".repeat(100_000)));
+    }
+    let [first, mut second] = streams;
+    drop(first);
+    let ended = std::thread::spawn(move || to_end(&mut second).0.len());
+    drop(server);
+    ended.join().unwrap();
+}
+
+#[test]
+fn a_connection_can_be_reset_before_anything_is_read() {
+    let behaviour = Behaviour { accept: Accept::ThenReset, ..Behaviour::default() };
+    let server = KnownServer::start(behaviour).unwrap();
+    let mut stream = connect(&server);
+    let (text, error) = to_end(&mut stream);
+    assert_eq!((text.as_str(), error), ("", Some(ErrorKind::ConnectionReset)));
+    assert_eq!(server.journal().requests, 0);
+}
