@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_stats::histogram::Times;
 
+use crate::check::Check;
 use crate::recorder::{Emptied, Message, Tally, empty_times};
 use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
@@ -22,17 +23,19 @@ pub(crate) struct Collected {
 }
 
 /// Takes messages until every load thread has finished (or is gone), tells the listener of
-/// each second once all threads are past it, and sends emptied tallies back.
+/// each second once all threads are past it, and sends emptied tallies back. `check` names
+/// the failed rules.
 pub(crate) fn collect(
     messages: &Receiver<Message>,
     back: &[Sender<Emptied>],
+    check: &Check,
     listener: &mut dyn Listener,
 ) -> Collected {
     let mut collector = Collector::new(back.len());
     for message in messages {
         match message {
             Message::Second { thread, mut tally } => {
-                collector.add(thread, &tally);
+                collector.add(thread, &tally, check);
                 tally.clear();
                 // A thread that has finished wants nothing back.
                 let _ = back[thread].send(Emptied::Tally(tally));
@@ -81,19 +84,19 @@ impl Collector {
         }
     }
 
-    fn add(&mut self, thread: usize, tally: &Tally) {
+    fn add(&mut self, thread: usize, tally: &Tally, check: &Check) {
         self.next_of[thread] = tally.index + 1;
         let place = (tally.index - self.first) as usize;
         while self.waiting.len() <= place {
             let index = self.first + self.waiting.len() as u32;
             self.waiting.push_back(empty_second(index));
         }
-        add_counts(&mut self.waiting[place].counts, tally);
+        add_counts(&mut self.waiting[place].counts, tally, check);
         add_times(&mut self.waiting[place].times, &tally.times);
         // The maxima of several threads need not fall on one moment: an upper bound then.
         self.waiting[place].in_flight_max += tally.in_flight_max;
         self.waiting[place].busy = self.waiting[place].busy.plus(tally.busy);
-        add_counts(&mut self.all.counts, tally);
+        add_counts(&mut self.all.counts, tally, check);
         add_times(&mut self.all.times, &tally.times);
         self.all.service_time_all.merge(&tally.service_time_all);
         self.all.ok_inside += tally.ok_inside;
@@ -116,14 +119,14 @@ fn empty_second(index: u32) -> Second {
     Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) }
 }
 
-fn add_counts(counts: &mut Counts, tally: &Tally) {
+fn add_counts(counts: &mut Counts, tally: &Tally, check: &Check) {
     counts.planned += tally.planned;
     counts.started += tally.started;
     counts.ok += tally.ok;
     counts.dropped += tally.dropped;
     counts.bytes_sent += tally.bytes_sent;
     counts.bytes_received += tally.bytes_received;
-    tally.failures.add_to(&mut counts.failed);
+    tally.failures.add_to(&mut counts.failed, check);
 }
 
 fn add_tags(all: &mut Vec<Option<Box<TagFigures>>>, more: &[Option<Box<TagFigures>>]) {
@@ -179,7 +182,7 @@ mod tests {
         first.finish(Nanos(0));
         drop(to_us);
         let mut told = Told(vec![]);
-        let collected = collect(&messages, &back, &mut told);
+        let collected = collect(&messages, &back, &Check::default(), &mut told);
         assert_eq!(told.0, [(0, 11), (1, 2), (2, 4), (3, 0)]);
         assert_eq!(collected.counts.planned, 17);
     }
@@ -193,7 +196,7 @@ mod tests {
         recorder.next_second(Nanos(0));
         drop(recorder);
         let mut told = Told(vec![]);
-        collect(&messages, &[back], &mut told);
+        collect(&messages, &[back], &Check::default(), &mut told);
         assert_eq!(told.0, [(0, 3)]);
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::ammo::{AmmoError, AmmoNotes, Passes, Source, Tagging, supply};
+use crate::check::{Inspection, RULES_MAX};
 use crate::collector::{Collected, collect};
 use crate::driver::{
     AmmoEnd, Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport,
@@ -16,9 +17,10 @@ use crate::driver::{
 use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::engine::uring::Uring;
+use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
-use crate::protocol::http1::Http1;
+use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::Tls;
 use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
@@ -40,6 +42,9 @@ pub enum LoadError {
     /// `max_in_flight`, `users` or passes are zero.
     #[error("`{0}` is 0, at least 1 is needed")]
     Zero(&'static str),
+    /// More rules in `Load::check` than are counted apart.
+    #[error("{0} checks, {RULES_MAX} is the most")]
+    TooManyRules(usize),
     /// A CPU that does not exist, or that this process may not use.
     #[error("load thread cannot be pinned to CPU `{cpu}`")]
     Pin {
@@ -89,7 +94,7 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     crew.begin.iter().for_each(|begin| {
         let _ = begin.send(epoch);
     });
-    let mut collected = collect(&messages, &crew.back, listener);
+    let mut collected = collect(&messages, &crew.back, &load.check, listener);
     let reports = crew.threads.into_iter().map(|thread| match thread.join() {
         Ok(report) => report,
         Err(panic) => std::panic::resume_unwind(panic),
@@ -120,6 +125,9 @@ fn check(load: &Load) -> Result<u32, LoadError> {
     }
     if load.ammo.passes == Passes::Times(0) {
         return Err(LoadError::Zero("passes"));
+    }
+    if load.check.rules.len() > RULES_MAX {
+        return Err(LoadError::TooManyRules(load.check.rules.len()));
     }
     match load.model {
         Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
@@ -317,16 +325,20 @@ fn speak<E: Engine>(
 ) -> ThreadReport {
     match &load.wire {
         Wire::Http1 => {
-            let protocol = || Http1::new(&load.check, load.habits);
+            let inspection = Inspection::new(&load.check);
+            let protocol = || Http1::sharing(&inspection, load.habits, HEAD_BYTES_MAX);
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::FastCgi => {
-            let protocol = || FastCgi::new(&load.check, load.habits.connection);
+            let inspection = Inspection::new(&load.check);
+            let protocol = || FastCgi::sharing(&inspection, load.habits.connection, HEAD_BYTES_MAX);
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::Tls(setup) => {
             let setup = setup.for_a_thread();
-            let protocol = || Tls::new(&setup, Http1::new(&load.check, load.habits));
+            let inspection = Inspection::new(&load.check);
+            let http = || Http1::sharing(&inspection, load.habits, HEAD_BYTES_MAX);
+            let protocol = || Tls::new(&setup, http());
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }
     }
@@ -366,6 +378,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
             sources: reports.iter().map(|report| report.connections.sources).max().unwrap_or(1),
         },
         busy_share_max: largest(|report| report.busy_share),
+        examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),
         began,
         engine: reports.first().map_or("", |report| report.engine),

@@ -7,10 +7,12 @@
 
 pub mod ammo;
 mod chain;
+pub mod check;
 pub mod client;
 mod collector;
 mod driver;
 pub mod engine;
+pub mod example;
 mod fire;
 pub mod open_files;
 pub mod outcome;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::check::{Check, Failed, RULES_MAX, TOO_LARGE, took};
 use crate::engine::Failure;
+use crate::time::Nanos;
 
 /// How a started shot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +15,40 @@ pub enum Outcome {
     Net(Net),
     /// A whole answer with a status that is not the right one.
     Http(u16),
-    /// A whole answer with the right status and another body than expected.
-    Check,
+    /// A whole answer with the right status that breaks this part of the check.
+    Check(Failed),
+}
+
+impl Outcome {
+    /// The key of `Counts::failed` under which it is counted in a load with this check; `ok`
+    /// for `Ok`. Allocates.
+    pub fn key(self, check: &Check) -> String {
+        match self {
+            Outcome::Ok => "ok".to_owned(),
+            Outcome::Net(Net::Errno(errno)) => format!("net:errno-{errno}"),
+            Outcome::Net(net) => NAMED[place(net)].1.to_owned(),
+            Outcome::Http(status) => format!("http:{status}"),
+            Outcome::Check(failed) => check.key(failed),
+        }
+    }
+
+    /// What was wrong, in words, as far as the outcome alone tells.
+    pub(crate) fn words(self, check: &Check, service_time: Nanos) -> String {
+        match self {
+            Outcome::Http(status) if check.statuses.is_empty() => {
+                format!("status {status} instead of 200 to 299")
+            }
+            Outcome::Http(status) => {
+                let right: Vec<String> = check.statuses.iter().map(u16::to_string).collect();
+                format!("status {status} instead of {}", right.join(" or "))
+            }
+            Outcome::Check(_) => took(service_time),
+            Outcome::Ok | Outcome::Net(_) => {
+                let key = self.key(check);
+                meaning(&key).unwrap_or(key)
+            }
+        }
+    }
 }
 
 /// Why there was no whole answer.
@@ -65,7 +99,8 @@ impl From<Failure> for Net {
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
     named: [u64; NAMED.len()],
-    check: u64,
+    /// `body_contains`, each rule, a body too large.
+    checks: [u64; RULES_MAX + 2],
     by_status: Box<[u64; STATUSES]>,
     by_errno: Box<[u64; ERRNOS]>,
 }
@@ -74,7 +109,7 @@ impl Failures {
     pub(crate) fn new() -> Failures {
         Failures {
             named: [0; NAMED.len()],
-            check: 0,
+            checks: [0; RULES_MAX + 2],
             by_status: Box::new([0; STATUSES]),
             by_errno: Box::new([0; ERRNOS]),
         }
@@ -84,29 +119,31 @@ impl Failures {
     pub(crate) fn count(&mut self, outcome: Outcome) {
         let place = match outcome {
             Outcome::Ok => return,
-            Outcome::Check => &mut self.check,
+            Outcome::Check(failed) => &mut self.checks[usize::from(failed.0).min(RULES_MAX + 1)],
             Outcome::Http(status) => &mut self.by_status[usize::from(status).min(STATUSES - 1)],
             Outcome::Net(Net::Errno(errno)) => {
                 &mut self.by_errno[usize::try_from(errno).unwrap_or(0).min(ERRNOS - 1)]
             }
-            Outcome::Net(net) => {
-                let named = NAMED.iter().position(|(kind, _)| *kind == net);
-                &mut self.named[named.expect("every kind but Errno is in the table")]
-            }
+            Outcome::Net(net) => &mut self.named[place(net)],
         };
         *place += 1;
     }
 
-    /// Adds all of them to `failed`, under the keys of `Counts::failed`.
-    pub(crate) fn add_to(&self, failed: &mut BTreeMap<String, u64>) {
+    /// Adds all of them to `failed`, under the keys of `Counts::failed`; `check` names the
+    /// rules.
+    pub(crate) fn add_to(&self, failed: &mut BTreeMap<String, u64>, check: &Check) {
         let named = NAMED.iter().zip(&self.named).map(|((_, key), count)| ((*key).into(), count));
-        let check = [("check".to_string(), &self.check)];
+        let checks = (0_u16..).zip(&self.checks).filter(|(_, count)| **count > 0);
+        let checks = checks.map(|(number, count)| match usize::from(number) > RULES_MAX {
+            true => (check.key(Failed::TOO_LARGE), count),
+            false => (check.key(Failed(number)), count),
+        });
         let statuses = self.by_status.iter().enumerate();
         let statuses = statuses.filter(|(_, count)| **count > 0);
         let statuses = statuses.map(|(status, count)| (format!("http:{status}"), count));
         let errnos = self.by_errno.iter().enumerate().filter(|(_, count)| **count > 0);
         let errnos = errnos.map(|(errno, count)| (format!("net:errno-{errno}"), count));
-        for (key, count) in named.chain(check).chain(statuses).chain(errnos) {
+        for (key, count) in named.chain(checks).chain(statuses).chain(errnos) {
             if *count > 0 {
                 *failed.entry(key).or_default() += count;
             }
@@ -115,7 +152,7 @@ impl Failures {
 
     pub(crate) fn clear(&mut self) {
         self.named.fill(0);
-        self.check = 0;
+        self.checks.fill(0);
         self.by_status.fill(0);
         self.by_errno.fill(0);
     }
@@ -134,10 +171,18 @@ const NAMED: [(Net, &str); 11] = [
     (Net::NoFile, "net:no-file"),
     (Net::QueueFull, "net:queue-full"),
 ];
+
+/// Where a kind is in the table.
+fn place(net: Net) -> usize {
+    let place = NAMED.iter().position(|(kind, _)| *kind == net);
+    place.expect("every kind but Errno is in the table")
+}
+
 /// What a key of `Counts::failed` means, for people; `None` where the key says it itself.
 pub fn meaning(key: &str) -> Option<String> {
     let text = match key.strip_prefix("net:") {
         None if key == "check" => "whole, but not the expected body",
+        None if key == TOO_LARGE => "whole, but too large for a pattern or JSON",
         None => return None,
         Some("refused") => "nobody listens there",
         Some("reset") => "reset by the server",
@@ -168,6 +213,7 @@ const ERRNOS: usize = 134;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Rule;
 
     #[test]
     fn every_outcome_has_its_key() {
@@ -181,25 +227,30 @@ mod tests {
             Outcome::Net(Failure { errno: libc::EADDRNOTAVAIL }.into()),
             Outcome::Http(502),
             Outcome::Http(502),
-            Outcome::Check,
+            Outcome::Check(Failed::CONTAINS),
+            Outcome::Check(Failed(2)),
+            Outcome::Check(Failed::TOO_LARGE),
         ];
         others.into_iter().for_each(|outcome| failures.count(outcome));
+        let rules = ["time < 1s", "size > 5"].map(|text| Rule::parse(text).unwrap()).into();
+        let check = Check { rules, ..Check::default() };
         let mut failed = BTreeMap::new();
-        failures.add_to(&mut failed);
+        failures.add_to(&mut failed, &check);
         let listed: Vec<_> = failed.iter().map(|(key, count)| format!("{key} {count}")).collect();
         assert_eq!(
             listed.join("\n"),
-            "check 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
+            "check 1\ncheck:body-too-large 1\ncheck:size > 5 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
              net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
              net:rejected 1\n\
              net:reset 1\nnet:timeout 1\nnet:tls 1"
         );
-        let explained = |key: &String| meaning(key).is_some() != key.starts_with("http:");
+        let says_it = |key: &String| key.starts_with("http:") || key == "check:size > 5";
+        let explained = |key: &String| meaning(key).is_some() != says_it(key);
         assert!(failed.keys().all(explained), "{failed:?}");
         assert_eq!(meaning("net:errno-113").as_deref(), Some("No route to host"));
         failures.clear();
         failed.clear();
-        failures.add_to(&mut failed);
+        failures.add_to(&mut failed, &check);
         assert!(failed.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
 use crate::ammo::{AmmoNotes, Tag};
+use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::time::Nanos;
 
@@ -92,6 +93,8 @@ pub struct Fired {
     pub busy_share_max: f64,
     /// `WhenFull::Stretch`: real length ÷ planned length; 1 where nothing stretched.
     pub stretched: f64,
+    /// Of each kind of failed shot the first whose answer was at hand, in the order of time.
+    pub examples: Vec<Example>,
     /// The load's zero: moments of shots count from here.
     pub began: Instant,
     /// The engine that moved the bytes: `epoll`, `io_uring`.
@@ -168,7 +171,8 @@ pub struct Counts {
     /// Failed by kind: keys are `net:<kind>` (`net:refused`, `net:reset`, `net:timeout`,
     /// `net:cut-short`, `net:malformed`, `net:head-too-large`, `net:no-port` (no local
     /// port left), `net:no-file` (no file descriptor left), `net:queue-full` (a unix socket's
-    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check`.
+    /// accept queue), `net:errno-<n>` for any other), `http:<status>`, `check` (`Check::body_contains`),
+    /// `check:<rule>`, `check:body-too-large`.
     pub failed: BTreeMap<String, u64>,
     /// Due, never started.
     pub dropped: u64,

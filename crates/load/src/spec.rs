@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::ammo::Ammo;
+pub use crate::check::{Check, Rule};
 use crate::protocol::tls;
 use crate::schedule::Segments;
 use crate::time::Nanos;
@@ -172,15 +173,6 @@ pub enum ConnectionHabit {
     KeepAlive,
     /// Closes it: one connection a shot.
     PerShot,
-}
-
-/// What makes a whole answer a correct one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Check {
-    /// Statuses that are right; empty: 200 to 299.
-    pub statuses: Vec<u16>,
-    /// Bytes that the body must contain; empty: nothing is asked. May be torn across reads.
-    pub body_contains: Vec<u8>,
 }
 
 /// Yandex Tank's default.

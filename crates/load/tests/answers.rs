@@ -4,183 +4,19 @@
 //! Two timeouts: where an answer ends by itself it is so long that reaching it would show
 //! as another outcome and as a load that lasted too long; where nothing ends, short.
 
+mod bad;
+
+use std::time::Duration;
+
+use bad::{Case, Kind, LONG, SHORT, SHOTS, WAYS, address, broken, endless, load, oversized, whole};
 use stampede_known_server::{
-    Accept, Address as Known, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
+    Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
 };
 use stampede_load::ammo::{AnswerShape, Request, Tag};
 use stampede_load::report::{End, Second};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Habits, HttpVersion, Model, Until,
-    WhenFull,
-};
+use stampede_load::spec::{Check, ConnectionHabit, HttpVersion, Model, Rule, Until};
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, Stop, fire};
-
-/// Shots of each load.
-const SHOTS: u64 = 20;
-/// Where every answer ends by itself.
-const LONG: Nanos = Nanos::from_secs(20);
-/// Where none does.
-const SHORT: Nanos = Nanos::from_millis(300);
-
-/// A bad (or odd, and right) answer and what each shot that gets it counts as.
-struct Case {
-    name: &'static str,
-    answer: Answer,
-    counts_as: &'static str,
-}
-
-fn case(name: &'static str, answer: Answer, counts_as: &'static str) -> Case {
-    Case { name, answer, counts_as }
-}
-
-/// Answers that are odd, and whole.
-fn whole() -> Vec<Case> {
-    let body = "hello, here is the body";
-    let torn = Writing::Torn { bytes: 1, gap: std::time::Duration::from_micros(20) };
-    let trailers: &[(&str, &str)] = &[("X-Sum", "1"), ("X-More", "")];
-    vec![
-        case("plain", Answer::new(200, body), "ok"),
-        case("empty", Answer::new(204, ""), "check"),
-        case("another body", Answer::new(200, "an error page"), "check"),
-        case("chunked with trailers", Answer::new(200, body).chunked(3, trailers), "ok"),
-        case("up to the close", Answer::new(200, body).unframed(), "ok"),
-        case("closed, and said so", Answer::new(200, body).then(Then::CloseSaid), "ok"),
-        case(
-            "after 100 and 103",
-            Answer::new(200, body).after_interim(100).after_interim(103),
-            "ok",
-        ),
-        case("byte by byte", Answer::new(200, body).written(torn), "ok"),
-        case(
-            "chunked byte by byte after 103",
-            Answer::new(200, body).chunked(2, trailers).after_interim(103).written(torn),
-            "ok",
-        ),
-        case("large head", Answer::new(200, body).field("X", &"x".repeat(60_000)), "ok"),
-        case("longer than announced", Answer::new(200, body).announcing(5), "ok"),
-        case("redirect", Answer::new(302, "").field("Location", "/b"), "http:302"),
-        case("not found", Answer::new(404, body), "http:404"),
-        case("bad gateway", Answer::new(502, body), "http:502"),
-        case("unavailable, and closed", Answer::new(503, body).then(Then::CloseSaid), "http:503"),
-    ]
-}
-
-/// Answers that are not.
-fn broken() -> Vec<Case> {
-    let ok = || Answer::new(200, "hello, here is the body");
-    vec![
-        case("reset before the answer", Answer::none(Then::Reset), "net:reset"),
-        case("reset in the head", ok().cut_at(20).then(Then::Reset), "net:reset"),
-        case("reset in the body", ok().cut_at(50).then(Then::Reset), "net:reset"),
-        case("closed before the answer", Answer::none(Then::Close), "net:cut-short"),
-        case("closed in the head", ok().cut_at(20).then(Then::Close), "net:cut-short"),
-        case("closed in the body", ok().cut_at(50).then(Then::Close), "net:cut-short"),
-        case("shorter than announced", ok().announcing(99).then(Then::Close), "net:cut-short"),
-        case(
-            "closed in a chunk",
-            ok().chunked(8, &[]).cut_at(70).then(Then::Close),
-            "net:cut-short",
-        ),
-        case(
-            "closed after 103",
-            ok().after_interim(103).cut_at(45).then(Then::Close),
-            "net:cut-short",
-        ),
-        case("huge head", ok().field("X", &"x".repeat(200_000)), "net:head-too-large"),
-        case(
-            "endless head",
-            Answer::raw("HTTP/1.1 200 ".to_owned() + &"x".repeat(99_999)),
-            "net:head-too-large",
-        ),
-        case("garbage", Answer::raw("\0\u{1}garbage"), "net:malformed"),
-        case("garbage, held", Answer::raw("220 smtp ready\r\n").then(Then::Hold), "net:malformed"),
-        case("upgrade unasked", Answer::raw("HTTP/1.1 101 Up\r\n\r\n"), "net:malformed"),
-        case("two lengths", ok().field("Content-Length", "5"), "net:malformed"),
-        case(
-            "negative length",
-            Answer::raw("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
-            "net:malformed",
-        ),
-        case(
-            "length above 64 bits",
-            Answer::raw("HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n"),
-            "net:malformed",
-        ),
-        case(
-            "bad chunk size",
-            Answer::raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n"),
-            "net:malformed",
-        ),
-    ]
-}
-
-/// Answers that never end.
-fn endless() -> Vec<Case> {
-    let ok = || Answer::new(200, "hello, here is the body");
-    vec![
-        case("never answered", Answer::none(Then::Hold), "net:timeout"),
-        case("held in the head", ok().cut_at(20).then(Then::Hold), "net:timeout"),
-        case("held in the body", ok().cut_at(50).then(Then::Hold), "net:timeout"),
-        case("held after 103", ok().after_interim(103).cut_at(45).then(Then::Hold), "net:timeout"),
-    ]
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Open,
-    Closed,
-}
-
-/// Every way to fire.
-const WAYS: [(Kind, ConnectionHabit); 4] = [
-    (Kind::Open, ConnectionHabit::KeepAlive),
-    (Kind::Open, ConnectionHabit::PerShot),
-    (Kind::Closed, ConnectionHabit::KeepAlive),
-    (Kind::Closed, ConnectionHabit::PerShot),
-];
-
-/// Four users share the shots; where each shot lasts a whole timeout, all fire at once.
-fn model(kind: Kind, timeout: Nanos) -> Model {
-    let users = if timeout == SHORT { SHOTS as u32 } else { 4 };
-    match kind {
-        Kind::Open => Model::Open {
-            schedule: Segments::parse("const(400,50ms)").unwrap(),
-            arrivals: Arrivals::Uniform,
-            max_in_flight: 32,
-            when_full: WhenFull::Queue,
-        },
-        Kind::Closed => Model::Closed { users, until: Until::Requests(SHOTS) },
-    }
-}
-
-/// `answers_uring.rs` is the same file once more.
-fn engine() -> EngineChoice {
-    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
-}
-
-fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos) -> Load {
-    let get = Request {
-        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        answer: AnswerShape::ByHeaders,
-        tag: Tag::NONE,
-    };
-    Load {
-        habits: Habits { version: HttpVersion::Http11, connection },
-        timeout,
-        check: Check { statuses: vec![], body_contains: b"hello".to_vec() },
-        engine: engine(),
-        ..Load::new(target, model(kind, timeout), [get])
-    }
-}
-
-fn address(server: &KnownServer) -> Address {
-    match server.address() {
-        Known::Tcp(address) => Address::Tcp(*address),
-        Known::Unix(path) => Address::Unix(path.clone()),
-    }
-}
 
 /// Adds the seconds up again: what is told while it runs must be what is told at the end.
 #[derive(Default)]
@@ -285,6 +121,11 @@ fn broken_answers_count_as_what_they_are() {
 }
 
 #[test]
+fn heads_without_an_end_meet_a_limit() {
+    each_counts_as_what_it_is(oversized(), LONG);
+}
+
+#[test]
 fn answers_that_never_end_time_out() {
     each_counts_as_what_it_is(endless(), SHORT);
 }
@@ -292,7 +133,7 @@ fn answers_that_never_end_time_out() {
 /// One in five goes wrong: the other shots do not notice, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_shot_only() {
-    for Case { name, answer, counts_as } in broken() {
+    for Case { name, answer, counts_as } in broken().into_iter().chain(oversized()) {
         for (kind, habit) in WAYS {
             let about = format!("every fifth {name}, {kind:?}, {habit:?}");
             let bad = Reply { answer: answer.clone(), ..Reply::default() };
@@ -412,4 +253,120 @@ fn starved_connections_are_told() {
     assert!(starved >= 1);
     counted_as(&fired, &[("ok", SHOTS - starved), ("net:timeout", starved)], "starved");
     assert!(fired.connections.never_answered >= 1, "{:?}", fired.connections);
+}
+
+/// The first byte, the second, … alone in their read, or the rest behind each.
+#[test]
+fn an_answer_torn_at_any_byte_is_right() {
+    let bytes = "HTTP/1.1 103 E\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 2;a=b\r\nhe\r\n03\r\nllo\r\n0\r\nA: b\r\n\r\n";
+    for at in 1..bytes.len() {
+        let about = format!("torn at {at}");
+        let split = Writing::Split { at, gap: Duration::from_micros(300) };
+        let behaviour = Behaviour::answering(Answer::raw(bytes).written(split));
+        let server = KnownServer::start(behaviour).unwrap();
+        let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
+        load.check.rules = rules(&["body ~ /^hello$/"]);
+        let fired = fired(&load, &about);
+        counted_as(&fired, &[("ok", SHOTS)], &about);
+        assert!(fired.lasted < LONG, "{about}");
+    }
+}
+
+#[test]
+fn a_reset_before_the_request_is_read_is_a_reset() {
+    for (kind, habit) in WAYS {
+        let about = format!("{kind:?}, {habit:?}");
+        let behaviour = Behaviour { accept: Accept::ThenReset, ..Behaviour::default() };
+        let server = KnownServer::start(behaviour).unwrap();
+        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
+        counted_as(&fired, &[("net:reset", SHOTS)], &about);
+        assert_eq!(server.journal().requests, 0, "{about}");
+    }
+}
+
+/// Whoever sends an answer at once and closes is taken at his word.
+#[test]
+fn an_answer_before_the_question_is_the_answer() {
+    let greeting =
+        b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    for (kind, habit) in WAYS {
+        let about = format!("{kind:?}, {habit:?}");
+        let behaviour = Behaviour { greeting: greeting.to_vec(), ..Behaviour::default() };
+        let server = KnownServer::start(behaviour).unwrap();
+        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
+        counted_as(&fired, &[("http:408", SHOTS)], &about);
+        assert_eq!(fired.connections.opened, SHOTS, "{about}");
+    }
+}
+
+/// They reach an idle connection, which is then replaced, or the shot that came first.
+#[test]
+fn bytes_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
+    for (kind, habit) in WAYS {
+        let about = format!("{kind:?}, {habit:?}");
+        let answer = Answer::new(200, "hello").later(Duration::from_millis(2), "oops");
+        let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
+        let fired = fired(&load(address(&server), kind, habit, LONG), &about);
+        let met = fired.counts.failed.get("net:malformed").copied().unwrap_or(0);
+        counted_as(&fired, &[("ok", SHOTS - met), ("net:malformed", met)], &about);
+        assert!(habit == ConnectionHabit::KeepAlive || met == 0, "{about}");
+    }
+}
+
+fn rules(texts: &[&str]) -> Vec<Rule> {
+    texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
+}
+
+/// Every fourth answer breaks one thing, in turn; each kind leaves its first.
+#[test]
+fn of_each_kind_of_failure_the_first_is_kept() {
+    let good = || Answer::new(200, "hello").field("X-Cache", "HIT");
+    let bad = |answer: Answer| Reply { answer, ..Reply::default() };
+    let slow = Reply { service_time: Duration::from_millis(1_200), answer: good() };
+    let torn = Writing::Torn { bytes: 7, gap: Duration::from_micros(100) };
+    let behaviour = Behaviour {
+        exceptions: vec![
+            (20, bad(Answer::raw("220 smtp ready\r\n"))),
+            (16, bad(good().cut_at(58).then(Then::Close))),
+            (12, slow),
+            (8, bad(Answer::new(200, "hello").field("X-Cache", "MISS").written(torn))),
+            (4, bad(Answer::new(500, "sorry").field("X-Cache", "MISS"))),
+        ],
+        ..Behaviour::answering(good())
+    };
+    let server = KnownServer::start(behaviour).unwrap();
+    let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
+    load.model = Model::Closed { users: 1, until: Until::Requests(SHOTS) };
+    load.check.rules = rules(&["header x-cache == HIT", "time < 1s"]);
+    let fired = fired(&load, "examples");
+    let (header, time) = ("check:header x-cache == HIT", "check:time < 1s");
+    let expected = [
+        ("ok", 15),
+        ("http:500", 1),
+        (header, 1),
+        (time, 1),
+        ("net:cut-short", 1),
+        ("net:malformed", 1),
+    ];
+    counted_as(&fired, &expected, "examples");
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "|");
+    let lines = fired.examples.iter().map(|example| {
+        let found = example.found.split_inclusive("took ").next().unwrap_or_default();
+        let (head, body) = (shown(&example.head), shown(&example.body));
+        format!("{}: {found}\n  {:?} {head}{body}\n", example.kind, example.status)
+    });
+    insta::assert_snapshot!(lines.collect::<String>());
+    assert!(fired.examples.iter().all(|example| example.at <= fired.lasted));
+    assert!(fired.examples[2].service_time >= Nanos::from_millis(1_000));
+}
+
+/// Rules are counted apart, and fire refuses more than it counts.
+#[test]
+fn more_rules_than_are_counted_apart_are_refused() {
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
+    load.check = Check { rules: rules(&["size > 0"; 33]), ..Check::default() };
+    let error = fire(&load, &Stop::default(), &mut Seconds::default()).unwrap_err();
+    assert_eq!(error.to_string(), "33 checks, 32 is the most");
 }

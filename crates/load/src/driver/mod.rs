@@ -9,6 +9,7 @@ mod tests;
 
 use crate::Stop;
 use crate::engine::{Completion, Engine, Op, Slot};
+use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
 use crate::recorder::{Place, Recorder, Shot};
@@ -36,7 +37,7 @@ pub(crate) struct Parts<E, F> {
 }
 
 /// What a load thread leaves behind, beside what its recorder handed on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ThreadReport {
     pub(crate) scheduled: Nanos,
     pub(crate) lasted: Nanos,
@@ -47,6 +48,7 @@ pub(crate) struct ThreadReport {
     pub(crate) engine: &'static str,
     pub(crate) stretched: f64,
     pub(crate) end: End,
+    pub(crate) examples: Vec<Example>,
 }
 
 /// A load thread at work.
@@ -55,6 +57,7 @@ pub(crate) struct Driver<P, E, F> {
     pool: Pool<P>,
     shots: Shots,
     answers: Vec<Answer>,
+    examples: Examples,
     opened: u64,
     end: End,
 }
@@ -66,6 +69,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             pool: Pool::new(),
             shots: Shots::default(),
             answers: Vec::with_capacity(1),
+            examples: Examples::default(),
             opened: 0,
             end: End::Complete,
         }
@@ -178,7 +182,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     fn take_completions(&mut self) {
         let now = self.parts.engine.now();
-        while let Some(completion) = self.parts.engine.next() {
+        for _ in 0..COMPLETIONS {
+            let Some(completion) = self.parts.engine.next() else { return };
             match completion {
                 Completion::Connected(slot) => {
                     self.opened += 1;
@@ -260,7 +265,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 usable = Usable::No;
             }
             self.pool.at(slot).answered |= answer.bytes > 0;
-            let outcome = judged(&self.parts.check, answer.end);
+            let service_time = now.since(self.shots.at(answer.shot).shot.started);
+            let outcome = judged(&self.parts.check, answer.end, service_time);
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             self.end_shot(answer.shot, outcome, first_byte, now);
         }
@@ -298,6 +304,14 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let since = self.pool.at(slot).waiting_since(&self.shots);
         let UnderWay { shot, tag, .. } = self.shots.remove(id);
         let connection = self.pool.at(slot);
+        if self.examples.lacks(outcome) {
+            let failed = match outcome {
+                Outcome::Check(failed) => Some(failed),
+                _ => None,
+            };
+            let (excerpt, check) = (connection.protocol.excerpt(failed), &self.parts.check);
+            self.examples.keep(outcome, check, done, done.since(shot.started), excerpt);
+        }
         connection.shots.retain(|other| *other != id);
         let reached = match connection.state {
             State::Open => Reached::Connected,
@@ -354,6 +368,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
             end: self.end,
+            examples: self.examples.into_list(),
         }
     }
 }
@@ -365,26 +380,23 @@ enum Usable {
     No,
 }
 
-fn judged(check: &Check, end: AnswerEnd) -> Outcome {
-    match end {
-        AnswerEnd::Whole { status, check: body } => match (right_status(check, status), body) {
-            (false, _) => Outcome::Http(status),
-            (true, Checked::Wrong) => Outcome::Check,
-            (true, Checked::Right) => Outcome::Ok,
-        },
-        AnswerEnd::CutShort => Outcome::Net(Net::CutShort),
-        AnswerEnd::Malformed => Outcome::Net(Net::Malformed),
-        AnswerEnd::HeadTooLarge => Outcome::Net(Net::HeadTooLarge),
-        AnswerEnd::Rejected => Outcome::Net(Net::Rejected),
-        AnswerEnd::Tls => Outcome::Net(Net::Tls),
-    }
-}
-
-fn right_status(check: &Check, status: u16) -> bool {
-    match check.statuses.as_slice() {
-        [] => (200..300).contains(&status),
-        right => right.contains(&status),
-    }
+fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
+    let status_and_check = match end {
+        AnswerEnd::Whole { status, check } => (status, check),
+        AnswerEnd::CutShort => return Outcome::Net(Net::CutShort),
+        AnswerEnd::Malformed => return Outcome::Net(Net::Malformed),
+        AnswerEnd::HeadTooLarge => return Outcome::Net(Net::HeadTooLarge),
+        AnswerEnd::Rejected => return Outcome::Net(Net::Rejected),
+        AnswerEnd::Tls => return Outcome::Net(Net::Tls),
+    };
+    let failed = match status_and_check {
+        (status, _) if !check.right_status(status) => return Outcome::Http(status),
+        (_, Checked::Wrong(failed)) => Some(failed),
+        (_, Checked::Right) => None,
+    };
+    // The number is the place in the order given.
+    let first = failed.into_iter().chain(check.too_slow(service_time)).min();
+    first.map_or(Outcome::Ok, Outcome::Check)
 }
 
 /// How long a stop may go unseen. Also bounds how late an end is noticed that nothing
@@ -396,3 +408,6 @@ const LATE_LOOK: Nanos = Nanos(100_000);
 /// Starts between two looks at answers. A start with a connect call takes some 20 µs:
 /// a burst holds answers up for under 1 ms.
 const BURST: u32 = 32;
+/// Completions between two looks at the clock. More than one batch of an engine, so that only
+/// who sends without end meets it: a whole read each time, 16 MiB, some 5 ms.
+const COMPLETIONS: u32 = 256;

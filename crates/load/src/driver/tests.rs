@@ -163,7 +163,7 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
     });
     let report = driver.run(&stop);
     let mut seconds = Seconds::default();
-    let collected = collect(&messages, &[back], &mut seconds);
+    let collected = collect(&messages, &[back], &Check::default(), &mut seconds);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
     let fired = sum(collected, &[report], Instant::now());

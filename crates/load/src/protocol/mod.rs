@@ -5,6 +5,7 @@ pub mod http1;
 pub mod tls;
 
 use crate::ammo::Request;
+use crate::check::Failed;
 use crate::time::Nanos;
 
 /// Which shot of the driver; meaningless to the protocol, handed back with the answer.
@@ -43,6 +44,14 @@ pub trait Protocol {
     /// When the first response byte of the shot under way came; `None` before it.
     fn first_byte(&self) -> Option<Nanos>;
 
+    /// What is at hand of the answer under way, or of the last one: for the example of a
+    /// failure, so once a kind of failure. `failed`: the part of the check that it broke.
+    /// Called before the next `start` or `reset`; may allocate.
+    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+        let _ = failed;
+        Excerpt::default()
+    }
+
     /// Forgets everything: the slot is about to be a new connection.
     fn reset(&mut self);
 }
@@ -76,7 +85,8 @@ pub enum AnswerEnd {
     Whole {
         /// 200 … 999; interim 1xx answers are passed over (RFC 9110 section 15.2).
         status: u16,
-        /// What the check of the body said.
+        /// What the check said, all but its rules about time; nothing is asked where the
+        /// status is wrong.
         check: Checked,
     },
     /// The peer closed before the end that the headers announced.
@@ -91,11 +101,29 @@ pub enum AnswerEnd {
     Tls,
 }
 
-/// The body's check.
+/// What a check says of an answer with the right status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// As expected, or nothing was asked.
     Right,
-    /// Another body than expected.
-    Wrong,
+    /// This part of the check is broken, the first of all that are.
+    Wrong(Failed),
 }
+
+/// The beginning of an answer, as far as it was held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Of its final head, where that came.
+    pub status: Option<u16>,
+    /// Of its final head, else of what came instead; at most [`EXCERPT_HEAD_BYTES`].
+    pub head: Vec<u8>,
+    /// Of its body, without framing; at most [`EXCERPT_BODY_BYTES`].
+    pub body: Vec<u8>,
+    /// What there was instead of what the check asks, in words; empty where it was not asked.
+    pub found: String,
+}
+
+/// Bytes of a head that an example shows.
+pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
+/// Bytes of a body that an example shows: the beginning of an error page.
+pub const EXCERPT_BODY_BYTES: usize = 2 << 10;

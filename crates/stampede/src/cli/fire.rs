@@ -62,6 +62,7 @@ fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, F
     let check = Check {
         statuses: args.status.clone(),
         body_contains: args.contains.clone().unwrap_or_default().into_bytes(),
+        rules: Vec::new(),
     };
     let ammo = [request(args, target, habits)?];
     Ok(Load {

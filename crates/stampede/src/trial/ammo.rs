@@ -73,6 +73,7 @@ fn check(app: &App) -> Check {
     Check {
         statuses: vec![app.manifest.expect.status],
         body_contains: app.contains().unwrap_or_default().as_bytes().to_vec(),
+        rules: Vec::new(),
     }
 }
 

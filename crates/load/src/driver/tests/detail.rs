@@ -85,7 +85,7 @@ fn a_listener_that_never_comes_loses_records_and_no_shot() {
     (0..300_000).for_each(|_| recorder.record(shot));
     recorder.finish(zero);
     let mut seconds = Seconds::default();
-    let collected = collect(&messages, &[mpsc::channel().0], &mut seconds);
+    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut seconds);
     // 256 buffers exist of 1 024 records each; one of them has nothing to be replaced by.
     assert_eq!(seconds.1.len(), 255 * 1_024);
     assert_eq!(collected.records_lost, 300_000 - 255 * 1_024);

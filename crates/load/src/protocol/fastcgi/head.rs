@@ -14,7 +14,8 @@ pub(super) struct Head {
 /// Reads a head out of torn reads.
 #[derive(Debug)]
 pub(super) struct HeadReader {
-    /// The head so far, where a piece ended inside it; else empty.
+    /// The head so far, where a piece ended inside it; all of it until it is cleared; else
+    /// empty.
     buffer: Vec<u8>,
     limit: usize,
 }
@@ -45,7 +46,13 @@ impl HeadReader {
         self.buffer.shrink_to(KEPT_BYTES);
     }
 
+    /// The bytes of the head that is complete; `taken` are those that were taken last.
+    pub(super) fn raw<'a>(&'a self, taken: &'a [u8]) -> &'a [u8] {
+        if self.buffer.is_empty() { taken } else { &self.buffer }
+    }
+
     /// Takes bytes up to the head's end and says how many; at least one where there is one.
+    /// After a complete head, to be cleared.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, HeadStep) {
         if self.buffer.is_empty()
             && let Ok(Some((length, head))) = parse(bytes)
@@ -63,9 +70,10 @@ impl HeadReader {
             used += line;
             match self.decide() {
                 HeadStep::NeedMore => {}
-                decided => {
+                complete @ HeadStep::Complete(_) => return (used, complete),
+                bad => {
                     self.buffer.clear();
-                    return (used, decided);
+                    return (used, bad);
                 }
             }
         }
@@ -94,7 +102,7 @@ fn line_length(bytes: &[u8]) -> usize {
 }
 
 /// The head at the start of `bytes` with its length, `None` where it goes on.
-fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let (length, fields) = match httparse::parse_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(complete)) => complete,

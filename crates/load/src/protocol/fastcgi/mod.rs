@@ -7,6 +7,7 @@
 //! nothing is allocated for it; the head buffer, used only where a piece ends inside a head,
 //! is kept for the life of the slot.
 
+mod excerpt;
 mod head;
 pub mod record;
 mod request;
@@ -15,10 +16,12 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
+use std::rc::Rc;
+
 use super::http1::HEAD_BYTES_MAX;
-use super::http1::search::Search;
-use super::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
+use crate::check::{Failed, Inspection, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 use head::{Head, HeadReader, HeadStep};
@@ -31,7 +34,7 @@ pub struct FastCgi {
     habit: ConnectionHabit,
     records: RecordReader,
     head: HeadReader,
-    search: Search,
+    inspector: Inspector,
     state: State,
     /// The shot under way, or the last one.
     shot: ShotId,
@@ -62,13 +65,28 @@ enum State {
 
 impl FastCgi {
     /// A connection that is about to be opened. The ammo is built with the same habit.
+    ///
+    /// # Panics
+    /// When `check` has more than [`crate::check::RULES_MAX`] rules.
     pub fn new(check: &Check, habit: ConnectionHabit) -> FastCgi {
         FastCgi::with_head_limit(check, habit, HEAD_BYTES_MAX)
     }
 
     /// The same with another limit of a head's bytes; 64 at least.
+    ///
+    /// # Panics
+    /// As [`FastCgi::new`].
     pub fn with_head_limit(
         check: &Check,
+        habit: ConnectionHabit,
+        head_bytes_max: usize,
+    ) -> FastCgi {
+        FastCgi::sharing(&Inspection::new(check), habit, head_bytes_max)
+    }
+
+    /// One of many connections of a load thread, with one check.
+    pub(crate) fn sharing(
+        inspection: &Rc<Inspection>,
         habit: ConnectionHabit,
         head_bytes_max: usize,
     ) -> FastCgi {
@@ -76,7 +94,7 @@ impl FastCgi {
             habit,
             records: RecordReader::new(),
             head: HeadReader::new(head_bytes_max.max(64)),
-            search: Search::new(&check.body_contains),
+            inspector: Inspector::new(inspection),
             state: State::Idle,
             shot: ShotId(0),
             shape: AnswerShape::ByHeaders,
@@ -147,6 +165,8 @@ impl FastCgi {
                 HeadStep::NeedMore => return None,
                 HeadStep::Bad(end) => return Some((taken, end)),
                 HeadStep::Complete(Head { status, length }) => {
+                    self.inspector.head(self.head.raw(&content[..taken]), status, self.shape);
+                    self.head.clear();
                     self.state = State::Body { status, left: length };
                     body = &content[taken..];
                 }
@@ -158,7 +178,7 @@ impl FastCgi {
         let announced = left
             .map_or(body.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(body.len()));
         *left = left.map(|left| left - announced as u64);
-        self.search.feed(&body[..announced]);
+        self.inspector.piece(&body[..announced]);
         None
     }
 
@@ -178,9 +198,7 @@ impl FastCgi {
         if left.is_some_and(|left| left > 0) && !bodyless && !matches!(status, 204 | 304) {
             return AnswerEnd::CutShort;
         }
-        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
-        let right = bodyless || self.search.found();
-        AnswerEnd::Whole { status, check: if right { Checked::Right } else { Checked::Wrong } }
+        AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
     /// Ends the shot under way; the connection lives on only after a whole answer.
@@ -194,7 +212,7 @@ impl FastCgi {
 
     fn forget_answer(&mut self) {
         self.head.clear();
-        self.search.restart();
+        self.inspector.restart();
         self.first_byte = None;
         self.bytes = 0;
         self.stdout_ended = false;
@@ -229,11 +247,12 @@ impl Protocol for FastCgi {
         self.first_byte.get_or_insert(now);
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
-        if let Some(end) = end {
-            self.end(end, now, answered);
-            if used < bytes.len() {
-                self.state = State::Spent;
-            }
+        let Some(end) = end else { return self.inspector.torn(bytes) };
+        let whole = matches!(end, AnswerEnd::Whole { .. });
+        self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
+        self.end(end, now, answered);
+        if used < bytes.len() {
+            self.state = State::Spent;
         }
     }
 
@@ -253,6 +272,10 @@ impl Protocol for FastCgi {
 
     fn first_byte(&self) -> Option<Nanos> {
         self.first_byte
+    }
+
+    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+        excerpt::of(&self.inspector, failed)
     }
 
     fn reset(&mut self) {

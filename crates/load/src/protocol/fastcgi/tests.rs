@@ -4,8 +4,9 @@ use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use crate::ammo::{AnswerShape, Request, Tag};
+use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 
@@ -179,13 +180,16 @@ fn the_check_reads_bodies_and_nothing_else() {
         }
     };
     let by_headers = AnswerShape::ByHeaders;
-    assert_eq!(checked(by_headers, &[out("A: needle\r\n\r\n"), end()]), Checked::Wrong);
+    assert_eq!(
+        checked(by_headers, &[out("A: needle\r\n\r\n"), end()]),
+        Checked::Wrong(Failed::CONTAINS)
+    );
     let torn = [out("A: b\r\n\r\nnee"), out("dle"), end()];
     assert_eq!(checked(by_headers, &torn), Checked::Right);
     let in_stderr = [out("A: b\r\n\r\n"), record(Stderr, b"needle", 0), end()];
-    assert_eq!(checked(by_headers, &in_stderr), Checked::Wrong);
+    assert_eq!(checked(by_headers, &in_stderr), Checked::Wrong(Failed::CONTAINS));
     let cut_off = [out("Content-Length: 2\r\n\r\nneedle"), end()];
-    assert_eq!(checked(by_headers, &cut_off), Checked::Wrong);
+    assert_eq!(checked(by_headers, &cut_off), Checked::Wrong(Failed::CONTAINS));
     assert_eq!(checked(AnswerShape::NoBody, &[out("A: b\r\n\r\n"), end()]), Checked::Right);
 }
 
@@ -217,4 +221,39 @@ fn a_head_without_end_meets_a_limit() {
     assert_eq!(end_of(&endless), Some(HeadTooLarge));
     let many = out(&"A: b\r\n".repeat(300));
     assert_eq!(end_of(&[many]), Some(HeadTooLarge));
+}
+
+#[test]
+fn rules_are_asked_of_a_cgi_answer_too() {
+    let rules = ["header x-cache == HIT", "json $.ok == true", "size > 99"];
+    let rules = rules.iter().map(|text| Rule::parse(text).unwrap()).collect();
+    let check = Check { rules, ..Check::default() };
+    let records = [
+        out("X-Cache: HIT\r\nA: b\r\n\r\n{\"ok\":"),
+        record(Stderr, b"PHP Warning", 5),
+        out("false}"),
+        end(),
+    ];
+    let mut fast = waiting(&check, KEPT, AnswerShape::ByHeaders);
+    let failed = Failed(2);
+    let whole = AnswerEnd::Whole { status: 200, check: Checked::Wrong(failed) };
+    assert_eq!(answer(&mut fast, &records).unwrap().end, whole);
+    let expected = Excerpt {
+        status: Some(200),
+        head: b"X-Cache: HIT\r\nA: b\r\n\r\n".to_vec(),
+        body: b"{\"ok\":false}".to_vec(),
+        found: "`$.ok` is `false`, not `true`".to_owned(),
+    };
+    assert_eq!(fast.excerpt(Some(failed)), expected);
+    for piece in [1, 7, 30] {
+        let mut torn = waiting(&check, KEPT, AnswerShape::ByHeaders);
+        let bytes = records.concat();
+        bytes.chunks(piece).for_each(|bytes| torn.received(bytes, Nanos(1), &mut |_| {}));
+        assert_eq!(torn.excerpt(Some(failed)), expected, "{piece}");
+    }
+    // A missing header, and the first line is one, too.
+    let mut fast = waiting(&check, KEPT, AnswerShape::ByHeaders);
+    let without = [out("X-Cached: HIT\r\n\r\n{\"ok\":true}"), end()];
+    let whole = AnswerEnd::Whole { status: 200, check: Checked::Wrong(Failed(1)) };
+    assert_eq!(answer(&mut fast, &without).unwrap().end, whole);
 }

@@ -1,7 +1,7 @@
 //! Where a body ends (RFC 9112 section 6.3).
 
 use super::chunked::Chunked;
-use super::search::Search;
+use crate::check::Sink;
 use crate::protocol::AnswerEnd;
 
 /// What is left of a body.
@@ -37,19 +37,19 @@ impl Body {
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
-        search: &mut Search,
+        sink: &mut impl Sink,
         limit: usize,
     ) -> (usize, Progress) {
         match self {
             Body::Length(left) => {
                 let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
-                search.feed(&bytes[..taken]);
+                sink.piece(&bytes[..taken]);
                 *left -= taken as u64;
                 (taken, if *left == 0 { Progress::Done } else { Progress::NeedMore })
             }
-            Body::Chunked(chunked) => chunked.take(bytes, search, limit),
+            Body::Chunked(chunked) => chunked.take(bytes, sink, limit),
             Body::UntilClose => {
-                search.feed(bytes);
+                sink.piece(bytes);
                 (bytes.len(), Progress::NeedMore)
             }
         }

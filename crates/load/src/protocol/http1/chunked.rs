@@ -4,7 +4,7 @@
 //! that writes chunks by machine gets them wrong by accident.
 
 use super::body::Progress;
-use super::search::Search;
+use crate::check::Sink;
 use crate::protocol::AnswerEnd;
 
 /// Where in a chunked body the next byte belongs.
@@ -48,13 +48,13 @@ impl Chunked {
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
-        search: &mut Search,
+        sink: &mut impl Sink,
         limit: usize,
     ) -> (usize, Progress) {
         let mut used = 0;
         while used < bytes.len() {
             if self.at == At::Data {
-                used += self.take_data(&bytes[used..], search);
+                used += self.take_data(&bytes[used..], sink);
                 continue;
             }
             let byte = bytes[used];
@@ -72,9 +72,9 @@ impl Chunked {
         (used, Progress::NeedMore)
     }
 
-    fn take_data(&mut self, bytes: &[u8], search: &mut Search) -> usize {
+    fn take_data(&mut self, bytes: &[u8], sink: &mut impl Sink) -> usize {
         let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
-        search.feed(&bytes[..taken]);
+        sink.piece(&bytes[..taken]);
         self.left -= taken as u64;
         if self.left == 0 {
             self.at = At::DataCr;

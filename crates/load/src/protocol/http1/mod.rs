@@ -8,27 +8,29 @@
 
 mod body;
 mod chunked;
+mod excerpt;
 mod head;
-pub(super) mod search;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod torn;
 
-use super::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use std::rc::Rc;
+
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
+use crate::check::{Failed, Inspection, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
 use body::Body;
 use head::{Head, HeadReader, HeadStep};
-use search::Search;
 
 /// One connection that speaks HTTP/1.x.
 #[derive(Debug)]
 pub struct Http1 {
     habits: Habits,
     head: HeadReader,
-    search: Search,
+    inspector: Inspector,
     state: State,
     /// The shot under way, or the last one.
     shot: ShotId,
@@ -60,17 +62,32 @@ type Step = (usize, Option<AnswerEnd>);
 
 impl Http1 {
     /// A connection that is about to be opened. A head may have [`HEAD_BYTES_MAX`].
+    ///
+    /// # Panics
+    /// When `check` has more than [`crate::check::RULES_MAX`] rules.
     pub fn new(check: &Check, habits: Habits) -> Http1 {
         Http1::with_head_limit(check, habits, HEAD_BYTES_MAX)
     }
 
     /// The same with another limit: bytes of one head, of one chunk's extensions and of
     /// all trailers; 64 at least.
+    ///
+    /// # Panics
+    /// As [`Http1::new`].
     pub fn with_head_limit(check: &Check, habits: Habits, head_bytes_max: usize) -> Http1 {
+        Http1::sharing(&Inspection::new(check), habits, head_bytes_max)
+    }
+
+    /// One of many connections of a load thread, with one check.
+    pub(crate) fn sharing(
+        inspection: &Rc<Inspection>,
+        habits: Habits,
+        head_bytes_max: usize,
+    ) -> Http1 {
         Http1 {
             habits,
             head: HeadReader::new(head_bytes_max.max(64)),
-            search: Search::new(&check.body_contains),
+            inspector: Inspector::new(inspection),
             state: State::Idle,
             shot: ShotId(0),
             shape: AnswerShape::ByHeaders,
@@ -105,7 +122,14 @@ impl Http1 {
         let end = match step {
             HeadStep::NeedMore => None,
             HeadStep::Bad(end) => Some(end),
-            HeadStep::Complete(head) => self.headed(&head),
+            HeadStep::Complete(head) => {
+                if head.status >= 200 {
+                    let raw = self.head.raw(&bytes[..taken]);
+                    self.inspector.head(raw, head.status, self.shape);
+                }
+                self.head.clear();
+                self.headed(&head)
+            }
         };
         (taken, end)
     }
@@ -134,7 +158,7 @@ impl Http1 {
     }
 
     fn take_body(&mut self, status: u16, mut body: Body, bytes: &[u8]) -> Step {
-        let (taken, progress) = body.take(bytes, &mut self.search, self.head.limit());
+        let (taken, progress) = body.take(bytes, &mut self.inspector, self.head.limit());
         self.state = State::Body { status, body };
         let end = match progress {
             body::Progress::NeedMore => None,
@@ -145,9 +169,7 @@ impl Http1 {
     }
 
     fn whole(&self, status: u16) -> AnswerEnd {
-        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
-        let right = self.shape == AnswerShape::NoBody || self.search.found();
-        AnswerEnd::Whole { status, check: if right { Checked::Right } else { Checked::Wrong } }
+        AnswerEnd::Whole { status, check: self.inspector.checked() }
     }
 
     /// Ends the shot under way; the connection lives on only after a whole answer.
@@ -160,7 +182,7 @@ impl Http1 {
 
     fn forget_answer(&mut self) {
         self.head.clear();
-        self.search.restart();
+        self.inspector.restart();
         self.first_byte = None;
         self.bytes = 0;
         self.interim = 0;
@@ -195,11 +217,13 @@ impl Protocol for Http1 {
         self.first_byte.get_or_insert(now);
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
-        if let Some(end) = end {
-            self.end(end, now, answered);
-            if used < bytes.len() {
-                self.state = State::Spent;
-            }
+        let Some(end) = end else { return self.inspector.torn(bytes) };
+        // Of what is not an answer all that came is shown, not just the byte that told.
+        let whole = matches!(end, AnswerEnd::Whole { .. });
+        self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
+        self.end(end, now, answered);
+        if used < bytes.len() {
+            self.state = State::Spent;
         }
     }
 
@@ -207,7 +231,9 @@ impl Protocol for Http1 {
         match self.state {
             State::Idle | State::Spent => {}
             State::Body { status, body: Body::UntilClose } => {
-                self.end(self.whole(status), now, answered);
+                let end = self.whole(status);
+                self.inspector.ended(&[], end);
+                self.end(end, now, answered);
             }
             State::Head | State::Body { .. } => self.end(AnswerEnd::CutShort, now, answered),
         }
@@ -223,6 +249,10 @@ impl Protocol for Http1 {
 
     fn first_byte(&self) -> Option<Nanos> {
         self.first_byte
+    }
+
+    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+        excerpt::of(&self.inspector, failed, self.head.limit())
     }
 
     fn reset(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::{HEAD_BYTES_MAX, Http1, INTERIM_MAX};
 use crate::ammo::{AnswerShape, Request, Tag};
+use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
@@ -18,7 +19,7 @@ pub(super) fn request(answer: AnswerShape) -> Request {
 }
 
 pub(super) fn asks(body: &[u8]) -> Check {
-    Check { statuses: vec![], body_contains: body.to_vec() }
+    Check { body_contains: body.to_vec(), ..Check::default() }
 }
 
 /// A connection with shot 7 under way.
@@ -319,13 +320,13 @@ fn the_check_reads_bodies_and_nothing_else() {
     };
     let plain = "HTTP/1.1 200 needle\r\nX: needle\r\nContent-Length: 6\r\n\r\nneedle";
     assert_eq!(ends(b"needle", plain), Checked::Right);
-    assert_eq!(ends(b"needles", plain), Checked::Wrong);
+    assert_eq!(ends(b"needles", plain), Checked::Wrong(Failed::CONTAINS));
     let torn = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
                 3;x\r\nnee\r\n3\r\ndle\r\n0\r\nX: y\r\n\r\n";
     assert_eq!(ends(b"needle", torn), Checked::Right);
-    assert_eq!(ends(b"3", torn), Checked::Wrong);
-    assert_eq!(ends(b"y", torn), Checked::Wrong);
-    assert_eq!(ends(b"needle", "HTTP/1.1 204 needle\r\n\r\n"), Checked::Wrong);
+    assert_eq!(ends(b"3", torn), Checked::Wrong(Failed::CONTAINS));
+    assert_eq!(ends(b"y", torn), Checked::Wrong(Failed::CONTAINS));
+    assert_eq!(ends(b"needle", "HTTP/1.1 204 needle\r\n\r\n"), Checked::Wrong(Failed::CONTAINS));
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn a_match_in_one_answer_does_not_help_the_next() {
     assert_eq!(answer(&mut http, right.as_bytes()).unwrap().0.end, whole(200));
     http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
     let wrong = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
-    let expected = AnswerEnd::Whole { status: 200, check: Checked::Wrong };
+    let expected = AnswerEnd::Whole { status: 200, check: Checked::Wrong(Failed::CONTAINS) };
     assert_eq!(answer(&mut http, wrong.as_bytes()).unwrap().0.end, expected);
 }
 

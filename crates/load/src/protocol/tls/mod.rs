@@ -16,8 +16,9 @@ use rustls::unbuffered::{
     UnbufferedStatus,
 };
 
-use super::{Answer, AnswerEnd, Next, Protocol, ShotId};
+use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::Request;
+use crate::check::Failed;
 use crate::time::Nanos;
 pub use setup::{Certificates, Sessions, Setup, SetupError};
 
@@ -195,6 +196,10 @@ impl<P: Protocol> Protocol for Tls<P> {
 
     fn first_byte(&self) -> Option<Nanos> {
         self.inside.first_byte()
+    }
+
+    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+        self.inside.excerpt(failed)
     }
 
     fn reset(&mut self) {

@@ -3,7 +3,7 @@
 /// Knuth, Morris and Pratt's search: a match may be torn over any number of pieces, no
 /// byte is looked at twice, and nothing has to be carried over but a number.
 #[derive(Debug)]
-pub(in crate::protocol) struct Search {
+pub(super) struct Search {
     needle: Box<[u8]>,
     /// `borders[i]`: the longest proper prefix of the needle that ends `needle[..=i]`.
     borders: Box<[usize]>,
@@ -13,7 +13,7 @@ pub(in crate::protocol) struct Search {
 
 impl Search {
     /// For `needle`; an empty one is found at once.
-    pub(in crate::protocol) fn new(needle: &[u8]) -> Search {
+    pub(super) fn new(needle: &[u8]) -> Search {
         let mut borders = vec![0; needle.len()];
         let mut border = 0;
         for at in 1..needle.len() {
@@ -27,17 +27,17 @@ impl Search {
     }
 
     /// Whether it was in what was fed since the last `restart`.
-    pub(in crate::protocol) fn found(&self) -> bool {
+    pub(super) fn found(&self) -> bool {
         self.matched == self.needle.len()
     }
 
     /// Forgets what was fed.
-    pub(in crate::protocol) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.matched = 0;
     }
 
     /// The next piece of the body.
-    pub(in crate::protocol) fn feed(&mut self, piece: &[u8]) {
+    pub(super) fn feed(&mut self, piece: &[u8]) {
         let mut at = 0;
         while at < piece.len() && !self.found() {
             if self.matched == 0 {

@@ -1,0 +1,314 @@
+//! Looks at one answer after another as they are read, and says what fails.
+//!
+//! Costs nothing where nothing is asked: no byte of a body is looked at or copied. A body is
+//! held only for a pattern or JSON, up to [`BODY_BYTES_MAX`]. The first bytes of an answer
+//! are held for an example only where it fails, or where a read ends inside it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::json::There;
+use super::search::Search;
+use super::{Ask, BODY_BYTES_MAX, Check, Failed, RULES_MAX, Rule, Wanted};
+use crate::ammo::AnswerShape;
+use crate::protocol::{AnswerEnd, Checked};
+
+/// What all connections of a load thread share: the rules, for a pattern has a cache of its
+/// own, and buffers that are handed from one answer to the next.
+#[derive(Debug)]
+pub(crate) struct Inspection {
+    check: Check,
+    /// Whether any rule asks for headers.
+    headers: bool,
+    /// Whether anything is asked of bodies.
+    bodies: bool,
+    /// Whether a body must be there as a whole.
+    whole_bodies: bool,
+    /// Whether any rule asks for the time.
+    timed: bool,
+    spare_bodies: Spare,
+    spare_starts: Spare,
+}
+
+/// Empty buffers.
+#[derive(Debug)]
+struct Spare {
+    buffers: RefCell<Vec<Vec<u8>>>,
+    /// How many more may be made.
+    left: Cell<usize>,
+}
+
+impl Spare {
+    fn new(most: usize) -> Spare {
+        Spare { buffers: RefCell::default(), left: Cell::new(most) }
+    }
+
+    /// `None`: all are in use.
+    fn take(&self) -> Option<Vec<u8>> {
+        if let Some(buffer) = self.buffers.borrow_mut().pop() {
+            return Some(buffer);
+        }
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(Vec::with_capacity(FIRST_BYTES))
+    }
+
+    fn give(&self, buffer: &mut Vec<u8>) {
+        if buffer.capacity() > 0 {
+            let mut buffer = std::mem::take(buffer);
+            buffer.clear();
+            self.buffers.borrow_mut().push(buffer);
+        }
+    }
+}
+
+impl Inspection {
+    pub(crate) fn new(check: &Check) -> Rc<Inspection> {
+        assert!(check.rules.len() <= RULES_MAX, "more rules than a check holds");
+        let any = |of: fn(&Ask) -> bool| check.rules.iter().any(|rule| of(&rule.ask));
+        let whole = any(|ask| matches!(ask, Ask::BodyMatches(_) | Ask::Json { .. }));
+        let parts = any(|ask| matches!(ask, Ask::BodyContains(_) | Ask::Size(..)));
+        Rc::new(Inspection {
+            // A copy of a pattern has a cache of its own: threads do not share one.
+            check: check.clone(),
+            headers: any(|ask| matches!(ask, Ask::Header { .. })),
+            bodies: whole || parts || !check.body_contains.is_empty(),
+            whole_bodies: whole,
+            timed: any(|ask| matches!(ask, Ask::Time(_))),
+            spare_bodies: Spare::new(usize::MAX),
+            spare_starts: Spare::new(STARTS_MAX),
+        })
+    }
+}
+
+/// Takes a body's bytes as they come out of its framing.
+pub(crate) trait Sink {
+    /// The next piece.
+    fn piece(&mut self, bytes: &[u8]);
+}
+
+/// One connection's look at the answer under way.
+#[derive(Debug)]
+pub(crate) struct Inspector {
+    shared: Rc<Inspection>,
+    /// One for `body_contains`, where it is asked, then one for each such rule.
+    searches: Box<[(Failed, Search)]>,
+    /// A bit for each rule about headers that the final head broke.
+    broken: u32,
+    looking: Looking,
+    /// Bytes of the body so far, where anything is asked of it.
+    size: u64,
+    /// The body so far, where it must be there as a whole.
+    body: Vec<u8>,
+    /// How the answer began on the wire.
+    start: Vec<u8>,
+}
+
+/// What the body's bytes are looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looking {
+    /// Nothing: no rule, a wrong status, or an answer to HEAD.
+    Away,
+    /// Searches and size.
+    Over,
+    /// All of it is kept, too.
+    Keeping,
+    /// Too large to be kept.
+    TooLarge,
+}
+
+impl Inspector {
+    pub(crate) fn new(shared: &Rc<Inspection>) -> Inspector {
+        let check = &shared.check;
+        let own = Some((Failed::CONTAINS, check.body_contains.as_slice()));
+        let own = own.filter(|(_, text)| !text.is_empty());
+        let rules = check.rules.iter().enumerate().filter_map(|(place, rule)| match &rule.ask {
+            Ask::BodyContains(text) => Some((Failed::rule(place), text.as_slice())),
+            _ => None,
+        });
+        let searches = own.into_iter().chain(rules);
+        Inspector {
+            searches: searches.map(|(failed, text)| (failed, Search::new(text))).collect(),
+            shared: Rc::clone(shared),
+            broken: 0,
+            looking: Looking::Away,
+            size: 0,
+            body: Vec::new(),
+            start: Vec::new(),
+        }
+    }
+
+    /// Another answer begins, or none does.
+    pub(crate) fn restart(&mut self) {
+        self.broken = 0;
+        self.looking = Looking::Away;
+        self.size = 0;
+        self.searches.iter_mut().for_each(|(_, search)| search.restart());
+        self.shared.spare_bodies.give(&mut self.body);
+        self.shared.spare_starts.give(&mut self.start);
+    }
+
+    /// The final head, as it was on the wire.
+    pub(crate) fn head(&mut self, raw: &[u8], status: u16, shape: AnswerShape) {
+        if !(self.shared.headers || self.shared.bodies) || !self.shared.check.right_status(status) {
+            return;
+        }
+        if self.shared.headers {
+            self.broken = broken(&self.shared.check.rules, raw);
+        }
+        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
+        self.looking = match shape {
+            AnswerShape::ByHeaders if self.shared.whole_bodies => Looking::Keeping,
+            AnswerShape::ByHeaders if self.shared.bodies => Looking::Over,
+            _ => Looking::Away,
+        };
+    }
+
+    /// What the check says of a whole answer, all but its time.
+    pub(crate) fn checked(&self) -> Checked {
+        if self.looking == Looking::Away && self.broken == 0 {
+            return Checked::Right;
+        }
+        let own = self.searches.first().filter(|(failed, _)| *failed == Failed::CONTAINS);
+        if own.is_some_and(|(_, search)| self.looking != Looking::Away && !search.found()) {
+            return Checked::Wrong(Failed::CONTAINS);
+        }
+        let rules = self.shared.check.rules.iter().enumerate();
+        let mut failed = rules.filter_map(|(place, rule)| self.fails(rule, place));
+        failed.next().map_or(Checked::Right, Checked::Wrong)
+    }
+
+    fn fails(&self, rule: &Rule, place: usize) -> Option<Failed> {
+        let looked = self.looking != Looking::Away;
+        let holds = match &rule.ask {
+            Ask::Header { .. } => self.broken & (1 << place) == 0,
+            Ask::Time(_) => true,
+            _ if !looked => true,
+            Ask::BodyContains(_) => {
+                let own = self.searches.iter().find(|(failed, _)| *failed == Failed::rule(place));
+                own.is_some_and(|(_, search)| search.found())
+            }
+            Ask::Size(compare, bytes) => compare.holds(self.size, *bytes),
+            Ask::BodyMatches(_) | Ask::Json { .. } if self.looking == Looking::TooLarge => {
+                return Some(Failed::TOO_LARGE);
+            }
+            Ask::BodyMatches(pattern) => pattern.is_match(&self.body),
+            Ask::Json { path, value } => path.look(&self.body, value.as_ref()) == There::Right,
+        };
+        (!holds).then(|| Failed::rule(place))
+    }
+
+    /// A read ended inside the answer: should it fail, its start is shown.
+    pub(crate) fn torn(&mut self, bytes: &[u8]) {
+        if self.start.len() < START_BYTES {
+            self.hold(bytes);
+        }
+    }
+
+    /// The answer ended; `bytes` are the last of it.
+    pub(crate) fn ended(&mut self, bytes: &[u8], end: AnswerEnd) {
+        let AnswerEnd::Whole { status, check: Checked::Right } = end else {
+            return self.torn(bytes);
+        };
+        if !self.shared.check.right_status(status) {
+            return self.torn(bytes);
+        }
+        self.shared.spare_bodies.give(&mut self.body);
+        if self.shared.timed {
+            // It may yet have been too slow, which is the driver's to say.
+            self.torn(bytes);
+        } else {
+            self.shared.spare_starts.give(&mut self.start);
+        }
+    }
+
+    #[cold]
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.start.capacity() == 0 {
+            let Some(buffer) = self.shared.spare_starts.take() else { return };
+            self.start = buffer;
+        }
+        let room = START_BYTES - self.start.len();
+        self.start.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    /// How the answer began on the wire, as far as it was held.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// What there was instead, in words; `raw` is the head.
+    pub(crate) fn found(&self, failed: Failed, raw: &[u8]) -> String {
+        let check = &self.shared.check;
+        let rule = check.rules.get(usize::from(failed.0).wrapping_sub(1));
+        match (failed, rule) {
+            (Failed::CONTAINS, _) => super::words::lacks(&check.body_contains, self.size),
+            (_, Some(rule)) => super::words::found(&rule.ask, raw, self.size, &self.body),
+            (_, None) => super::words::too_large(self.size),
+        }
+    }
+}
+
+impl Sink for Inspector {
+    fn piece(&mut self, bytes: &[u8]) {
+        if self.looking == Looking::Away {
+            return;
+        }
+        self.size += bytes.len() as u64;
+        self.searches.iter_mut().for_each(|(_, search)| search.feed(bytes));
+        if self.looking != Looking::Keeping {
+            return;
+        }
+        if self.body.len() + bytes.len() > BODY_BYTES_MAX {
+            self.looking = Looking::TooLarge;
+            return;
+        }
+        if self.body.capacity() == 0 {
+            self.body = self.shared.spare_bodies.take().unwrap_or_default();
+        }
+        self.body.extend_from_slice(bytes);
+    }
+}
+
+/// A bit for each rule about headers that `raw` breaks.
+fn broken(rules: &[Rule], raw: &[u8]) -> u32 {
+    let about = rules.iter().enumerate().filter_map(|(place, rule)| match &rule.ask {
+        Ask::Header { name, value } => Some((place, name, value)),
+        _ => None,
+    });
+    about.fold(0, |bits, (place, name, wanted)| {
+        let holds = fields(raw, name).any(|value| wanted.is_met_by(value));
+        bits | u32::from(!holds) << place
+    })
+}
+
+/// The values of all header lines of this name in a head that was parsed before.
+pub(super) fn fields<'a>(raw: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    // A status line is none: it does not begin with a name and a colon.
+    raw.split(|byte| *byte == b'\n').filter_map(move |line| {
+        let (found, value) = line.split_at_checked(name.len())?;
+        let value = value.strip_prefix(b":")?;
+        found.eq_ignore_ascii_case(name.as_bytes()).then(|| value.trim_ascii())
+    })
+}
+
+impl Wanted {
+    fn is_met_by(&self, value: &[u8]) -> bool {
+        match self {
+            Wanted::Anything => true,
+            Wanted::Equal(wanted) => value == wanted,
+            Wanted::Containing(part) => value.windows(part.len()).any(|window| window == part),
+        }
+    }
+}
+
+/// Bytes of an answer's start that are held: a head of 4 KiB, 2 KiB of body, and what frames
+/// it.
+const START_BYTES: usize = 8 << 10;
+
+/// Connections of a thread whose answer's start is held at once: 4 MiB in all, however many
+/// there are. Only the first failed answer of each kind is shown, so more are never missed
+/// but in a load all of whose answers come in pieces.
+const STARTS_MAX: usize = 512;
+
+/// Capacity of a new buffer: a usual answer.
+const FIRST_BYTES: usize = 1 << 10;

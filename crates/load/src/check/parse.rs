@@ -1,0 +1,235 @@
+//! From the text of a rule to what it asks.
+
+use regex::bytes::RegexBuilder;
+
+use super::error::{Problem, RuleError};
+use super::json::{Expected, Path};
+use super::{Ask, Compare, Wanted};
+use crate::schedule::parse_length;
+use crate::time::Nanos;
+
+/// A text with the place of what is not read yet.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// What is left, blanks at both ends off, and where it begins.
+    fn left(self) -> (&'a str, usize) {
+        let left = &self.text[self.at..];
+        let begins = self.at + (left.len() - left.trim_start().len());
+        (left.trim(), begins)
+    }
+
+    /// The next word; empty at the end.
+    fn word(&mut self) -> (&'a str, usize) {
+        let (left, begins) = self.left();
+        let word = &left[..left.find(char::is_whitespace).unwrap_or(left.len())];
+        self.at = begins + word.len();
+        (word, begins)
+    }
+
+    /// A comparison: a word, or signs that the value follows without a blank.
+    fn operator(&mut self) -> (&'a str, usize) {
+        let (left, begins) = self.left();
+        let signs = left.find(|c| !"=<>~!".contains(c)).unwrap_or(left.len());
+        if signs == 0 {
+            return self.word();
+        }
+        self.at = begins + signs;
+        (&left[..signs], begins)
+    }
+
+    /// All that is left, which must be something.
+    fn value(self, operator: &str) -> Result<(&'a str, usize), RuleError> {
+        match self.left() {
+            ("", _) => {
+                Err(wrong(self.text.len(), 0, Problem::NoValue { operator: operator.to_owned() }))
+            }
+            found => Ok(found),
+        }
+    }
+}
+
+fn wrong(offset: usize, length: usize, problem: Problem) -> RuleError {
+    RuleError { offset, length, problem }
+}
+
+fn bad_operator(of: &'static str, (found, at): (&str, usize)) -> RuleError {
+    wrong(at, found.len(), Problem::Operator { of, found: found.to_owned() })
+}
+
+/// What the rule asks.
+pub(super) fn ask(text: &str) -> Result<Ask, RuleError> {
+    let mut rest = Rest { text, at: 0 };
+    // `size>100` is as good as with blanks.
+    let (left, begins) = rest.left();
+    let end = left.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(left.len());
+    rest.at = begins + end;
+    match &left[..end] {
+        "header" => header(rest),
+        "body" => body(rest),
+        "json" => json(rest),
+        "size" => size(rest),
+        "time" => time(rest),
+        "" if left.is_empty() => Err(wrong(begins, 0, Problem::Empty)),
+        "status" => Err(wrong(begins, end, Problem::Status)),
+        _ => {
+            let (found, at) = Rest { text, at: 0 }.word();
+            let near = WORDS.iter().map(|word| (strsim::damerau_levenshtein(word, found), *word));
+            let nearest = near.filter(|(distance, _)| *distance <= 2).min().map(|(_, word)| word);
+            Err(wrong(at, found.len(), Problem::Unknown { found: found.to_owned(), nearest }))
+        }
+    }
+}
+
+fn header(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+    let (left, at) = rest.left();
+    let end = left.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(left.len());
+    // `header x-cache: HIT` is what many will try first: the colon is not part of a name.
+    let name = &left[..end];
+    rest.at = at + end;
+    if name.is_empty() {
+        return Err(wrong(at, 0, Problem::NoHeaderName));
+    }
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    {
+        return Err(wrong(at, name.len(), Problem::HeaderName { found: name.to_owned() }));
+    }
+    let (operator, operator_at) = rest.operator();
+    let value = match operator {
+        "" => Wanted::Anything,
+        "==" | "=" => Wanted::Equal(rest.value(operator)?.0.into()),
+        "contains" => Wanted::Containing(rest.value(operator)?.0.into()),
+        _ => return Err(bad_operator("header", (operator, operator_at))),
+    };
+    Ok(Ask::Header { name: name.to_owned(), value })
+}
+
+fn body(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+    let (operator, at) = rest.operator();
+    match operator {
+        "contains" => Ok(Ask::BodyContains(rest.value(operator)?.0.into())),
+        "~" | "=~" => pattern(rest.value(operator)?),
+        _ => Err(bad_operator("body", (operator, at))),
+    }
+}
+
+fn pattern((text, at): (&str, usize)) -> Result<Ask, RuleError> {
+    let inner = text.strip_prefix('/').and_then(|after| after.rsplit_once('/'));
+    let Some((pattern, flags)) = inner.filter(|(pattern, _)| !pattern.is_empty()) else {
+        return Err(wrong(at, text.len(), Problem::NotAPattern { found: text.to_owned() }));
+    };
+    let mut builder = RegexBuilder::new(pattern);
+    let flags_at = at + text.len() - flags.len();
+    for (offset, flag) in flags.char_indices() {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            's' => builder.dot_matches_new_line(true),
+            'x' => builder.ignore_whitespace(true),
+            found => {
+                let (at, length) = (flags_at + offset, found.len_utf8());
+                return Err(wrong(at, length, Problem::Flag { found }));
+            }
+        };
+    }
+    builder.build().map(Ask::BodyMatches).map_err(|error| {
+        // Several lines with a caret; the last says what is wrong.
+        let text = error.to_string();
+        let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let pattern = pattern.to_owned();
+        wrong(at + 1, pattern.len(), Problem::Pattern { pattern, why })
+    })
+}
+
+fn json(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+    let (left, at) = rest.left();
+    let length = Path::length(left);
+    let found = &left[..length];
+    rest.at = at + length;
+    if found.is_empty() {
+        return Err(wrong(at, 0, Problem::NoPath));
+    }
+    let Some(path) = Path::parse(found) else {
+        return Err(wrong(at, length, Problem::NotAPath { found: found.to_owned() }));
+    };
+    let (operator, operator_at) = rest.operator();
+    let value = match operator {
+        "" => None,
+        "==" | "=" => {
+            let (text, at) = rest.value(operator)?;
+            let value = Expected::parse(text).map_err(|why| {
+                wrong(at, text.len(), Problem::NotJson { found: text.to_owned(), why })
+            })?;
+            Some(value)
+        }
+        _ => return Err(bad_operator("json", (operator, operator_at))),
+    };
+    Ok(Ask::Json { path, value })
+}
+
+fn size(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+    let (operator, at) = rest.operator();
+    let compare = match operator {
+        "==" | "=" => Compare::Equal,
+        "<" => Compare::Less,
+        "<=" => Compare::AtMost,
+        ">" => Compare::More,
+        ">=" => Compare::AtLeast,
+        _ => return Err(bad_operator("size", (operator, at))),
+    };
+    let (text, at) = rest.value(operator)?;
+    match bytes(text) {
+        Some(bytes) => Ok(Ask::Size(compare, bytes)),
+        None => Err(wrong(at, text.len(), Problem::NotBytes { found: text.to_owned() })),
+    }
+}
+
+fn time(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
+    let (operator, at) = rest.operator();
+    if operator != "<" {
+        return Err(bad_operator("time", (operator, at)));
+    }
+    let (text, at) = rest.value(operator)?;
+    match parse_length(text) {
+        Ok(limit) if limit > Nanos(0) => Ok(Ask::Time(limit)),
+        _ => Err(wrong(at, text.len(), Problem::NotALength { found: text.to_owned() })),
+    }
+}
+
+/// A number of bytes with an optional unit; parts of a byte are cut off.
+fn bytes(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim_start();
+    let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    if number.is_empty() || decimals.len() > DECIMALS_MAX || number == "." {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let parts: u64 = if decimals.is_empty() { 0 } else { decimals.parse().ok()? };
+    let parts = parts * factor / 10_u64.pow(decimals.len() as u32);
+    whole.checked_mul(*factor)?.checked_add(parts)
+}
+
+/// What a rule may begin with.
+const WORDS: [&str; 5] = ["header", "body", "json", "size", "time"];
+
+/// Units of a number of bytes.
+const UNITS: [(&str, u64); 8] = [
+    ("", 1),
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+
+/// Decimals of a number of bytes: 9 × 10⁹ × 2³⁰ still fits 64 bits.
+const DECIMALS_MAX: usize = 9;

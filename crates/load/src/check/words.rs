@@ -1,0 +1,79 @@
+//! What an answer had instead of what was asked, in words. For examples only.
+
+use std::time::Duration;
+
+use super::inspect::fields;
+use super::{Ask, BODY_BYTES_MAX, Wanted};
+use crate::time::Nanos;
+
+/// What `ask` found in an answer that breaks it.
+pub(super) fn found(ask: &Ask, head: &[u8], size: u64, body: &[u8]) -> String {
+    match ask {
+        Ask::Header { name, value } => header(name, value, head),
+        Ask::BodyContains(text) => lacks(text, size),
+        Ask::BodyMatches(_) => format!("no match in the body's {size} bytes"),
+        Ask::Json { path, value } => match (path.value(body), value) {
+            (Some(there), Some(wanted)) => {
+                let (path, there) = (path.text(), shown(there.as_bytes()));
+                format!("`{path}` is `{there}`, not `{wanted}`")
+            }
+            (_, _) if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() => {
+                format!("the JSON has no `{}`", path.text())
+            }
+            (_, _) => format!("the body's {size} bytes are not JSON"),
+        },
+        Ask::Size(..) => format!("the body has {size} bytes"),
+        Ask::Time(_) => String::new(),
+    }
+}
+
+fn header(name: &str, wanted: &Wanted, head: &[u8]) -> String {
+    let values: Vec<String> = fields(head, name).map(shown).collect();
+    match (values.as_slice(), wanted) {
+        ([], _) => format!("no header `{name}`"),
+        (values, Wanted::Anything) => format!("header `{name}` is `{}`", values.join("`, `")),
+        (values, Wanted::Equal(wanted)) => {
+            format!("header `{name}` is `{}`, not `{}`", values.join("`, `"), shown(wanted))
+        }
+        (values, Wanted::Containing(part)) => {
+            let values = values.join("`, `");
+            format!("header `{name}` is `{values}`, without `{}`", shown(part))
+        }
+    }
+}
+
+/// The body does not contain `text`.
+pub(super) fn lacks(text: &[u8], size: u64) -> String {
+    format!("no `{}` in the body's {size} bytes", shown(text))
+}
+
+/// The body was not held.
+pub(super) fn too_large(size: u64) -> String {
+    let limit = BODY_BYTES_MAX >> 20;
+    format!("the body has {size} bytes, a pattern or JSON is looked for in {limit} MiB at most")
+}
+
+/// It took longer than a rule allows.
+pub(crate) fn took(service_time: Nanos) -> String {
+    format!("took {:?}", Duration::from(service_time))
+}
+
+/// Bytes of other people as one line that does nothing to a terminal.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut line = String::new();
+    for (count, c) in text.chars().enumerate() {
+        if count == SHOWN_MAX {
+            line.push('…');
+            break;
+        }
+        match c {
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+/// Characters of a value that are shown.
+const SHOWN_MAX: usize = 120;

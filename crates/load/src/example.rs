@@ -1,0 +1,82 @@
+//! Of each kind of failed answer the first, to look at.
+
+use crate::check::Check;
+use crate::outcome::Outcome;
+use crate::protocol::Excerpt;
+use crate::time::Nanos;
+
+/// One failed answer. Head and body are a server's bytes: whoever prints them takes control
+/// characters out, and whoever stores them masks secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// A key of `Counts::failed`.
+    pub kind: String,
+    /// When it ended, since the load began.
+    pub at: Nanos,
+    /// done − started.
+    pub service_time: Nanos,
+    /// Where its head came.
+    pub status: Option<u16>,
+    /// Its head, at most 4 KiB, or what came instead of one. Empty where nothing came, or
+    /// where so many answers came in pieces at once that this one was not held.
+    pub head: Vec<u8>,
+    /// The beginning of its body without framing, at most 2 KiB.
+    pub body: Vec<u8>,
+    /// What there was instead of a correct answer, in words, without control characters.
+    pub found: String,
+}
+
+/// The first failures of a load thread.
+#[derive(Debug, Default)]
+pub(crate) struct Examples {
+    all: Vec<(Outcome, Example)>,
+}
+
+impl Examples {
+    /// Whether `outcome` is a kind of failure that has no example yet.
+    pub(crate) fn lacks(&self, outcome: Outcome) -> bool {
+        outcome != Outcome::Ok
+            && self.all.len() < KINDS_MAX
+            && self.all.iter().all(|(known, _)| *known != outcome)
+    }
+
+    /// Keeps one; allocates, which happens once a kind.
+    #[cold]
+    pub(crate) fn keep(
+        &mut self,
+        outcome: Outcome,
+        check: &Check,
+        at: Nanos,
+        service_time: Nanos,
+        excerpt: Excerpt,
+    ) {
+        let kind = outcome.key(check);
+        let Excerpt { status, head, body, mut found } = excerpt;
+        if found.is_empty() {
+            found = outcome.words(check, service_time);
+        }
+        let example = Example { kind, at, service_time, status, head, body, found };
+        self.all.push((outcome, example));
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Example> {
+        self.all.into_iter().map(|(_, example)| example).collect()
+    }
+}
+
+/// Of each kind the first over all threads, in the order of time.
+pub(crate) fn merged<'a>(threads: impl Iterator<Item = &'a Example>) -> Vec<Example> {
+    let mut all: Vec<&Example> = threads.collect();
+    all.sort_by_key(|example| example.at);
+    let mut merged: Vec<Example> = Vec::new();
+    for example in all {
+        if merged.iter().all(|known| known.kind != example.kind) {
+            merged.push(example.clone());
+        }
+    }
+    merged
+}
+
+/// Kinds of which a load thread keeps an example: all of them, but for a server that answers
+/// with random statuses.
+const KINDS_MAX: usize = 64;
