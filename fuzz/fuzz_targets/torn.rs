@@ -1,0 +1,66 @@
+//! One connection fed in pieces: what every target about answers does. Included by them.
+
+use stampede_load::ammo::{AnswerShape, Request};
+use stampede_load::protocol::{Answer, Next, Protocol, ShotId};
+use stampede_load::time::Nanos;
+
+/// Everything that a driver can see but the first byte's time.
+#[derive(Debug, PartialEq)]
+pub struct Seen {
+    /// How the one shot ended.
+    pub ends: Vec<Answer>,
+    /// What becomes of the connection.
+    pub next: Next,
+    /// Whether another shot may start.
+    pub room: bool,
+}
+
+/// Fires a shot, feeds `bytes` cut into pieces, closes.
+pub fn seen(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut) -> Seen {
+    let request = Request { answer: shape, ..request() };
+    wire.start(ShotId(3), &request, &mut Vec::new());
+    let mut ends = Vec::new();
+    let mut rest = bytes;
+    let mut place = 0;
+    while !rest.is_empty() {
+        let piece = match cut {
+            Cut::Nowhere => rest.len(),
+            Cut::Everywhere => 1,
+            Cut::After(lengths) => 1 + usize::from(lengths[place % lengths.len()]),
+        };
+        let (now, later) = rest.split_at(piece.min(rest.len()));
+        wire.received(now, Nanos(1), &mut |answer| ends.push(answer));
+        (rest, place) = (later, place + 1);
+    }
+    let (next, room) = (wire.after_answer(), wire.room());
+    wire.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
+    assert_eq!(ends.len(), 1, "every shot ends once");
+    assert!(!wire.room());
+    let excerpt = wire.excerpt(None);
+    assert!(excerpt.head.len() <= 4096 && excerpt.body.len() <= 2048);
+    Seen { ends, next, room }
+}
+
+/// Where reads end.
+#[derive(Clone, Copy)]
+pub enum Cut<'a> {
+    Nowhere,
+    Everywhere,
+    /// After so many bytes and one, in turn.
+    After(&'a [u8; 4]),
+}
+
+/// However torn, the same comes out.
+pub fn same<P: Protocol>(make: impl Fn() -> P, shape: AnswerShape, bytes: &[u8], cuts: &[u8; 4]) {
+    let whole = seen(make(), shape, bytes, Cut::Nowhere);
+    assert_eq!(seen(make(), shape, bytes, Cut::Everywhere), whole);
+    assert_eq!(seen(make(), shape, bytes, Cut::After(cuts)), whole);
+}
+
+fn request() -> Request {
+    Request {
+        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
+        answer: AnswerShape::ByHeaders,
+        tag: Default::default(),
+    }
+}
