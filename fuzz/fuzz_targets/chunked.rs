@@ -69,9 +69,7 @@ fn plain(coded: &[u8]) -> Option<(Vec<u8>, usize)> {
             return Some((body, coded.len() - rest.len()));
         }
         let colon = line.iter().position(|byte| *byte == b':')?;
-        let name = |byte: &u8| {
-            byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
-        };
+        let name = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
         if colon == 0 || !line[..colon].iter().all(name) || !text(&line[colon..]) {
             return None;
         }

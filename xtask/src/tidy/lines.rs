@@ -61,7 +61,8 @@ fn wants_tabs(file: &File) -> bool {
 
 /// Files whose every byte is what a program wrote or was sent.
 fn is_verbatim(file: &File) -> bool {
-    matches!(file.extension(), "snap" | "lock" | "svg" | "tsv" | "proptest-regressions")
+    let verbatim = ["snap", "lock", "svg", "tsv", "proptest-regressions"];
+    verbatim.contains(&file.extension()) || file.path.starts_with("fuzz/corpus/")
 }
 
 /// Folders of one machine: where somebody's home or checkout is. Each is looked for only where
@@ -139,7 +140,8 @@ mod tests {
     fn make_and_go_want_tabs_and_snapshots_keep_their_bytes() {
         let tabs = "a:\n\tb\n";
         let files = [("Makefile", tabs), ("a.go", tabs), ("go.mod", tabs), ("a.snap", "x \n")];
-        assert_eq!(white_space(&Tree::of(&files)), []);
+        let corpus = ("fuzz/corpus/check/a", "x \t");
+        assert_eq!(white_space(&Tree::of(&[&files[..], &[corpus]].concat())), []);
     }
 
     #[test]

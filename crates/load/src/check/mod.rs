@@ -19,6 +19,8 @@
 //! taken as they come, chunks joined; nothing is decompressed. An answer to HEAD has no body
 //! by its nature, so rules about body, JSON and size hold for it; those about headers and
 //! time are asked. Where the status is wrong nothing else is asked.
+//!
+//! A rule about nested JSON allocates once for an answer, in the JSON library; no other does.
 
 mod error;
 mod inspect;
