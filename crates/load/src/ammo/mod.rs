@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::fastcgi::Script;
+
 pub use error::AmmoError;
 pub use format::Format;
 pub(crate) use request::check;
@@ -109,13 +111,16 @@ pub struct AmmoFile {
     /// Methods taken from an access log: it tells no bodies, so others than GET and HEAD
     /// would not be the request that it was.
     pub log_methods: Vec<String>,
+    /// Set: requests are FastCGI's, for this script; whole requests, which are HTTP's, are
+    /// then broken.
+    pub script: Option<Script>,
 }
 
 impl AmmoFile {
     /// The file at `path`, whose format its beginning shows.
     pub fn new(path: impl Into<PathBuf>) -> AmmoFile {
         let log_methods = ["GET", "HEAD"].map(String::from).to_vec();
-        AmmoFile { path: path.into(), format: None, headers: Vec::new(), log_methods }
+        AmmoFile { path: path.into(), format: None, headers: Vec::new(), log_methods, script: None }
     }
 }
 

@@ -9,6 +9,7 @@ use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Fault, Input, KEPT_BYTES, Step};
 use super::request::Parts;
 use super::{AmmoError, AmmoFile, AnswerShape, Format, Header, Request, Tag, Tags};
+use crate::protocol::fastcgi::{self, Script};
 use crate::spec::Habits;
 
 /// A file that is being read.
@@ -126,6 +127,11 @@ impl Reading {
             request.bytes = Vec::new();
         }
         request.tag = self.tag();
+        if self.draft.is_raw && self.file.script.is_some() {
+            let what = "a whole request is HTTP's, and FastCGI is spoken".to_owned();
+            let hint = "take another format, or fire at the web server";
+            return Entry::Broken(Broken { line: self.draft.line, what, hint });
+        }
         if self.draft.is_raw {
             request.answer = AnswerShape::of(self.draft.method.as_bytes());
             request.bytes.clear();
@@ -141,7 +147,10 @@ impl Reading {
         }
         let Draft { method, path, headers, body, .. } = &*draft;
         let parts = Parts { method, path, headers, defaults: &self.file.headers, body };
-        let filled = request.fill(parts, self.habits);
+        let filled = match &self.file.script {
+            None => request.fill(parts, self.habits),
+            Some(script) => fill_fastcgi(request, script, parts, self.habits),
+        };
         if adds_host {
             draft.headers.pop();
         }
@@ -161,6 +170,19 @@ impl Reading {
         }
         self.last.1
     }
+}
+
+fn fill_fastcgi(
+    request: &mut Request,
+    script: &Script,
+    parts: Parts<'_>,
+    habits: Habits,
+) -> Result<(), AmmoError> {
+    let headers: Vec<Header> = parts.all_headers().cloned().collect();
+    let (method, path, connection) = (parts.method, parts.path, habits.connection);
+    let built = fastcgi::request(script, method, path, &headers, parts.body, connection)?;
+    *request = Request { tag: request.tag, ..built };
+    Ok(())
 }
 
 /// What a file's format is told by.

@@ -117,7 +117,7 @@ impl Parts<'_> {
     }
 
     /// Defaults first, as the headers that are added.
-    fn all_headers(&self) -> impl Iterator<Item = &Header> {
+    pub(crate) fn all_headers(&self) -> impl Iterator<Item = &Header> {
         let own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let defaults = self.defaults.iter().filter(move |(name, _)| !own(name));
         defaults.chain(self.headers)

@@ -168,6 +168,26 @@ fn objects_a_line() {
 }
 
 #[test]
+fn a_file_is_fired_at_fastcgi_too() {
+    use crate::protocol::fastcgi::{self, Script};
+    let script = Script::new("/srv/index.php");
+    let file = AmmoFile { script: Some(script.clone()), ..file(None) };
+    let entry = |bytes: &[u8]| {
+        let (open, length) = opening(bytes);
+        let mut reading = Reading::new(&file, open, length, HABITS, &Tags::new()).unwrap();
+        let mut request = Request::default();
+        (reading.next(&mut request).unwrap(), request)
+    };
+    let (entry_of_uri, request) = entry(b"/a?b=c tag\n");
+    let headers = [("Host".to_owned(), "target".to_owned())];
+    let kept = ConnectionHabit::KeepAlive;
+    let same = fastcgi::request(&script, "GET", "/a?b=c", &headers, b"", kept).unwrap();
+    assert_eq!((entry_of_uri, request), (Entry::Request, Request { tag: Tag(1), ..same }));
+    let (raw, _) = entry(b"18 tag\nGET / HTTP/1.0\r\n\r\n\n");
+    assert!(matches!(raw, Entry::Broken(broken) if broken.what.contains("FastCGI")));
+}
+
+#[test]
 fn every_mistake_says_where_it_is_and_what_to_do() {
     let cases: [&[u8]; 20] = [
         b"",
