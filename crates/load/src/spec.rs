@@ -80,7 +80,7 @@ pub enum Wire {
 /// Which engine moves the bytes. A result says which did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The cheaper one of those that the kernel allows here.
+    /// The cheaper one: epoll, as measured so far.
     #[default]
     Auto,
     /// epoll: everywhere.

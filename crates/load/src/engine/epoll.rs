@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
@@ -39,6 +39,14 @@ pub struct Epoll {
     cursor: usize,
     reading: Option<Reading>,
     buffer: Box<[u8]>,
+}
+
+/// For how long epoll is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Patience {
+    None,
+    Exactly(Timespec),
+    Endless,
 }
 
 /// A timer among what epoll watches. A call of the kernel more for each wait.
@@ -109,9 +117,7 @@ impl Epoll {
         let target = Target::new(target)?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut events = Vec::with_capacity(EVENTS);
-        let shortest = Timespec { tv_sec: 0, tv_nsec: 1 };
-        let spare = rustix::buffer::spare_capacity(&mut events);
-        let timer = match epoll::wait(&poll, spare, Some(&shortest)) {
+        let timer = match wait_exactly(&poll, &mut events, timespec(Nanos(1))) {
             Err(Errno::NOSYS) => Some(Timer::new(&poll)?),
             _ => None,
         };
@@ -296,15 +302,21 @@ impl Epoll {
         !self.ready.is_empty() || self.reading.is_some() || self.cursor < self.events.len()
     }
 
-    /// Asks epoll and reads the clock; `None` blocks. Afterwards `events` has no timer event
-    /// in it.
-    fn poll(&mut self, timeout: Option<&Timespec>) {
+    /// Asks epoll and reads the clock. Afterwards `events` has no timer event in it.
+    fn poll(&mut self, patience: Patience) {
         self.events.clear();
         self.cursor = 0;
-        let space = rustix::buffer::spare_capacity(&mut self.events);
+        let waited = match patience {
+            Patience::Exactly(length) => wait_exactly(&self.poll, &mut self.events, length),
+            Patience::None | Patience::Endless => {
+                let timeout = (patience == Patience::None).then_some(&AT_ONCE);
+                let space = rustix::buffer::spare_capacity(&mut self.events);
+                epoll::wait(&self.poll, space, timeout).map(drop)
+            }
+        };
         // Interrupted: nothing happened, and the caller looks at the clock again. Any other
         // error would be a wrong argument: ours.
-        if let Err(errno) = epoll::wait(&self.poll, space, timeout) {
+        if let Err(errno) = waited {
             assert_eq!(errno, Errno::INTR, "epoll refuses our own arguments");
         }
         if let Some(timer) = &mut self.timer {
@@ -320,10 +332,10 @@ impl Epoll {
     fn sleep_until(&mut self, until: Nanos) {
         let length = timespec(until.since(self.clock.now()));
         match &mut self.timer {
-            None => self.poll(Some(&length)),
+            None => self.poll(Patience::Exactly(length)),
             Some(timer) => {
                 timer.set(until, length);
-                self.poll(None);
+                self.poll(Patience::Endless);
             }
         }
     }
@@ -332,7 +344,7 @@ impl Epoll {
         let from = self.clock.now();
         while self.events.is_empty() && self.clock.now() < until {
             std::hint::spin_loop();
-            self.poll(Some(&AT_ONCE));
+            self.poll(Patience::None);
         }
         self.clock.spun_since(from);
     }
@@ -407,7 +419,7 @@ impl Engine for Epoll {
         }
         let lingers = self.clock.lingers_until(until);
         if lingers > self.clock.now() || until <= self.clock.now() {
-            self.poll(Some(&AT_ONCE));
+            self.poll(Patience::None);
             self.spin_until(lingers);
         } else {
             self.events.clear();
@@ -460,6 +472,29 @@ impl Engine for Epoll {
     fn busy(&self) -> Nanos {
         self.clock.busy()
     }
+}
+
+/// `epoll_pwait2`: its timeout is in ns, that of the older calls in ms. Not rustix's, which
+/// rounds to ms where it may. `ENOSYS` before Linux 5.11.
+fn wait_exactly(
+    poll: &OwnedFd,
+    events: &mut Vec<epoll::Event>,
+    timeout: Timespec,
+) -> Result<(), Errno> {
+    events.clear();
+    let (at, room) = (events.as_mut_ptr(), events.capacity());
+    let (timeout, mask) = (&raw const timeout, std::ptr::null::<libc::sigset_t>());
+    let call = libc::SYS_epoll_pwait2;
+    // SAFETY: the kernel writes at most `room` events from `at` on and reads the timeout;
+    // rustix's types are the kernel's. No signal mask.
+    let count = unsafe { libc::syscall(call, poll.as_raw_fd(), at, room, timeout, mask, 0) };
+    let Ok(count) = usize::try_from(count) else {
+        let error = io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+    };
+    // SAFETY: so many were written, and before there were none.
+    unsafe { events.set_len(count) };
+    Ok(())
 }
 
 /// A length as the kernel takes it.
