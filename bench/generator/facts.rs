@@ -22,6 +22,12 @@ pub fn head() -> String {
         load.split(' ').take(3).collect::<Vec<_>>().join(" "),
         said("git", &["describe", "--always", "--dirty"]),
     );
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    text += &format!("- `make bench`, or `generator {}`\n", words.join(" "));
+    // SAFETY: reads a number of the calling thread.
+    if unsafe { libc::sched_getscheduler(0) } != libc::SCHED_OTHER {
+        text += "- under `chrt`: the machine was not idle\n";
+    }
     text += &format!("- {}\n", said("nginx", &["-v"]));
     for peer in Peer::ALL.into_iter().filter(|peer| peer.installed()) {
         let version = match peer {

@@ -31,28 +31,32 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The parts that were named, or all, printed as they end; all of them into a file.
-fn bench(parts: &[&str]) -> Result<(), String> {
+/// The parts that were named, or all, printed as they end and written into a file.
+fn bench(words: &[&str]) -> Result<(), String> {
+    let number = |name: &str, otherwise| {
+        let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
+    };
+    let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 5)?);
+    let parts: Vec<&&str> = words.iter().filter(|word| !word.contains('=')).collect();
     let known = ["closed", "lag", "truth", "memory"];
     if let Some(unknown) = parts.iter().find(|part| !known.contains(part)) {
         return Err(format!("`{unknown}` is none of {}", known.join(", ")));
     }
     let mut report = facts::head();
     print!("{report}");
-    for part in known.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
+    for part in known.into_iter().filter(|part| parts.is_empty() || parts.contains(&part)) {
         let text = match part {
-            "closed" => closed::compare(&[10, 100, 1_000, 10_000], 5, 5)?,
-            "lag" => open::lag(&[1_000, 20_000, 50_000], 10, 3)?,
-            "truth" => open::truth(3)?,
+            "closed" => closed::compare(&[10, 100, 1_000, 10_000], seconds, rounds as usize)?,
+            "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds as usize)?,
+            "truth" => open::truth(rounds as usize)?,
             _ => closed::memory()?,
         };
         let text = format!("\n## {}\n{text}", heading(part));
         print!("{text}");
         report += &text;
     }
-    if parts.is_empty() {
-        println!("\nwritten: {}", facts::write(&report)?);
-    }
+    println!("\nwritten: {}", facts::write(&report)?);
     Ok(())
 }
 

@@ -18,10 +18,6 @@ pub struct Measured {
 /// Runs a command to its end. Its errors go where ours go.
 pub fn run(command: &mut Command) -> io::Result<Measured> {
     // Waited for below by `wait4`, which alone tells the cost of this one process.
-    #[expect(
-        clippy::zombie_processes,
-        reason = "`wait4` takes it, `Child::wait` could not tell the cost"
-    )]
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut bytes = Vec::new();
     if let Some(output) = &mut child.stdout {

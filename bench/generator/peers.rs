@@ -97,11 +97,14 @@ impl Peer {
         let asked = f64::from(asked_seconds);
         match self {
             Peer::Wrk => {
-                // `  123456 requests in 5.00s, 12.3MB read`
+                // `  123456 requests in 5.00s, 12.3MB read`, or `in 1.10m,`
                 let line = printed.lines().find(|line| line.contains(" requests in "))?;
                 let (requests, rest) = line.trim().split_once(" requests in ")?;
-                let seconds = rest.split_once("s,")?.0;
-                Some((requests.parse().ok()?, seconds.parse().ok()?))
+                let length = rest.split_once(',')?.0;
+                let (number, unit) = length.split_at(length.len().checked_sub(1)?);
+                let seconds: f64 = number.parse().ok()?;
+                let seconds = if unit == "m" { seconds * 60.0 } else { seconds };
+                Some((requests.parse().ok()?, seconds))
             }
             Peer::Epoll | Peer::IoUring => {
                 Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))

@@ -233,8 +233,12 @@ fn engine(load: &Load) -> Result<Chosen, LoadError> {
     // Without a CPU of its own a spinning thread would take the runtime's.
     let waiting = if load.cpus.is_empty() { Waiting::Sleep } else { Waiting::Spin };
     let (target, now) = (&load.target, Instant::now());
+    let connections = match load.model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { users, .. } => users,
+    };
     let epoll = || Epoll::new(target, waiting, now).map(Chosen::Epoll);
-    let uring = || Uring::new(target, waiting, now).map(Chosen::Uring);
+    let uring = || Uring::new(target, connections, waiting, now).map(Chosen::Uring);
     let engine = match load.engine {
         // Side by side epoll is the cheaper one so far (bench/README.md), and it is everywhere.
         EngineChoice::Auto | EngineChoice::Epoll => epoll(),
@@ -285,6 +289,7 @@ fn pace(load: &Load, share: Share, ammo: AmmoEnd) -> Pace {
 }
 
 /// The engine of a load thread, as it was chosen.
+#[expect(clippy::large_enum_variant, reason = "one a thread, moved twice")]
 enum Chosen {
     Epoll(Epoll),
     Uring(Uring),

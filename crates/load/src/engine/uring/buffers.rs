@@ -15,30 +15,34 @@ use io_uring::types::BufRingEntry;
 pub(super) struct Buffers {
     ring: Pages,
     bytes: Pages,
+    count: u16,
     /// As the kernel sees it: buffers handed over so far, wrapping.
     tail: u16,
 }
 
 impl Buffers {
-    /// Registers them with the ring of `submitter` as group [`GROUP`], all handed over.
+    /// Registers as many as `connections` can fill at once, within bounds, with the ring of
+    /// `submitter` as group [`GROUP`], all handed over.
     ///
     /// # Errors
     /// The kernel is older than 5.19.
-    pub(super) fn register(submitter: &Submitter<'_>) -> io::Result<Buffers> {
-        let ring = Pages::new(usize::from(COUNT) * size_of::<BufRingEntry>());
-        let bytes = Pages::new(usize::from(COUNT) * STRIDE_BYTES);
+    pub(super) fn register(submitter: &Submitter<'_>, connections: u32) -> io::Result<Buffers> {
+        // A power of two, as the kernel asks for.
+        let count = connections.clamp(COUNT_MIN, COUNT_MAX).next_power_of_two() as u16;
+        let ring = Pages::new(usize::from(count) * size_of::<BufRingEntry>());
+        let bytes = Pages::new(usize::from(count) * STRIDE_BYTES);
         let address = ring.0.as_ptr() as u64;
-        // SAFETY: `ring` is page-aligned memory for `COUNT` entries, and lives longer than the
+        // SAFETY: `ring` is page-aligned memory for `count` entries, and lives longer than the
         // ring, see above.
-        unsafe { submitter.register_buf_ring_with_flags(address, COUNT, GROUP, 0)? };
-        let mut buffers = Buffers { ring, bytes, tail: 0 };
-        (0..COUNT).for_each(|number| buffers.give_back(number));
+        unsafe { submitter.register_buf_ring_with_flags(address, count, GROUP, 0)? };
+        let mut buffers = Buffers { ring, bytes, count, tail: 0 };
+        (0..count).for_each(|number| buffers.give_back(number));
         Ok(buffers)
     }
 
     /// The first `length` bytes of a buffer that the kernel filled and handed to us.
     pub(super) fn filled(&self, number: u16, length: usize) -> &[u8] {
-        assert!(number < COUNT && length <= BUFFER_BYTES, "the kernel names our own buffers");
+        assert!(number < self.count && length <= BUFFER_BYTES, "the kernel names our own buffers");
         // SAFETY: inside `bytes`, initialised by `alloc_zeroed`; between its completion and
         // `give_back` the kernel does not write to it.
         unsafe {
@@ -51,11 +55,11 @@ impl Buffers {
     pub(super) fn give_back(&mut self, number: u16) {
         let base = self.ring.0.as_ptr().cast::<BufRingEntry>();
         let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * STRIDE_BYTES as u64;
-        // SAFETY: the index is below `COUNT`, a power of two; the kernel reads this entry only
+        // SAFETY: the index is below `count`, a power of two; the kernel reads this entry only
         // after the tail has passed it. The tail lies in a field of the first entry that the
         // setters leave alone, is aligned, and the kernel only reads it.
         unsafe {
-            let entry = &mut *base.add(usize::from(self.tail % COUNT));
+            let entry = &mut *base.add(usize::from(self.tail % self.count));
             entry.set_addr(address);
             entry.set_len(BUFFER_BYTES as u32);
             entry.set_bid(number);
@@ -91,10 +95,13 @@ impl Drop for Pages {
 
 /// The only group of the ring.
 pub(super) const GROUP: u16 = 0;
-/// A power of two, as the kernel asks for. Answers of one batch, each in a buffer of its own; where they do not
-/// suffice, a connection is told so and asks again.
-const COUNT: u16 = 128;
-/// A usual answer fits into one. All: 1 MB, of which only the touched pages take memory.
+/// Answers of one batch, each in a buffer of its own. Few, so that they stay in the CPU's caches.
+const COUNT_MIN: u32 = 128;
+/// Where they do not suffice, a connection is told so and asks again, which costs as much as ten
+/// answers.
+const COUNT_MAX: u32 = 2048;
+/// A usual answer fits into one. All: 1 to 17 MB, of which only the touched pages
+/// take memory.
 const BUFFER_BYTES: usize = 8 * 1024;
 /// From one to the next. Not a power of two: the beginnings of all, which is where answers are,
 /// would share a few sets of the CPU's caches and push each other out.
