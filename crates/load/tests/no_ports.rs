@@ -7,7 +7,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::ammo::Request;
 use stampede_load::report::Second;
 use stampede_load::spec::{Address, EngineChoice, Load, Model, Until};
-use stampede_load::{Fired, Listener, Stop, fire};
+use stampede_load::{Fired, Listener, LoadError, Stop, fire};
 
 struct Nobody;
 
@@ -39,14 +39,21 @@ fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
         let load = Load::new(Address::Tcp(address), Model::Closed { users, until }, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
         let load = Load { ammo: [get].into(), engine, ..load };
-        Some(fire(&load, &Stop::default(), &mut Nobody).unwrap())
+        match fire(&load, &Stop::default(), &mut Nobody) {
+            Ok(fired) => Some(fired),
+            Err(LoadError::Engine(_)) if engine == EngineChoice::IoUring => {
+                eprintln!("skipped: io_uring is not allowed here");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
     };
     std::thread::spawn(work).join().unwrap()
 }
 
 #[test]
 fn connections_then_come_from_other_addresses_of_this_machine() {
-    for engine in [EngineChoice::Epoll, EngineChoice::Auto] {
+    for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
         // The server has one of the ten in its own hand, on 127.0.0.1.
         let Some(fired) = fired(25, engine) else { return };
         assert_eq!((fired.counts.ok, fired.counts.failed_total()), (125, 0), "{:?}", fired.counts);
