@@ -6,6 +6,7 @@
 //! is a list of due times.
 
 pub mod ammo;
+pub mod autostop;
 mod chain;
 pub mod check;
 pub mod client;

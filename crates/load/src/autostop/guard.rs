@@ -1,0 +1,56 @@
+//! A listener that asks a load to stop.
+
+use super::judge::Judge;
+use crate::Stop;
+use crate::report::{Listener, Second, ShotRecord};
+
+/// Hands everything on to another listener, and asks for a stop once a criterion is met.
+pub struct Guard<'a> {
+    judge: Judge,
+    stop: Stop,
+    inner: &'a mut dyn Listener,
+    reason: Option<String>,
+}
+
+impl<'a> Guard<'a> {
+    /// Judges for `judge`, asks through `stop`, tells `inner`.
+    pub fn new(judge: Judge, stop: Stop, inner: &'a mut dyn Listener) -> Guard<'a> {
+        Guard { judge, stop, inner, reason: None }
+    }
+
+    /// Why the load was asked to stop; `None`: no criterion was met. A load that was at its
+    /// end by then ran to it: `Fired::end` says.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// The judge, for the criterion that was met.
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+}
+
+impl std::fmt::Debug for Guard<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").field("judge", &self.judge).field("reason", &self.reason).finish()
+    }
+}
+
+impl Listener for Guard<'_> {
+    fn shots(&mut self, shots: &[ShotRecord]) {
+        self.inner.shots(shots);
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.inner.second(second);
+        let met = self.judge.second(second);
+        // Asked for by somebody else already: what follows is its doing.
+        if let Some(reason) = met
+            && self.reason.is_none()
+            && !self.stop.is_asked()
+        {
+            self.stop.ask();
+            self.reason = Some(reason);
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Whether a criterion is met: fed with seconds, reads no clock.
+
+use std::collections::VecDeque;
+
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{Bounded, CutOff, Ranked, rank};
+
+use super::codes::net_code;
+use super::{Autostop, Codes, Criterion, Level, Mask, Over, Percent};
+use crate::report::Second;
+use crate::schedule::Written;
+use crate::spec::{Load, Model};
+use crate::time::Nanos;
+
+/// Judges a load second by second.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    ground: Ground,
+    watches: Vec<Watch>,
+    met: Option<usize>,
+}
+
+/// A criterion that cannot be judged for this load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{criterion}`: correct answers are counted together, and some statuses of them fit `{mask}` and some do not"
+)]
+pub struct Unfit {
+    /// As written.
+    pub criterion: String,
+    /// Its mask.
+    pub mask: String,
+}
+
+impl Unfit {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        "say with `--status` which statuses are correct: `--status 200`"
+    }
+}
+
+/// What a judge has to know of the load.
+#[derive(Clone, Debug)]
+struct Ground {
+    timeout: Nanos,
+    /// Shots under way at once, at most.
+    in_flight_limit: u32,
+    headline: Headline,
+    /// Empty: 200 to 299.
+    statuses: Vec<u16>,
+}
+
+/// The time that criteria look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Headline {
+    ResponseTime,
+    ServiceTime,
+}
+
+impl Judge {
+    /// For `load`. Its correct statuses matter where a criterion names some of them: correct
+    /// answers are counted together, whatever status they had.
+    ///
+    /// # Errors
+    /// [`Unfit`]: of the correct statuses some fit a mask and some do not.
+    pub fn new(autostop: &Autostop, load: &Load) -> Result<Judge, Unfit> {
+        let (in_flight_limit, headline) = match load.model {
+            Model::Open { max_in_flight, .. } => (max_in_flight, Headline::ResponseTime),
+            Model::Closed { users, .. } => (users, Headline::ServiceTime),
+        };
+        let (timeout, statuses) = (load.timeout, load.check.statuses.clone());
+        let ground = Ground { timeout, in_flight_limit, headline, statuses };
+        let watch = |criterion: &Criterion| Watch::new(criterion.clone(), &ground);
+        let watches: Result<Vec<Watch>, Unfit> = autostop.criteria().iter().map(watch).collect();
+        Ok(Judge { watches: watches?, ground, met: None })
+    }
+
+    /// Takes a second, in order, and says why the load is to end: the criterion as written,
+    /// and what was found. Each second has to be given, also after that.
+    pub fn second(&mut self, second: &Second) -> Option<String> {
+        let seen = Seen { second, ground: &self.ground };
+        for (index, watch) in self.watches.iter_mut().enumerate() {
+            if let Some(found) = watch.second(&seen) {
+                self.met = self.met.or(Some(index));
+                return Some(format!("{}: {found}", watch.criterion));
+            }
+        }
+        None
+    }
+
+    /// The first criterion that was met.
+    pub fn met(&self) -> Option<&Criterion> {
+        self.met.map(|index| &self.watches[index].criterion)
+    }
+}
+
+/// One criterion, and what it remembers.
+#[derive(Clone, Debug)]
+struct Watch {
+    criterion: Criterion,
+    /// Whether correct answers fit its mask.
+    ok_fits: bool,
+    /// Seconds in a row.
+    row: u32,
+    /// Of each of the last seconds what fits, and of how many.
+    window: VecDeque<(f64, f64)>,
+    /// All shots so far, and their percentiles a second ago.
+    all: Option<(Times, Vec<u64>)>,
+}
+
+impl Watch {
+    fn new(criterion: Criterion, ground: &Ground) -> Result<Watch, Unfit> {
+        let ok_fits = match &criterion {
+            Criterion::Codes { of: Codes::Http, mask, .. } | Criterion::HttpTrend { mask, .. } => {
+                let unfit = || Unfit { criterion: criterion.to_string(), mask: mask.to_string() };
+                ground.ok_fits(mask).ok_or_else(unfit)?
+            }
+            _ => false,
+        };
+        let all = matches!(criterion, Criterion::SteadyCumulative { .. });
+        let all = all.then(|| (Times::new(), Vec::new()));
+        Ok(Watch { criterion, ok_fits, row: 0, window: VecDeque::new(), all })
+    }
+
+    /// What was found, if it is met.
+    fn second(&mut self, seen: &Seen<'_>) -> Option<String> {
+        let criterion = self.criterion.clone();
+        let passed_over = seen.ended() == 0.0;
+        match &criterion {
+            Criterion::Limit { length } => {
+                let over = Nanos::from_secs(u64::from(seen.second.index) + 1);
+                (over >= *length).then(|| format!("{} are over", Written(*length)))
+            }
+            Criterion::Instances { level, seconds } => self.instances(seen, *level, *seconds),
+            _ if passed_over => None,
+            Criterion::Time { above, seconds } => {
+                let mean = seen.mean_ns();
+                let bound = above.0 as f64 * (1.0 + PRECISION);
+                let is_met = mean.is_some_and(|mean| mean > bound);
+                self.in_a_row(is_met, *seconds).then(|| {
+                    format!("the mean was {}, for {seconds} s", milliseconds(mean.unwrap_or(0.0)))
+                })
+            }
+            Criterion::Quantile { percentile, above, seconds } => {
+                let slow = seen.percentile(*percentile);
+                let is_met = slow.is_none_or(|ns| seen.is_above(ns, *above));
+                self.in_a_row(is_met, *seconds).then(|| {
+                    let ns = slow.map(|ns| milliseconds(ns as f64));
+                    let ns = ns.unwrap_or_else(|| "that of a failed shot".to_owned());
+                    format!("p{percentile} was {ns}, for {seconds} s")
+                })
+            }
+            Criterion::Codes { of, over, mask, level, seconds } => {
+                let fitting = seen.fitting(*of, mask, self.ok_fits);
+                match over {
+                    Over::Each => self.codes_each(seen, fitting, mask, *level, *seconds),
+                    Over::Total => {
+                        self.codes_total(seen, fitting, &format!("`{mask}`"), *level, *seconds)
+                    }
+                    Over::Negative => {
+                        let others = seen.ended() - fitting;
+                        self.codes_total(
+                            seen,
+                            others,
+                            &format!("other than `{mask}`"),
+                            *level,
+                            *seconds,
+                        )
+                    }
+                }
+            }
+            Criterion::SteadyCumulative { percentile, seconds } => {
+                self.steady(seen, *percentile, *seconds)
+            }
+            Criterion::TotalTime { above, share, seconds } => {
+                self.total_time(seen, *above, *share, *seconds)
+            }
+            Criterion::HttpTrend { mask, seconds } => {
+                self.trend(seen.fitting(Codes::Http, mask, self.ok_fits), mask, *seconds)
+            }
+        }
+    }
+
+    /// Counts a second that has it; one that has not begins again.
+    fn in_a_row(&mut self, has_it: bool, seconds: u32) -> bool {
+        self.row = if has_it { self.row.saturating_add(1) } else { 0 };
+        self.row >= seconds
+    }
+
+    fn instances(&mut self, seen: &Seen<'_>, level: Level, seconds: u32) -> Option<String> {
+        let (most, limit) = (seen.second.in_flight_max, seen.ground.in_flight_limit);
+        let is_met = match level {
+            Level::Count(count) => most > count,
+            Level::Share(share) => {
+                u64::from(most) * u64::from(Percent::WHOLE.0)
+                    > u64::from(share.0) * u64::from(limit)
+            }
+        };
+        self.in_a_row(is_met, seconds)
+            .then(|| format!("{most} of {limit} shots were under way, for {seconds} s"))
+    }
+
+    fn codes_each(
+        &mut self,
+        seen: &Seen<'_>,
+        fitting: f64,
+        mask: &Mask,
+        level: Level,
+        seconds: u32,
+    ) -> Option<String> {
+        let (found, unit, bound) = measured(level, fitting, seen.ended());
+        self.in_a_row(found >= bound, seconds)
+            .then(|| format!("`{mask}` was {}{unit} of the answers, for {seconds} s", short(found)))
+    }
+
+    fn codes_total(
+        &mut self,
+        seen: &Seen<'_>,
+        fitting: f64,
+        name: &str,
+        level: Level,
+        seconds: u32,
+    ) -> Option<String> {
+        self.push((fitting, seen.ended()), seconds);
+        let each = self.window.iter().map(|&(fitting, ended)| measured(level, fitting, ended));
+        let (sum, unit, bound) =
+            each.fold((0.0, "", 0.0), |(sum, ..), (found, unit, bound)| (sum + found, unit, bound));
+        let found = match level {
+            Level::Count(_) => sum,
+            Level::Share(_) => sum / self.window.len() as f64,
+        };
+        let is_met = self.window.len() == seconds as usize && found >= bound - ROUNDING;
+        is_met
+            .then(|| format!("{name} was {}{unit} of the answers, over {seconds} s", short(found)))
+    }
+
+    fn total_time(
+        &mut self,
+        seen: &Seen<'_>,
+        above: Nanos,
+        share: Percent,
+        seconds: u32,
+    ) -> Option<String> {
+        self.push((seen.slower_than(above), seen.ended()), seconds);
+        let slower: f64 = self.window.iter().map(|(slower, _)| slower).sum();
+        let ended: f64 = self.window.iter().map(|(_, ended)| ended).sum();
+        let found = slower * 100.0 / ended;
+        let is_met = self.window.len() == seconds as usize && found >= share.percent() - ROUNDING;
+        is_met.then(|| format!("{} % of the shots were slower, over {seconds} s", short(found)))
+    }
+
+    fn push(&mut self, second: (f64, f64), seconds: u32) {
+        self.window.push_back(second);
+        if self.window.len() > seconds as usize {
+            self.window.pop_front();
+        }
+    }
+
+    /// Tank's `http_trend`: the mean of the changes from second to second, plus the standard
+    /// error of that mean, is below 0. The first change is that from nothing, and a leading 0
+    /// is among them until the window is full.
+    fn trend(&mut self, now: f64, mask: &Mask, seconds: u32) -> Option<String> {
+        let last = self.window.back().map(|(_, count)| *count);
+        if last.is_none() {
+            self.window.push_back((0.0, 0.0));
+        }
+        self.push((now - last.unwrap_or(0.0), now), seconds);
+        let changes = self.window.len() as f64;
+        let mean = self.window.iter().map(|(change, _)| change).sum::<f64>() / changes;
+        let squares = self.window.iter().map(|(change, _)| (change - mean).powi(2)).sum::<f64>();
+        let error = match self.window.len() {
+            1 => 0.0,
+            _ => (squares / changes / (changes - 1.0)).sqrt(),
+        };
+        (mean + error < -ROUNDING).then(|| {
+            let fewer = short(-mean);
+            format!("`{mask}` was {fewer} ± {} fewer each second, over {seconds} s", short(error))
+        })
+    }
+
+    fn steady(
+        &mut self,
+        seen: &Seen<'_>,
+        percentile: Option<Percent>,
+        seconds: u32,
+    ) -> Option<String> {
+        let (all, before) = self.all.as_mut()?;
+        all.merge(seen.times());
+        let one = percentile.map(|percentile| vec![percentile]);
+        let percentiles =
+            one.unwrap_or_else(|| STEADY.map(|percent| Percent(percent * 10_000)).into());
+        let at = |percent: &Percent| two_digits(all.at_rank(rank(percent.percent(), all.len())));
+        let now: Vec<u64> = percentiles.iter().map(at).collect();
+        let is_same = now == *before;
+        *before = now;
+        self.in_a_row(is_same, seconds)
+            .then(|| format!("percentiles of all shots so far did not change for {seconds} s"))
+    }
+}
+
+/// A second, as criteria see it.
+struct Seen<'a> {
+    second: &'a Second,
+    ground: &'a Ground,
+}
+
+impl Seen<'_> {
+    /// Shots that ended, dropped ones not counted: Tank drops none.
+    fn ended(&self) -> f64 {
+        (self.second.counts.ok + self.second.counts.failed_total()) as f64
+    }
+
+    fn times(&self) -> &Times {
+        match self.ground.headline {
+            Headline::ResponseTime => &self.second.times.response_time,
+            Headline::ServiceTime => &self.second.times.service_time,
+        }
+    }
+
+    /// One without a correct answer ranks slower than all answers, as everywhere in stampede.
+    fn ranked(&self) -> Ranked<'_> {
+        Ranked { answered: self.times(), failed: self.second.counts.failed_total() }
+    }
+
+    /// At least this; `None`: nothing is known of how long any shot took.
+    fn mean_ns(&self) -> Option<f64> {
+        let shots = self.second.counts.failed.get("net:timeout").copied().unwrap_or(0);
+        let cut_off = CutOff { shots, after_ns: self.ground.timeout.0 };
+        match self.ranked().mean(cut_off) {
+            Bounded::Exactly(ns) | Bounded::AtLeast(ns) => Some(ns),
+            Bounded::Failed | Bounded::Empty => None,
+        }
+    }
+
+    /// Also where few shots lie beyond it: a second has no more. `None`: a failed shot.
+    fn percentile(&self, percentile: Percent) -> Option<u64> {
+        let ranked = self.ranked();
+        let rank = rank(percentile.percent(), ranked.planned());
+        (rank <= ranked.answered.len()).then(|| ranked.answered.at_rank(rank))
+    }
+
+    /// Whether a time from the histogram is surely above: its bucket begins there or later.
+    fn is_above(&self, ns: u64, above: Nanos) -> bool {
+        self.times().histogram().lowest_equivalent(ns) > above.0
+    }
+
+    fn slower_than(&self, above: Nanos) -> f64 {
+        let histogram = self.times().histogram();
+        let next = histogram.next_non_equivalent(above.0);
+        let slower = histogram.count_between(next, u64::MAX);
+        (slower + self.second.counts.failed_total()) as f64
+    }
+
+    /// Shots that ended with a code that fits.
+    fn fitting(&self, of: Codes, mask: &Mask, ok_fits: bool) -> f64 {
+        let counts = &self.second.counts;
+        let fits = |key: &str| match (of, key.strip_prefix("http:")) {
+            (Codes::Http, Some(status)) => status.parse().is_ok_and(|status| mask.fits(status)),
+            (Codes::Http, None) if key.starts_with("net:") => mask.fits(0),
+            // A failed check: the status is one of the right ones.
+            (Codes::Http, None) => ok_fits,
+            (Codes::Net, _) => net_fits(mask, net_code(key)),
+        };
+        let failed: u64 =
+            counts.failed.iter().filter(|(key, _)| fits(key)).map(|(_, count)| count).sum();
+        let ok = match of {
+            Codes::Http => ok_fits,
+            Codes::Net => net_fits(mask, 0),
+        };
+        (failed + if ok { counts.ok } else { 0 }) as f64
+    }
+}
+
+impl Ground {
+    /// Whether correct answers fit `mask`; `None`: some do and some do not.
+    fn ok_fits(&self, mask: &Mask) -> Option<bool> {
+        let default: Vec<u16>;
+        let statuses = match self.statuses.as_slice() {
+            [] => {
+                default = (200..300).collect();
+                &default
+            }
+            statuses => statuses,
+        };
+        let fitting = statuses.iter().filter(|status| mask.fits(u32::from(**status))).count();
+        match fitting {
+            0 => Some(false),
+            all if all == statuses.len() => Some(true),
+            _ => None,
+        }
+    }
+}
+
+/// Tank's documentation: `xx` is every code but 0.
+fn net_fits(mask: &Mask, code: u32) -> bool {
+    if mask.is_any() { code != 0 } else { mask.fits(code) }
+}
+
+/// What a level is compared with, its unit, and the level.
+fn measured(level: Level, fitting: f64, ended: f64) -> (f64, &'static str, f64) {
+    match level {
+        Level::Count(count) => (fitting, "", f64::from(count)),
+        Level::Share(share) => (fitting * 100.0 / ended, " %", share.percent()),
+    }
+}
+
+/// The first two digits; the rest is zeros.
+fn two_digits(ns: u64) -> u64 {
+    let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    ns / unit * unit
+}
+
+fn milliseconds(ns: f64) -> String {
+    format!("{:.1} ms", ns / 1e6)
+}
+
+/// Two decimals at most.
+fn short(value: f64) -> String {
+    format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Those that Tank's aggregator reckons with, in per cent.
+const STEADY: [u32; 9] = [50, 75, 80, 85, 90, 95, 98, 99, 100];
+/// A histogram of three digits knows its mean to this share: what is no further above a bound
+/// may be at it.
+const PRECISION: f64 = 0.000_5;
+/// A sum of shares is as exact as doubles are.
+const ROUNDING: f64 = 1e-9;
