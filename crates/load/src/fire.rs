@@ -65,7 +65,7 @@ pub enum LoadError {
 /// schedule, one timeout for shots that wait for a connection and one for those under way;
 /// `listener` is called from here, once a second.
 ///
-/// One load thread a CPU of `load.cpus`, pinned; shots are dealt to them in turn, and so are
+/// One load thread a CPU of `load.cpus`, pinned, or `load.threads` of them; shots are dealt to them in turn, and so are
 /// `max_in_flight`, users and requests. Fewer threads run where there is less to deal.
 ///
 /// Raises the soft limit of open files when it is too low for the connections wanted
@@ -80,7 +80,8 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     let connections = check(load)?;
     // More than the hard limit allows is no error: what lacks is counted as `net:no-file`.
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
-    let threads = load.cpus.len().clamp(1, connections as usize);
+    let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
+    let threads = threads.clamp(1, connections as usize);
     let mut supply = supply(&load.ammo, load.habits, threads)?;
     let (to_us, messages) = mpsc::channel();
     let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };

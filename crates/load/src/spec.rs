@@ -33,6 +33,8 @@ pub struct Load {
     /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
     /// where the kernel likes.
     pub cpus: Vec<usize>,
+    /// Load threads where no CPUs are given, 1 or more; the kernel places them.
+    pub threads: u32,
     /// Whether the listener is given a record of every shot.
     pub records: bool,
 }
@@ -52,6 +54,7 @@ impl Load {
             check: Check::default(),
             engine: EngineChoice::Auto,
             cpus: Vec::new(),
+            threads: 1,
             records: false,
         }
     }

@@ -113,11 +113,12 @@ impl<'a> Ranked<'a> {
 }
 
 /// Rank of a percentile among `planned` shots, counted in whole millionths: as doubles,
-/// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one.
+/// 99.9 / 100 × 1000 is a little more than 999, and its ceiling is wrong by one. From 1 to
+/// `planned`; 1 where nothing was planned.
 pub fn rank(percent: f64, planned: u64) -> u64 {
     let millionths = (percent.clamp(0.0, 100.0) * 10_000.0).round() as u128;
     let rank = (millionths * u128::from(planned)).div_ceil(1_000_000);
-    u64::try_from(rank).unwrap_or(planned).clamp(1, planned)
+    u64::try_from(rank).unwrap_or(planned).clamp(1, planned.max(1))
 }
 
 #[cfg(test)]
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(rank(50.0, 1), 1);
         assert_eq!(rank(0.0001, 10), 1);
         assert_eq!(rank(100.0, u64::MAX), u64::MAX);
+        assert_eq!(rank(50.0, 0), 1, "of nothing, and no panic");
     }
 
     #[test]
