@@ -18,8 +18,11 @@ pub mod monitor;
 pub mod observed;
 pub mod plan;
 pub mod progress;
+pub mod reach;
 pub mod report;
 pub mod runtime;
+#[cfg(test)]
+mod schema_fits;
 pub mod serve;
 pub mod store;
 pub mod summary;

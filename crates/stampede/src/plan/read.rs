@@ -114,11 +114,20 @@ pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     Ok(Plan { text: String::new(), ..plan })
 }
 
-/// Reads the load that flags describe, for a load without a plan around it, and the seed.
+/// A load without a plan around it.
+#[derive(Clone, Debug)]
+pub struct FlagLoad {
+    /// What is fired; its expectations are those of the flags.
+    pub load: LoadChoice,
+    /// Discarded before; none where no flag says so.
+    pub warm_up: Nanos,
+}
+
+/// Reads the load that flags describe.
 ///
 /// # Errors
 /// As [`from_flags`].
-pub fn load_from_flags(flags: &Overrides) -> Result<(LoadChoice, u64), PlanError> {
+pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
     const EXPECTED: &str = "`--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
     let flags = Flags::new(flags);
     let place = Place::begin_of(flags.source());
@@ -129,7 +138,10 @@ pub fn load_from_flags(flags: &Overrides) -> Result<(LoadChoice, u64), PlanError
     let missing = || root.place.wrong(Mistake::Missing("a load"), EXPECTED);
     let node = fields.get("load").ok_or_else(missing)?;
     let loads = loads(node, &common_of_loads(&fields, seed, time_scale(&flags)?)?, &[])?;
-    Ok((loads.into_iter().next().ok_or_else(missing)?, seed))
+    let mut load = loads.into_iter().next().ok_or_else(missing)?;
+    load.expect = fields.get("expect").map_or(Ok(Vec::new()), expectations)?;
+    let warm_up = fields.get("warm_up").map_or(Ok(Nanos(0)), |_| warm_up(&fields))?;
+    Ok(FlagLoad { load, warm_up })
 }
 
 fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {

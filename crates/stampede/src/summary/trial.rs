@@ -125,6 +125,16 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
 /// service time in the closed one.
 pub fn any_percentile(trial: &TrialData, model: LoadModel, percent: f64) -> Figure {
     let (Some(load), Some(times)) = (&trial.record.load, &trial.times) else { return Figure::None };
+    percentile_of_load(load, times, model, percent)
+}
+
+/// The same of a load alone.
+pub fn percentile_of_load(
+    load: &LoadRecord,
+    times: &TimeSet,
+    model: LoadModel,
+    percent: f64,
+) -> Figure {
     let answered = match model {
         LoadModel::Open => &times.response_time,
         LoadModel::Closed => &times.service_time,

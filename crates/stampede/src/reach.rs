@@ -1,0 +1,72 @@
+//! How far away an address is: what may be fired at without being asked.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+/// How far away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// This machine, or a network that is not routed on the internet.
+    Near,
+    /// An address that belongs to somebody.
+    Public,
+}
+
+impl Reach {
+    /// Of an address; nothing is sent to find out.
+    pub fn of(address: IpAddr) -> Reach {
+        let near = match address {
+            IpAddr::V4(v4) => is_near_v4(v4),
+            IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+                Some(v4) => is_near_v4(v4),
+                None => is_near_v6(v6),
+            },
+        };
+        // A public address may be one of this machine's own: only those can be bound to.
+        let is_here = || UdpSocket::bind((address, 0)).is_ok();
+        if near || is_here() { Reach::Near } else { Reach::Public }
+    }
+}
+
+/// Loopback, RFC 1918, link-local, and what providers use inside (RFC 6598).
+fn is_near_v4(v4: Ipv4Addr) -> bool {
+    let [first, second, ..] = v4.octets();
+    let shared = first == 100 && (64..128).contains(&second);
+    v4.is_loopback() || v4.is_private() || v4.is_link_local() || shared
+}
+
+/// Loopback, unique local (RFC 4193) and link-local.
+fn is_near_v6(v6: Ipv6Addr) -> bool {
+    v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_somebody_is_public() {
+        let table = [
+            ("127.0.0.1", Reach::Near),
+            ("127.9.9.9", Reach::Near),
+            ("10.1.2.3", Reach::Near),
+            ("172.16.0.1", Reach::Near),
+            ("172.31.255.255", Reach::Near),
+            ("192.168.0.1", Reach::Near),
+            ("169.254.1.1", Reach::Near),
+            ("100.64.0.1", Reach::Near),
+            ("::1", Reach::Near),
+            ("fd00::1", Reach::Near),
+            ("fe80::1", Reach::Near),
+            ("::ffff:10.0.0.1", Reach::Near),
+            ("172.32.0.1", Reach::Public),
+            ("100.128.0.1", Reach::Public),
+            // Addresses for documentation are nobody's (RFC 5737, RFC 3849), and no network's.
+            ("192.0.2.1", Reach::Public),
+            ("2001:db8::1", Reach::Public),
+            ("::ffff:192.0.2.1", Reach::Public),
+        ];
+        for (address, reach) in table {
+            assert_eq!(Reach::of(address.parse().expect(address)), reach, "{address}");
+        }
+    }
+}
