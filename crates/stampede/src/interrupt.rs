@@ -18,6 +18,9 @@ pub fn listen() -> Result<(), ctrlc::Error> {
             stop.ask();
         }
         if earlier >= 2 {
+            if let Some(last) = *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) {
+                last();
+            }
             std::process::exit(INTERRUPTED);
         }
     })
@@ -39,6 +42,12 @@ pub fn stop_for_load() -> Stop {
     stop
 }
 
+/// What is done before a third signal ends the process: nothing is dropped then.
+pub fn before_exit(last: fn()) {
+    *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+}
+
+static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static LOAD: Mutex<Option<Stop>> = Mutex::new(None);
 /// 128 + SIGINT, as shells report it.

@@ -46,8 +46,12 @@ pub enum Command {
     /// Show the runs in a browser, the one under way live
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
-    /// Print the JSON Schema of plans
-    Schema,
+    /// Print the JSON Schema of plans, or of what `fire --json` prints
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value_t = Described::Plan)]
+        of: Described,
+    },
     /// Print shell completions
     Completions {
         /// For which shell
@@ -159,6 +163,16 @@ pub struct FireArgs {
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
+    /// Connections at once, each with one shot under way: users where neither --rate nor
+    /// --schedule is given, else the same as --max-in-flight
+    #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"])]
+    pub connections: Option<String>,
+    /// Close after each shot: the same as --keep-alive off
+    #[arg(long, conflicts_with = "keep_alive")]
+    pub no_keep_alive: bool,
+    /// Discarded load before: 5s of the mean rate, or of the same users
+    #[arg(long, value_name = "LENGTH")]
+    pub warm_up: Option<String>,
     /// HTTP version: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
@@ -171,6 +185,12 @@ pub struct FireArgs {
     /// Header 'Name: value' (may be given more than once)
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub header: Vec<String>,
+    /// Cookie 'name=value' (may be given more than once)
+    #[arg(long, value_name = "COOKIE")]
+    pub cookie: Vec<String>,
+    /// Name and password for Basic authentication
+    #[arg(long, value_name = "USER:PASSWORD")]
+    pub basic_auth: Option<String>,
     /// Body; @file reads one. The method becomes POST
     #[arg(long, short = 'd', value_name = "BODY")]
     pub body: Option<String>,
@@ -181,12 +201,60 @@ pub struct FireArgs {
     /// Text that a correct body contains
     #[arg(long, value_name = "TEXT")]
     pub contains: Option<String>,
+    /// When to stop before the end, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (may be given
+    /// more than once)
+    #[arg(long, value_name = "CRITERIA")]
+    pub autostop: Vec<String>,
+    /// What must hold: 'p95 < 100ms' (may be given more than once)
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+    /// Load threads, where the kernel likes [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "load_cpus",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
     /// CPUs for load threads, one thread each, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
-    /// Print the summary as JSON
+    /// What moves the bytes [default: the cheaper one that the kernel allows]
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub engine: Option<Engine>,
+    /// Fire at a public address too: load only what you are allowed to load
+    #[arg(long)]
+    pub i_may_load_this_host: bool,
+    /// The files that are written beside the summary
+    #[command(flatten)]
+    pub files: FileFlags,
+    /// Print the summary as JSON (docs/fire.schema.json)
     #[arg(long)]
     pub json: bool,
+}
+
+/// Engines of the load generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// Everywhere
+    Epoll,
+    /// Linux 6.1 and later, where it is not forbidden
+    #[value(name = "io_uring")]
+    IoUring,
+}
+
+/// What `fire` writes beside its summary.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Files")]
+pub struct FileFlags {
+    /// A row a second
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// A row a shot, with Yandex Tank's columns
+    #[arg(long, value_name = "FILE")]
+    pub phout: Option<PathBuf>,
+    /// Histograms a second, for HdrHistogram's tools
+    #[arg(long, value_name = "FILE")]
+    pub hlog: Option<PathBuf>,
+    /// Figures in Prometheus' text format
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
 }
 
 /// Arguments of `up`.
@@ -308,6 +376,15 @@ pub enum Format {
     Junit,
 }
 
+/// What there is a schema of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Described {
+    /// A plan's YAML
+    Plan,
+    /// The output of `fire --json`
+    Fire,
+}
+
 const COMPARE_HELP: &str = "Examples:
   stampede compare plans/demo.yaml
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
@@ -331,8 +408,14 @@ A browser on the machine that measures takes CPU from what is measured; look fro
 
 const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s
-  stampede fire http://127.0.0.1:8080/ --users 50 --for 10s
-  stampede fire http://127.0.0.1:8080/ --schedule 'line(1,1000,60s)' --client tank
+  stampede fire http://127.0.0.1:8080/ --connections 50 --for 10s
+  stampede fire http://127.0.0.1:8080/ --schedule 'line(1,1000,60s)' --client tank \\
+      --autostop 'time(1s,10s) http(5xx,10%,5s) net(xx,5,10s)'
+  stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
   stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000
 
-A shot that fails is a result and no error: the exit code is 0 even if all did.";
+A shot that fails is a result and no error: the exit code is 0 even if all did. It is 1 where an
+expectation is not met or a criterion of --autostop (but `limit`) ended the load, 2 where nothing was
+fired, and 3 where a file could not be written or an expectation is asked of an invalid measurement.
+
+From ab, wrk, oha or Yandex Tank: docs/coming-from.md";

@@ -6,7 +6,6 @@ mod compare;
 mod doctor;
 mod fail;
 mod fire;
-mod fire_summary;
 mod get;
 mod history;
 mod install;
@@ -45,7 +44,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Report(args) => report::run(&args),
         Command::History(args) => history::run(&args),
         Command::Serve(args) => serve::run(&args),
-        Command::Schema => shell::schema(),
+        Command::Schema { of } => shell::schema(of),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     }

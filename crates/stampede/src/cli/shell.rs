@@ -5,12 +5,16 @@ use std::io::Write as _;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
+use super::args::Described;
 use super::{Cli, Failure, Outcome};
 
-/// The JSON Schema of plans, on stdout.
-pub fn schema() -> Result<Outcome, Failure> {
-    let schema = serde_json::to_string_pretty(&crate::plan::schema())
-        .map_err(|error| Failure::new(&error))?;
+/// A JSON Schema, on stdout.
+pub fn schema(of: Described) -> Result<Outcome, Failure> {
+    let schema = match of {
+        Described::Plan => crate::plan::schema(),
+        Described::Fire => super::fire::schema(),
+    };
+    let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())
 }
 

@@ -1,0 +1,250 @@
+//! The files that `fire` writes beside its summary. One that cannot be made is refused before
+//! the first shot; one that cannot be written is said at the end, for the load is measured.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use stampede_load::ammo::Tags;
+use stampede_load::autostop::net_code_of;
+use stampede_load::outcome::Outcome;
+use stampede_load::report::{Fired, Second, ShotRecord};
+use stampede_load::spec::Load;
+use stampede_load::time::Nanos;
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{Ranked, rank};
+
+use super::phout::Row;
+use super::prometheus;
+use super::report::{self, Report};
+use crate::cli::Failure;
+use crate::cli::args::FileFlags;
+use crate::store::hlog;
+use crate::summary::model::LoadModel;
+
+/// All of them; those that were not asked for are not there.
+pub struct Files {
+    csv: Option<Out>,
+    hlog: Option<Out>,
+    writer: hlog::Writer,
+    prometheus: Option<Out>,
+    phout: Option<Out>,
+    model: LoadModel,
+    about: About,
+}
+
+/// What a row of `phout` says that no shot does.
+struct About {
+    /// When the load began.
+    began: SystemTime,
+    tags: Tags,
+    /// Of a correct answer.
+    ok_status: u16,
+}
+
+/// A file that is written, until that fails once.
+pub(super) struct Out {
+    path: PathBuf,
+    file: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+impl Out {
+    fn create(path: &Path) -> Result<Out, Failure> {
+        let file = File::create(path).map_err(|error| {
+            let text = format!("cannot write `{}`: {error}", path.display());
+            Failure::rendered(text).hint("name a file in a folder that is there and yours")
+        })?;
+        Ok(Out { path: path.to_owned(), file: BufWriter::new(file), failed: None })
+    }
+
+    /// What follows a failure is left out: half a row would be read as one.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(bytes).err();
+        }
+    }
+
+    fn close(mut self) -> Option<Failure> {
+        let flushed = self.file.flush().err();
+        let error = self.failed.or(flushed)?;
+        let text = format!("cannot write `{}`: {error}", self.path.display());
+        Some(Failure::rendered(text).hint("the summary is whole; that file ends where it failed"))
+    }
+}
+
+impl Files {
+    /// Makes them, empty.
+    pub fn create(flags: &FileFlags) -> Result<Files, Failure> {
+        let out = |path: &Option<PathBuf>| path.as_deref().map(Out::create).transpose();
+        Ok(Files {
+            csv: out(&flags.csv)?,
+            hlog: out(&flags.hlog)?,
+            writer: hlog::Writer::new(),
+            prometheus: out(&flags.prometheus)?,
+            phout: out(&flags.phout)?,
+            model: LoadModel::Open,
+            about: About { began: SystemTime::now(), tags: Tags::new(), ok_status: 200 },
+        })
+    }
+
+    /// Whether each shot has to be looked at.
+    pub fn wants_shots(&self) -> bool {
+        self.phout.is_some()
+    }
+
+    /// The measured load is about to be fired.
+    pub fn begin(&mut self, load: &Load) {
+        self.model = report::model(&load.model);
+        // Correct answers are not told apart by their status.
+        let ok_status = match load.check.statuses.as_slice() {
+            [only] => *only,
+            _ => 200,
+        };
+        self.about = About { began: SystemTime::now(), tags: load.ammo.tags.clone(), ok_status };
+        if let Some(csv) = &mut self.csv {
+            csv.write(CSV_HEAD.as_bytes());
+        }
+        if let Some(out) = &mut self.hlog {
+            let mut head = Vec::new();
+            out.failed = hlog::Writer::head(&mut head).err();
+            out.write(&head);
+        }
+    }
+
+    /// A second is over.
+    pub fn second(&mut self, second: &Second) {
+        if let Some(csv) = &mut self.csv {
+            csv.write(csv_row(second, self.model).as_bytes());
+        }
+        if let Some(out) = &mut self.hlog {
+            let mut lines = Vec::new();
+            let start = Nanos::from_secs(u64::from(second.index));
+            let times = &second.times;
+            let made = self.writer.interval(start, Nanos::SECOND, times, &mut lines);
+            out.failed = out.failed.take().or(made.err());
+            out.write(&lines);
+        }
+    }
+
+    /// Some shots ended.
+    pub fn shots(&mut self, shots: &[ShotRecord]) {
+        let Some(phout) = &mut self.phout else { return };
+        for shot in shots {
+            phout.write(self.about.line(shot).as_bytes());
+        }
+    }
+
+    /// The load is over.
+    pub fn end(&mut self, report: &Report, fired: &Fired) {
+        if let Some(out) = &mut self.prometheus {
+            out.write(prometheus::text(report, &fired.times).as_bytes());
+        }
+    }
+
+    /// Closes them; says which could not be written.
+    pub fn written(self) -> Vec<Failure> {
+        let all = [self.csv, self.hlog, self.prometheus, self.phout];
+        all.into_iter().flatten().filter_map(Out::close).collect()
+    }
+}
+
+impl About {
+    fn line(&self, shot: &ShotRecord) -> String {
+        let (net_code, status) = match shot.outcome {
+            Outcome::Http(status) => (0, status),
+            Outcome::Net(net) => (net_code_of(net), 0),
+            // Whole, and with a right status.
+            _ => (0, self.ok_status),
+        };
+        let row = Row {
+            tag: &self.tags.name(shot.tag),
+            started: shot.started,
+            connected: shot.connected,
+            sent: shot.sent,
+            first_byte: shot.first_byte,
+            done: shot.done,
+            bytes_sent: shot.bytes_sent,
+            bytes_received: shot.bytes_received,
+            net_code,
+            status,
+        };
+        row.line(self.began)
+    }
+}
+
+/// A second as a row; errors as `kind=count`, with blanks between. Percentiles are of the
+/// shots that ended in it: `failed` where one without a correct answer stands, empty where
+/// there is none.
+fn csv_row(second: &Second, model: LoadModel) -> String {
+    let counts = &second.counts;
+    let errors = counts.failed.iter().map(|(kind, count)| format!("{kind}={count}"));
+    let errors: Vec<String> = errors.collect();
+    let mut row = format!(
+        "{},{},{},{},{},{},{},{},{},{}",
+        second.index,
+        counts.planned,
+        counts.started,
+        counts.ok,
+        counts.failed_total(),
+        counts.dropped,
+        counts.bytes_received,
+        counts.bytes_sent,
+        second.in_flight_max,
+        second.busy.0
+    );
+    let failed = counts.failed_total() + counts.dropped;
+    let times = &second.times;
+    // In the closed model nobody said when a shot was due.
+    let of_response = if model == LoadModel::Open { failed } else { 0 };
+    for (answered, failed) in [(&times.response_time, of_response), (&times.service_time, failed)] {
+        for percent in PERCENTS {
+            row.push_str(&format!(",{}", at(answered, failed, percent)));
+        }
+    }
+    row.push_str(&format!(",{},{}\n", at(&times.lateness, 0, 99.0), errors.join(" ")));
+    row
+}
+
+/// Also where few shots lie beyond it: a second has no more.
+fn at(answered: &Times, failed: u64, percent: f64) -> String {
+    let planned = Ranked { answered, failed }.planned();
+    match rank(percent, planned) {
+        _ if planned == 0 => String::new(),
+        rank if rank > answered.len() => "failed".to_owned(),
+        rank => answered.at_rank(rank).to_string(),
+    }
+}
+
+/// Of each second's times; 100 is the maximum.
+const PERCENTS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 100.0];
+
+const CSV_HEAD: &str = "second,planned,started,ok,failed,dropped,bytes_in,bytes_out,in_flight_max,cpu_ns,\
+response_time_ns_p50,response_time_ns_p90,response_time_ns_p95,response_time_ns_p99,response_time_ns_max,\
+service_time_ns_p50,service_time_ns_p90,service_time_ns_p95,service_time_ns_p99,service_time_ns_max,\
+lateness_ns_p99,errors\n";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use stampede_load::report::Counts;
+
+    use super::*;
+
+    #[test]
+    fn a_second_is_a_row_also_where_nothing_ended() {
+        let mut times = hlog::no_times();
+        (1..=100).for_each(|ms| times.response_time.record(ms * 1_000_000));
+        times.service_time = times.response_time.clone();
+        let failed = BTreeMap::from([("http:502".to_owned(), 3), ("net:reset".to_owned(), 2)]);
+        let counts = Counts { planned: 105, started: 105, ok: 100, failed, ..Counts::default() };
+        let busy = Nanos::from_millis(12);
+        let full = Second { index: 0, counts, times, in_flight_max: 4, busy };
+        let (counts, times) = (Counts::default(), hlog::no_times());
+        let empty = Second { index: 1, counts, times, in_flight_max: 0, busy: Nanos(0) };
+        let rows = [csv_row(&full, LoadModel::Open), csv_row(&empty, LoadModel::Open)];
+        insta::assert_snapshot!(format!("{CSV_HEAD}{}{}", rows[0], rows[1]));
+    }
+}

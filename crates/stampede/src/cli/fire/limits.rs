@@ -1,0 +1,190 @@
+//! What the machine allows, looked at before the first shot.
+
+use std::net::IpAddr;
+
+use stampede_load::schedule::{MicroRate, Segment};
+use stampede_load::spec::{Address, ConnectionHabit, Load, Model, Until};
+
+use crate::cli::Failure;
+use crate::machine::MachineFacts;
+use crate::summary::words;
+
+/// Who said how many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A flag.
+    ByFlag,
+    /// The client's habit.
+    ByDefault,
+}
+
+/// What a load needs and the machine has.
+#[derive(Debug)]
+pub struct Limits<'a> {
+    /// The machine.
+    pub machine: &'a MachineFacts,
+    /// Who said how many connections.
+    pub asked: Asked,
+    /// Result files, and what else is open beside the connections.
+    pub spare_files: u64,
+}
+
+impl Limits<'_> {
+    /// Words for people, or a refusal: a load that was asked for and cannot be is none.
+    pub fn check(&self, load: &Load) -> Result<Vec<String>, Failure> {
+        let connections = match load.model {
+            Model::Open { max_in_flight, .. } => u64::from(max_in_flight),
+            Model::Closed { users, .. } => u64::from(users),
+        };
+        let mut notes = Vec::new();
+        notes.extend(self.files(connections)?);
+        // In 127.0.0.0/8 connections come from other addresses of this machine once the ports
+        // of one are taken.
+        let others = |ip: IpAddr| matches!(ip, IpAddr::V4(v4) if v4.is_loopback());
+        if matches!(&load.target, Address::Tcp(address) if !others(address.ip())) {
+            notes.extend(self.ports(connections)?);
+            notes.extend(self.ports_over_time(load));
+        }
+        Ok(notes)
+    }
+
+    fn files(&self, connections: u64) -> Result<Option<String>, Failure> {
+        let (needed, hard) = (connections + self.spare_files, self.machine.open_files_hard);
+        if hard == 0 || needed <= hard {
+            return Ok(None);
+        }
+        let text = format!(
+            "{} connections need {} open files, and the hard limit is {}",
+            words::count(connections),
+            words::count(needed),
+            words::count(hard)
+        );
+        let fewer = hard.saturating_sub(self.spare_files);
+        match self.asked {
+            Asked::ByFlag => Err(Failure::rendered(text).hint(format!(
+                "ask for {fewer} connections at most, or raise the limit: `ulimit -n {needed}` as \
+                 root, or `LimitNOFILE`"
+            ))),
+            Asked::ByDefault => {
+                Ok(Some(format!("{text}: shots beyond that fail as `net:no-file`")))
+            }
+        }
+    }
+
+    fn ports(&self, connections: u64) -> Result<Option<String>, Failure> {
+        let ports = self.local_ports();
+        if ports == 0 || connections <= ports {
+            return Ok(None);
+        }
+        let text = format!(
+            "{} connections need as many local ports, and this machine has {}",
+            words::count(connections),
+            words::count(ports)
+        );
+        match self.asked {
+            Asked::ByFlag => Err(Failure::rendered(text).hint(WIDEN)),
+            Asked::ByDefault => {
+                Ok(Some(format!("{text}: shots beyond that fail as `net:no-port`")))
+            }
+        }
+    }
+
+    /// A connection per shot keeps its port for a minute after its end (TIME_WAIT), where the
+    /// kernel may not reuse it.
+    fn ports_over_time(&self, load: &Load) -> Option<String> {
+        let ports = self.local_ports();
+        if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
+            return None;
+        }
+        let in_a_minute = most_in_a_minute(&load.model)?;
+        (in_a_minute > ports).then(|| {
+            format!(
+                "a connection per shot, up to {} in a minute, and this machine has {} local ports: \
+                 where a closed connection holds its port for that minute, shots fail as \
+                 `net:no-port` ({WIDEN})",
+                words::count(in_a_minute),
+                words::count(ports)
+            )
+        })
+    }
+
+    fn local_ports(&self) -> u64 {
+        let (first, last) = (self.machine.ports_first, self.machine.ports_last);
+        if last == 0 { 0 } else { u64::from(last.saturating_sub(first)) + 1 }
+    }
+}
+
+/// Shots that one minute may have; `None`: as many as the server answers.
+fn most_in_a_minute(model: &Model) -> Option<u64> {
+    match model {
+        Model::Open { schedule, .. } => {
+            let highest = (schedule.max_rate() * 60.0).ceil() as u64;
+            let all: u64 = schedule.segments().iter().map(shots).sum();
+            Some(highest.min(all))
+        }
+        Model::Closed { until: Until::Requests(requests), .. } => Some(*requests),
+        Model::Closed { until: Until::For(_), .. } => None,
+    }
+}
+
+/// An upper bound.
+fn shots(segment: &Segment) -> u64 {
+    let highest = match *segment {
+        Segment::Const { rate, .. } => rate,
+        Segment::Line { from, to, .. } | Segment::Step { from, to, .. } => from.max(to),
+    };
+    let MicroRate(micro) = highest;
+    (micro as f64 / 1e6 * segment.length().as_secs_f64()).ceil() as u64
+}
+
+const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` gives most";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stampede_load::ammo::Request;
+    use stampede_load::schedule::Segments;
+    use stampede_load::spec::{Arrivals, Habits, HttpVersion, WhenFull};
+
+    fn machine() -> MachineFacts {
+        let nothing = std::path::Path::new("/nonexistent");
+        let facts = crate::machine::facts_below(nothing, || {});
+        MachineFacts { open_files_hard: 4_096, ports_first: 32_768, ports_last: 60_999, ..facts }
+    }
+
+    fn open(rate: u64, max_in_flight: u32, connection: ConnectionHabit) -> Load {
+        let model = Model::Open {
+            schedule: Segments::parse(&format!("const({rate},60s)")).expect("a schedule"),
+            arrivals: Arrivals::Uniform,
+            max_in_flight,
+            when_full: WhenFull::Queue,
+        };
+        let target = Address::Tcp(([10, 0, 0, 1], 1).into());
+        let habits = Habits { version: HttpVersion::Http11, connection };
+        Load { habits, ..Load::new(target, model, Vec::<Request>::new()) }
+    }
+
+    fn said(asked: Asked, load: &Load) -> String {
+        match (Limits { machine: &machine(), asked, spare_files: 128 }).check(load) {
+            Ok(notes) => notes.iter().map(|note| format!("note: {note}\n")).collect(),
+            Err(failure) => failure.text(),
+        }
+    }
+
+    #[test]
+    fn what_the_machine_does_not_allow_is_said_before_the_first_shot() {
+        let kept = ConnectionHabit::KeepAlive;
+        assert_eq!(said(Asked::ByFlag, &open(100_000, 3_968, kept)), "");
+        let here = Address::Tcp(([127, 0, 0, 1], 1).into());
+        let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerShot) };
+        assert_eq!(said(Asked::ByFlag, &here), "", "there are more addresses to come from");
+        assert_eq!(said(Asked::ByFlag, &open(470, 100, ConnectionHabit::PerShot)), "");
+        let sayings = [
+            said(Asked::ByFlag, &open(1, 3_969, kept)),
+            said(Asked::ByDefault, &open(1, 5_000, kept)),
+            said(Asked::ByDefault, &open(1, 50_000, kept)),
+            said(Asked::ByFlag, &open(500, 100, ConnectionHabit::PerShot)),
+        ];
+        insta::assert_snapshot!(sayings.join("\n"));
+    }
+}

@@ -1,0 +1,210 @@
+//! `stampede fire`: load at one URL, and a summary.
+
+mod files;
+mod limits;
+mod phout;
+mod prometheus;
+mod ready;
+mod report;
+mod screen;
+mod summary;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use stampede_load::Listener;
+use stampede_load::autostop::{Criterion, Guard};
+use stampede_load::report::{End, Fired, TagFigures};
+use stampede_load::schedule::Schedule as _;
+use stampede_load::spec::{Load, Model, WhenFull};
+
+use self::files::Files;
+use self::ready::Ready;
+use self::report::{Parts, Report, Tagged};
+use self::screen::Shown;
+use self::watch::{Warming, Watch, Watched};
+use super::args::FireArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::event::Phase;
+use crate::interrupt;
+use crate::machine::{self, MachineFacts};
+use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::summary::model::LoadModel;
+use crate::trial::load_record;
+use crate::trial::verdict::{self, Evidence, ModelKind};
+
+/// Fires, then prints the summary.
+pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
+    // Steal is looked at over time, and there is none to look at here.
+    let machine = machine::facts_below(Path::new("/"), || {});
+    let ready = Ready::of(&args, &machine)?;
+    let mut files = Files::create(&args.files)?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let mut shown = Shown::begin(&args, &ready);
+    if let Some(warm_up) = &ready.warm_up {
+        shown.enter(Phase::WarmUp, &warm_up.model);
+        fire(warm_up, &mut Warming(&mut shown))?;
+    }
+    shown.enter(Phase::Measure, &ready.load.model);
+    files.begin(&ready.load);
+    let fired = measure(&ready, &mut shown, &mut files)?;
+    drop(shown);
+    let report = fired.report(&args, &ready, &machine);
+    files.end(&report, &fired.fired);
+    if args.json {
+        let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
+        print(format!("{json}\n").as_bytes())?;
+    } else {
+        print(summary::text(&report).as_bytes())?;
+    }
+    let written = files.written();
+    written.iter().for_each(|failure| {
+        failure.print();
+    });
+    Ok(if written.is_empty() { fired.outcome(&report) } else { Outcome::Incomplete })
+}
+
+fn fire(load: &Load, listener: &mut dyn Listener) -> Result<Fired, Failure> {
+    stampede_load::fire(load, &interrupt::stop_for_load(), listener)
+        .map_err(|error| Failure::new(&error))
+}
+
+/// What a measured load left.
+struct Measured {
+    fired: Fired,
+    watched: Watched,
+    /// Why it was ended early.
+    autostop: Option<String>,
+    /// Whether that was a limit of time, which is no verdict on the server.
+    is_limit: bool,
+}
+
+fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
+    let connect_time = files.wants_shots().then(Default::default);
+    let watched = Watched { connect_time, ..Watched::default() };
+    let mut watch = Watch { shown, files, watched };
+    let (fired, autostop, is_limit) = match ready.autostop.clone() {
+        None => (fire(&ready.load, &mut watch)?, None, false),
+        Some(judge) => {
+            let stop = interrupt::stop_for_load();
+            let mut guard = Guard::new(judge, stop.clone(), &mut watch);
+            let fired = stampede_load::fire(&ready.load, &stop, &mut guard)
+                .map_err(|error| Failure::new(&error))?;
+            // A criterion of the last second stopped nothing.
+            let reason = guard.reason().filter(|_| fired.end == End::Stopped);
+            let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));
+            (fired, reason.map(str::to_owned), is_limit)
+        }
+    };
+    let fired = due_until_the_end(fired, &ready.load.model);
+    Ok(Measured { fired, watched: watch.watched, autostop, is_limit })
+}
+
+/// Of a load that was ended early, what was not due by then was not planned: a percentile
+/// over all planned shots would say nothing else than how early that was.
+fn due_until_the_end(mut fired: Fired, model: &Model) -> Fired {
+    let Model::Open { schedule, arrivals, when_full, .. } = model else { return fired };
+    if fired.end == End::Complete {
+        return fired;
+    }
+    let counts = &mut fired.counts;
+    let not_due = match when_full {
+        // Stretched, a shot is due when it can start.
+        WhenFull::Stretch => counts.dropped,
+        WhenFull::Queue | WhenFull::Drop => {
+            let mut due_times = schedule.due_times(*arrivals);
+            let due = std::iter::from_fn(|| due_times.next_due());
+            let due = due.take_while(|due| *due <= fired.scheduled).count() as u64;
+            counts.planned.saturating_sub(due).min(counts.dropped)
+        }
+    };
+    counts.planned -= not_due;
+    counts.dropped -= not_due;
+    fired
+}
+
+impl Measured {
+    fn report(&self, args: &FireArgs, ready: &Ready, machine: &MachineFacts) -> Report {
+        let record = load_record(&self.fired, &ready.load, &ready.choice);
+        let mut verdict = judge(&record, &ready.load.model, self.autostop.as_deref(), machine);
+        for note in &ready.notes {
+            verdict::add(&mut verdict, Judged::Valid, note.clone());
+        }
+        Report::of(Parts {
+            url: &args.url,
+            choice: &ready.choice,
+            load: &ready.load,
+            fired: &self.fired,
+            record: &record,
+            verdict,
+            autostop: self.autostop.clone(),
+            watched: &self.watched,
+        })
+    }
+
+    fn outcome(&self, report: &Report) -> Outcome {
+        let asked = !report.expectations.is_empty();
+        let stopped = report.autostop.is_some() && !self.is_limit;
+        match report.verdict {
+            Judged::Invalid if asked => Outcome::Incomplete,
+            _ if stopped || report.breaks_an_expectation() => Outcome::NotMet,
+            _ => Outcome::Fine,
+        }
+    }
+}
+
+/// As a trial is judged. What a criterion ended was measured until then.
+fn judge(
+    record: &LoadRecord,
+    model: &Model,
+    autostop: Option<&str>,
+    machine: &MachineFacts,
+) -> Verdict {
+    let model = match model {
+        Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight: *max_in_flight },
+        Model::Closed { .. } => ModelKind::Closed,
+    };
+    let end = if autostop.is_some() { End::Complete } else { record.end };
+    verdict::judge(&Evidence {
+        load: &LoadRecord { end, ..record.clone() },
+        model,
+        resources: &[],
+        changed: &[],
+        clock_source: &machine.clock_source,
+        machine_cpus: machine.cpus_logical,
+        memory_limit_bytes: 0,
+        oom_kills: 0,
+        died: &[],
+    })
+}
+
+/// Figures by tag, where requests have tags.
+fn tags(fired: &Fired, model: LoadModel) -> BTreeMap<String, Tagged> {
+    if fired.tags.keys().all(String::is_empty) {
+        return BTreeMap::new();
+    }
+    let tagged = |(name, figures): (&String, &TagFigures)| {
+        let open = model == LoadModel::Open;
+        let tagged = Tagged {
+            shots_ok: figures.ok,
+            shots_failed: figures.failed,
+            response_time_ok_ns: open.then(|| report::alone(&figures.response_time)),
+            service_time_ok_ns: report::alone(&figures.service_time),
+        };
+        (name.clone(), tagged)
+    };
+    fired.tags.iter().map(tagged).collect()
+}
+
+/// The JSON Schema of [`Report`].
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Report);
+    schema.insert("title".to_owned(), "What `stampede fire --json` prints".into());
+    schema.to_value()
+}
+
+#[cfg(test)]
+mod tests;

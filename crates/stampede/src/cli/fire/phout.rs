@@ -1,0 +1,130 @@
+//! A shot as a row of Yandex Tank's `phout`, which phantom writes.
+//!
+//! Twelve columns between tabs: when it was started (s since 1970, to the ms), tag, whole time,
+//! until it was connected, until the request was sent, until the first byte of the answer, until
+//! its last, time spent in waiting for events, bytes out, bytes in, code of the network, status.
+//! Times are µs, and the four parts add up to the whole.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use stampede_load::time::Nanos;
+
+/// One shot; moments since the load began.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// Its name.
+    pub tag: &'a str,
+    /// First connect or write call.
+    pub started: Nanos,
+    /// When a new connection was there; `None`: it went out on a kept one.
+    pub connected: Option<Nanos>,
+    /// When the request was sent.
+    pub sent: Nanos,
+    /// When the first byte of the answer was read; `None`: there was none.
+    pub first_byte: Option<Nanos>,
+    /// When it ended.
+    pub done: Nanos,
+    /// Bytes written.
+    pub bytes_sent: u64,
+    /// Bytes read.
+    pub bytes_received: u64,
+    /// Tank's code of the network; 0: a whole answer.
+    pub net_code: u32,
+    /// Status of the answer; 0: there was no whole one.
+    pub status: u16,
+}
+
+impl Row<'_> {
+    /// With its line feed; `began`: the load's start on the wall clock.
+    pub fn line(&self, began: SystemTime) -> String {
+        let at = began + Duration::from(self.started);
+        let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Each moment at or after the one before it, as phantom has them, and cut to µs before
+        // they are subtracted: so the parts add up to the whole.
+        let connected = self.connected.unwrap_or(self.started).max(self.started);
+        let sent = self.sent.max(connected).min(self.done.max(connected));
+        let first_byte = self.first_byte.unwrap_or(self.done).max(sent);
+        let done = self.done.max(first_byte);
+        let us = |from: Nanos, to: Nanos| to.0 / 1_000 - from.0 / 1_000;
+        format!(
+            "{}.{:03}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
+            at.as_secs(),
+            at.subsec_millis(),
+            one_word(self.tag),
+            us(self.started, done),
+            us(self.started, connected),
+            us(connected, sent),
+            us(sent, first_byte),
+            us(first_byte, done),
+            // What phantom waits for: connection, answer and its end, all of which we wait for.
+            us(self.started, done),
+            self.bytes_sent,
+            self.bytes_received,
+            self.net_code,
+            self.status
+        )
+    }
+}
+
+/// Tabs and line feeds would be columns and rows of their own.
+fn one_word(tag: &str) -> String {
+    tag.replace(['\t', '\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row<'static> {
+        Row {
+            tag: "/a b",
+            started: Nanos(1_500_999_999),
+            connected: Some(Nanos(1_501_500_500)),
+            sent: Nanos(1_501_520_100),
+            first_byte: Some(Nanos(1_510_000_000)),
+            done: Nanos(1_510_000_999),
+            bytes_sent: 97,
+            bytes_received: 4_096,
+            net_code: 0,
+            status: 200,
+        }
+    }
+
+    fn columns(row: &Row<'_>) -> Vec<String> {
+        let began = UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
+        row.line(began).trim_end_matches('\n').split('\t').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_row_has_tanks_twelve_columns() {
+        // Started 1.500999 s after 0.250 s; µs are cut before they are subtracted.
+        let expected = "1700000001.750 /a·b 9001 501 20 8480 0 9001 97 4096 0 200";
+        assert_eq!(columns(&Row { tag: "/a·b", ..row() }).join(" "), expected);
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let kept = Row { connected: None, ..row() };
+        let timed_out = Row {
+            sent: Nanos(12_501_000_000),
+            first_byte: None,
+            done: Nanos(12_501_000_000),
+            net_code: 110,
+            status: 0,
+            ..row()
+        };
+        let refused = Row { connected: Some(timed_out.done), ..timed_out };
+        for row in [row(), kept, timed_out, refused] {
+            let columns = columns(&row);
+            let number = |at: usize| columns[at].parse::<u64>().expect("a number");
+            assert_eq!((3..7).map(number).sum::<u64>(), number(2), "{columns:?}");
+        }
+        assert_eq!(columns(&kept)[3], "0");
+        assert_eq!(columns(&refused)[3..7], ["11000001", "0", "0", "0"].map(str::to_owned));
+    }
+
+    #[test]
+    fn a_tag_makes_no_columns() {
+        assert_eq!(columns(&Row { tag: "a\tb\nc", ..row() })[1], "a b c");
+    }
+}

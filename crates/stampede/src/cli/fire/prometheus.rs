@@ -1,0 +1,145 @@
+//! A report in Prometheus' text format, for a node exporter's text files or a push gateway.
+//!
+//! Source: the exposition format, version 0.0.4.
+
+use std::fmt::Write as _;
+
+use stampede_load::report::TimeSet;
+use stampede_stats::histogram::Times;
+
+use super::report::{Report, TimeNs, TimesNs};
+use crate::store::record::Judged;
+
+/// All figures; times in seconds. A percentile that lands on a failed shot is `+Inf`: slower
+/// than any answer.
+pub fn text(report: &Report, times: &TimeSet) -> String {
+    let mut text = Text(String::new());
+    text.about("stampede_info", "gauge", "What was fired.");
+    let named = [
+        ("url", report.url.as_str()),
+        ("load", &report.load),
+        ("client", &report.client),
+        ("engine", &report.engine),
+        ("version", &report.stampede),
+    ];
+    text.row("stampede_info", &named, 1.0);
+    text.about("stampede_verdict", "gauge", "1 for the verdict of the measurement.");
+    for judged in [Judged::Valid, Judged::Suspect, Judged::Invalid] {
+        let name = match judged {
+            Judged::Valid => "valid",
+            Judged::Suspect => "suspect",
+            Judged::Invalid => "invalid",
+        };
+        let is_it = f64::from(u8::from(judged == report.verdict));
+        text.row("stampede_verdict", &[("verdict", name)], is_it);
+    }
+    text.about("stampede_shots_total", "counter", "Shots that were due, by outcome.");
+    text.row("stampede_shots_total", &[("outcome", "ok")], report.shots_ok as f64);
+    for (kind, count) in &report.errors {
+        text.row("stampede_shots_total", &[("outcome", kind)], *count as f64);
+    }
+    text.row("stampede_shots_total", &[("outcome", "dropped")], report.shots_dropped as f64);
+    for (name, kind, help, value) in singles(report) {
+        if let Some(value) = value {
+            text.about(name, kind, help);
+            text.row(name, &[], value);
+        }
+    }
+    if let Some(response) = &report.response_time_ns {
+        let help =
+            "From when a shot was due, over all planned shots; sum and count of the ok ones.";
+        text.summary("stampede_response_time_seconds", help, response, &times.response_time);
+    }
+    let help =
+        "From when a shot was started, over all planned shots; sum and count of the ok ones.";
+    let service = &report.service_time_ns;
+    text.summary("stampede_service_time_seconds", help, service, &times.service_time);
+    let help = "How late the generator itself started shots.";
+    text.summary("stampede_lateness_seconds", help, &report.lateness_ns, &times.lateness);
+    text.0
+}
+
+/// Name, type, help and value of what has no label.
+fn singles(report: &Report) -> [(&'static str, &'static str, &'static str, Option<f64>); 9] {
+    let cpu = report.cpu_ns_per_shot.map(|ns| ns as f64 / 1e9);
+    let some = |count: u64| Some(count as f64);
+    [
+        ("stampede_duration_seconds", "gauge", "Length of the schedule.", Some(report.duration_s)),
+        ("stampede_offered_per_second", "gauge", "Shots due.", report.offered_per_s),
+        (
+            "stampede_throughput_per_second",
+            "gauge",
+            "Correct answers inside the schedule.",
+            Some(report.throughput_per_s),
+        ),
+        ("stampede_received_bytes_total", "counter", "Bytes read.", some(report.bytes_in)),
+        ("stampede_sent_bytes_total", "counter", "Bytes written.", some(report.bytes_out)),
+        (
+            "stampede_connections_opened_total",
+            "counter",
+            "Connections opened.",
+            some(report.connections),
+        ),
+        (
+            "stampede_in_flight_max",
+            "gauge",
+            "Shots under way at once, at most.",
+            Some(f64::from(report.in_flight_max)),
+        ),
+        ("stampede_cpu_seconds_per_shot", "gauge", "CPU time of the load threads.", cpu),
+        (
+            "stampede_busy_share_max",
+            "gauge",
+            "Share of the busiest load thread's time spent on work.",
+            Some(report.busy_share_max),
+        ),
+    ]
+}
+
+struct Text(String);
+
+impl Text {
+    fn about(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a `String` does not fail.
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn row(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let value = if value.is_infinite() { "+Inf".to_owned() } else { format!("{value}") };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    /// Of `all`, whose histogram gives sum and count.
+    fn summary(&mut self, name: &str, help: &str, all: &TimesNs, histogram: &Times) {
+        self.about(name, "summary", help);
+        let quantiles = [
+            ("0.5", all.p50),
+            ("0.75", all.p75),
+            ("0.9", all.p90),
+            ("0.95", all.p95),
+            ("0.99", all.p99),
+            ("0.999", all.p999),
+            ("1", all.max),
+        ];
+        for (quantile, time) in quantiles {
+            let value = match time {
+                TimeNs::Ns(ns) => ns as f64 / 1e9,
+                TimeNs::Failed(_) => f64::INFINITY,
+                TimeNs::Unknown(()) => continue,
+            };
+            self.row(name, &[("quantile", quantile)], value);
+        }
+        let count = histogram.len() as f64;
+        self.row(&format!("{name}_sum"), &[], histogram.mean() * count / 1e9);
+        self.row(&format!("{name}_count"), &[], count);
+    }
+}
+
+/// Backslash, quote and line feed are the format's own.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

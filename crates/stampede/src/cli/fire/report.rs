@@ -1,0 +1,480 @@
+//! What `fire` found, as `--json` prints it: one flat object, described in
+//! `docs/fire.schema.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stampede_load::report::{End, Fired, TimeSet};
+use stampede_load::spec::{Arrivals, HttpVersion, Load, Model, Wire};
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
+
+use super::watch::Watched;
+use crate::plan::model::LoadChoice;
+use crate::store::mask_secrets;
+use crate::store::record::{Judged, LoadRecord, Verdict};
+use crate::summary::judge::judge_load;
+use crate::summary::model::{Expected, Figure, LoadModel};
+use crate::trial::cells;
+
+/// A load that was fired at a URL. Times are in ns, lengths in s, rates per second.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of stampede.
+    pub stampede: String,
+    /// Where to, secrets masked.
+    pub url: String,
+    /// What was fired: `const(500,60s)`, `50 users for 60 s`.
+    pub load: String,
+    /// Who decides when the next shot is due.
+    #[schemars(with = "ModelName")]
+    pub model: LoadModel,
+    /// Whether it was the server that was measured.
+    #[schemars(with = "VerdictName")]
+    pub verdict: Judged,
+    /// Why, in words; empty where the verdict is `valid`.
+    pub reasons: Vec<String>,
+    /// What is worth knowing and weighs nothing.
+    pub notes: Vec<String>,
+    /// How it came to its end.
+    pub end: Ended,
+    /// The criterion of `--autostop` that ended it, and what was found; null: none did.
+    pub autostop: Option<String>,
+    /// Each `--expect`, judged.
+    pub expectations: Vec<Expectation>,
+    /// Shots that were due; of a load that was ended early, until then. In the closed model
+    /// those that were started.
+    pub shots_planned: u64,
+    /// Shots of which the first connect or write call was made.
+    pub shots_started: u64,
+    /// Correct answers.
+    pub shots_ok: u64,
+    /// Shots that were started and had no correct answer.
+    pub shots_failed: u64,
+    /// Shots that were due and never started.
+    pub shots_dropped: u64,
+    /// Failed shots by kind: `net:<why>`, `http:<status>`, `check`, `check:<which>`.
+    pub errors: BTreeMap<String, u64>,
+    /// Length of the schedule, which rates refer to; in the closed model until no further shot
+    /// started, or until the last answer of `--requests`.
+    pub duration_s: f64,
+    /// From the start to the last answer.
+    pub lasted_s: f64,
+    /// Shots due per second; null in the closed model.
+    pub offered_per_s: Option<f64>,
+    /// Correct answers inside the schedule, per second of it.
+    pub throughput_per_s: f64,
+    /// done − due, over all planned shots: one without a correct answer ranks slower than all
+    /// answers. Null in the closed model.
+    pub response_time_ns: Option<TimesNs>,
+    /// The same of correct answers alone.
+    pub response_time_ok_ns: Option<TimesNs>,
+    /// done − started, over all planned shots.
+    pub service_time_ns: TimesNs,
+    /// The same of correct answers alone.
+    pub service_time_ok_ns: TimesNs,
+    /// How long correct answers waited for a free connection: the server's doing. Null in the
+    /// closed model.
+    pub connection_wait_ns: Option<TimesNs>,
+    /// started − max(due, free): the generator's own fault.
+    pub lateness_ns: TimesNs,
+    /// Until a new connection was there; null where shots are not looked at one by one
+    /// (`--phout` does).
+    pub connect_time_ns: Option<TimesNs>,
+    /// Fields above that are only known to be at least what is given: a timeout cut a shot
+    /// off, or the generator was at its limit.
+    pub lower_bounds: Vec<String>,
+    /// Bytes read, heads included.
+    pub bytes_in: u64,
+    /// Bytes written, heads included.
+    pub bytes_out: u64,
+    /// CPU time of the load threads per started shot, spinning not counted; null where no shot
+    /// was started.
+    pub cpu_ns_per_shot: Option<u64>,
+    /// What moved the bytes: `epoll`, `io_uring`.
+    pub engine: String,
+    /// Load threads.
+    pub load_threads: u32,
+    /// Share of the busiest load thread's time spent on work, 0 to 1.
+    pub busy_share_max: f64,
+    /// Connections that were opened.
+    pub connections: u64,
+    /// Local addresses that they came from: more than one where the ports of one ran out.
+    pub local_addresses: u32,
+    /// Of those connections, the ones that never got an answer though they had the time.
+    pub connections_never_answered: u64,
+    /// Shots under way at once, at most.
+    pub in_flight_max: u32,
+    /// Real length ÷ planned length, where the client stretches its schedule; else 1.
+    pub stretched: f64,
+    /// Whose habits the connections have.
+    pub client: String,
+    /// What was spoken: `http`, `https` or `fastcgi`.
+    pub protocol: String,
+    /// `1.0` or `1.1`.
+    pub http: String,
+    /// Whether connections were to be kept.
+    pub keep_alive: bool,
+    /// After which a shot is given up.
+    pub timeout_ns: u64,
+    /// Seed of Poisson arrivals; null: arrivals are uniform, or the model is closed.
+    pub poisson_seed: Option<u64>,
+    /// The same by tag, where requests have tags.
+    pub tags: BTreeMap<String, Tagged>,
+}
+
+/// How a load came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Ran to its end.
+    Complete,
+    /// By Ctrl-C.
+    Stopped,
+    /// By a criterion.
+    Autostop,
+}
+
+/// An expectation, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Expectation {
+    /// As given.
+    pub text: String,
+    /// How it came out.
+    pub outcome: ExpectationOutcome,
+    /// What was found instead, in words; null unless it is not met.
+    pub found: Option<String>,
+}
+
+/// How an expectation came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectationOutcome {
+    /// It holds.
+    Met,
+    /// It does not.
+    NotMet,
+    /// Cannot be said: too few shots, or a lower bound only.
+    Unknown,
+}
+
+/// Percentiles, maximum and mean of a time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimesNs {
+    /// Median.
+    pub p50: TimeNs,
+    /// 75 % are at most this.
+    pub p75: TimeNs,
+    /// 80 %.
+    pub p80: TimeNs,
+    /// 85 %.
+    pub p85: TimeNs,
+    /// 90 %.
+    pub p90: TimeNs,
+    /// 95 %.
+    pub p95: TimeNs,
+    /// 98 %.
+    pub p98: TimeNs,
+    /// 99 %.
+    pub p99: TimeNs,
+    /// 99.9 %.
+    pub p999: TimeNs,
+    /// The slowest.
+    pub max: TimeNs,
+    /// Arithmetic mean.
+    pub mean: TimeNs,
+}
+
+/// A time in ns; `failed` where a shot without a correct answer stands; null where fewer than
+/// ten shots lie beyond a percentile, or there are none at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TimeNs {
+    /// So many ns.
+    Ns(u64),
+    /// A shot without a correct answer.
+    Failed(FailedWord),
+    /// Not known.
+    Unknown(()),
+}
+
+/// The word for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FailedWord {
+    /// A shot without a correct answer.
+    Failed,
+}
+
+/// The shots of one tag.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Tagged {
+    /// Correct answers.
+    pub shots_ok: u64,
+    /// Started, without one.
+    pub shots_failed: u64,
+    /// done − due of correct answers; null in the closed model.
+    pub response_time_ok_ns: Option<TimesNs>,
+    /// done − started of correct answers.
+    pub service_time_ok_ns: TimesNs,
+}
+
+/// For the schema: the summary's own enum has no description.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum ModelName {
+    /// Shots are due by a schedule.
+    Open,
+    /// Users fire again after their answer.
+    Closed,
+}
+
+/// For the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum VerdictName {
+    /// Counts.
+    Valid,
+    /// Counts, with a mark.
+    Suspect,
+    /// Does not count.
+    Invalid,
+}
+
+/// What a report is made of.
+pub struct Parts<'a> {
+    /// Where to, secrets and all.
+    pub url: &'a str,
+    /// What was asked for.
+    pub choice: &'a LoadChoice,
+    /// What was fired.
+    pub load: &'a Load,
+    /// What came back.
+    pub fired: &'a Fired,
+    /// The same as in `trial.json`.
+    pub record: &'a LoadRecord,
+    /// Whether it counts.
+    pub verdict: Verdict,
+    /// Why it was ended early.
+    pub autostop: Option<String>,
+    /// What was seen while it ran.
+    pub watched: &'a Watched,
+}
+
+impl Report {
+    /// Puts everything together.
+    pub fn of(parts: Parts<'_>) -> Report {
+        let model = model(&parts.load.model);
+        let (fired, record) = (parts.fired, parts.record);
+        let times = AllTimes::of(record, &fired.times, model);
+        let counts = &fired.counts;
+        let scheduled = fired.scheduled.as_secs_f64();
+        let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
+        let mut lower_bounds = times.lower_bounds;
+        let limited = crate::summary::of_load(record, &fired.times, model).throughput_per_second;
+        if matches!(limited, Figure::AtLeast(_)) {
+            lower_bounds.push("throughput_per_s".to_owned());
+        }
+        let cpu_ns = parts.watched.busy.0.checked_div(counts.started);
+        let threads = parts.load.cpus.len().max(parts.load.threads as usize) as u32;
+        Report {
+            format: FORMAT,
+            stampede: env!("CARGO_PKG_VERSION").to_owned(),
+            url: mask_secrets(parts.url),
+            load: cells::load_text(&parts.choice.model),
+            model,
+            verdict: parts.verdict.judged,
+            reasons: parts.verdict.reasons,
+            notes: parts.verdict.notes,
+            end: ended(fired.end, parts.autostop.as_deref()),
+            autostop: parts.autostop,
+            expectations: expectations(parts.choice, record, &fired.times, model),
+            shots_planned: counts.planned,
+            shots_started: counts.started,
+            shots_ok: counts.ok,
+            shots_failed: counts.failed_total(),
+            shots_dropped: counts.dropped,
+            errors: counts.failed.clone(),
+            duration_s: scheduled,
+            lasted_s: fired.lasted.as_secs_f64(),
+            offered_per_s: (model == LoadModel::Open).then(|| per_second(counts.planned)),
+            throughput_per_s: per_second(fired.ok_inside),
+            response_time_ns: times.response_time,
+            response_time_ok_ns: times.response_time_ok,
+            service_time_ns: times.service_time,
+            service_time_ok_ns: times.service_time_ok,
+            connection_wait_ns: times.connection_wait,
+            lateness_ns: times.lateness,
+            connect_time_ns: parts.watched.connect_time.as_ref().map(alone),
+            lower_bounds,
+            bytes_in: counts.bytes_received,
+            bytes_out: counts.bytes_sent,
+            cpu_ns_per_shot: cpu_ns,
+            engine: fired.engine.to_owned(),
+            load_threads: threads,
+            busy_share_max: fired.busy_share_max,
+            connections: fired.connections.opened,
+            local_addresses: fired.connections.sources,
+            connections_never_answered: fired.connections.never_answered,
+            in_flight_max: fired.in_flight_max,
+            stretched: fired.stretched,
+            client: parts.choice.client.name.clone(),
+            protocol: protocol(&parts.load.wire).to_owned(),
+            http: http(parts.load.habits.version).to_owned(),
+            keep_alive: record.keep_alive,
+            timeout_ns: record.timeout_ns,
+            poisson_seed: seed(&parts.load.model),
+            tags: super::tags(fired, model),
+        }
+    }
+
+    /// Whether an expectation is not met, or cannot be shown to be.
+    pub fn breaks_an_expectation(&self) -> bool {
+        self.expectations.iter().any(|judged| judged.outcome != ExpectationOutcome::Met)
+    }
+
+    /// Whether `field` is only a lower bound.
+    pub fn is_lower_bound(&self, field: &str) -> bool {
+        self.lower_bounds.iter().any(|known| known == field)
+    }
+}
+
+/// The times of a load, in its four kinds.
+struct AllTimes {
+    response_time: Option<TimesNs>,
+    response_time_ok: Option<TimesNs>,
+    service_time: TimesNs,
+    service_time_ok: TimesNs,
+    connection_wait: Option<TimesNs>,
+    lateness: TimesNs,
+    lower_bounds: Vec<String>,
+}
+
+impl AllTimes {
+    fn of(record: &LoadRecord, times: &TimeSet, model: LoadModel) -> AllTimes {
+        let failed = record.counts.planned.saturating_sub(record.counts.ok);
+        let shots = record.counts.failed.get("net:timeout").copied().unwrap_or(0);
+        let cut_off = CutOff { shots, after_ns: record.timeout_ns };
+        let mut lower_bounds = Vec::new();
+        let mut all = |name: &str, answered: &Times| {
+            let ranked = Ranked { answered, failed };
+            for (stat, bounded) in [("max", ranked.max(cut_off)), ("mean", ranked.mean(cut_off))] {
+                if matches!(bounded, Bounded::AtLeast(_)) {
+                    lower_bounds.push(format!("{name}.{stat}"));
+                }
+            }
+            TimesNs::of(ranked, cut_off)
+        };
+        let open = model == LoadModel::Open;
+        AllTimes {
+            response_time: open.then(|| all("response_time_ns", &times.response_time)),
+            service_time: all("service_time_ns", &times.service_time),
+            response_time_ok: open.then(|| alone(&times.response_time)),
+            service_time_ok: alone(&times.service_time),
+            connection_wait: open.then(|| alone(&times.connection_wait)),
+            lateness: alone(&times.lateness),
+            lower_bounds,
+        }
+    }
+}
+
+impl TimesNs {
+    /// Of all planned shots.
+    fn of(ranked: Ranked<'_>, cut_off: CutOff) -> TimesNs {
+        let at = |percent| match ranked.percentile(percent) {
+            Percentile::At(ns) => TimeNs::Ns(ns),
+            Percentile::Failed => TimeNs::Failed(FailedWord::Failed),
+            Percentile::TooFew => TimeNs::Unknown(()),
+        };
+        let bounded = |bounded| match bounded {
+            Bounded::Exactly(ns) | Bounded::AtLeast(ns) => TimeNs::Ns(f64::round(ns) as u64),
+            Bounded::Failed => TimeNs::Failed(FailedWord::Failed),
+            Bounded::Empty => TimeNs::Unknown(()),
+        };
+        TimesNs {
+            p50: at(50.0),
+            p75: at(75.0),
+            p80: at(80.0),
+            p85: at(85.0),
+            p90: at(90.0),
+            p95: at(95.0),
+            p98: at(98.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            max: bounded(ranked.max(cut_off)),
+            mean: bounded(ranked.mean(cut_off)),
+        }
+    }
+}
+
+/// The times of these shots, none of which failed.
+pub fn alone(times: &Times) -> TimesNs {
+    TimesNs::of(Ranked::ok_alone(times), CutOff { shots: 0, after_ns: 0 })
+}
+
+/// The model's name.
+pub fn model(model: &Model) -> LoadModel {
+    match model {
+        Model::Open { .. } => LoadModel::Open,
+        Model::Closed { .. } => LoadModel::Closed,
+    }
+}
+
+fn ended(end: End, autostop: Option<&str>) -> Ended {
+    match (end, autostop) {
+        (End::Complete, _) => Ended::Complete,
+        (End::Stopped, Some(_)) => Ended::Autostop,
+        (End::Stopped, None) => Ended::Stopped,
+    }
+}
+
+fn expectations(
+    choice: &LoadChoice,
+    record: &LoadRecord,
+    times: &TimeSet,
+    model: LoadModel,
+) -> Vec<Expectation> {
+    let judged = choice.expect.iter().map(|expectation| {
+        let text = expectation.text.clone();
+        match judge_load(record, times, model, expectation) {
+            Expected::Met => Expectation { text, outcome: ExpectationOutcome::Met, found: None },
+            Expected::NotMet { figure } => {
+                Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
+            }
+            Expected::Unknown => {
+                Expectation { text, outcome: ExpectationOutcome::Unknown, found: None }
+            }
+        }
+    });
+    judged.collect()
+}
+
+fn protocol(wire: &Wire) -> &'static str {
+    match wire {
+        Wire::Http1 => "http",
+        Wire::Tls(_) => "https",
+        Wire::FastCgi => "fastcgi",
+    }
+}
+
+fn http(version: HttpVersion) -> &'static str {
+    match version {
+        HttpVersion::Http10 => "1.0",
+        HttpVersion::Http11 => "1.1",
+    }
+}
+
+fn seed(model: &Model) -> Option<u64> {
+    match model {
+        Model::Open { arrivals: Arrivals::Poisson { seed }, .. } => Some(*seed),
+        _ => None,
+    }
+}
+
+/// Version of the object.
+const FORMAT: u32 = 1;

@@ -1,0 +1,329 @@
+//! The picture of a load, kept from its seconds. Reads no clock.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Style, Stylize as _};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline};
+use stampede_load::outcome;
+use stampede_load::report::Second;
+use stampede_load::spec::{Model, Until};
+use stampede_load::time::Nanos;
+use stampede_stats::histogram::Times;
+use stampede_stats::percentile::{Ranked, rank};
+
+use crate::cli::fire::report;
+use crate::event::Phase;
+use crate::progress::tally::phase_word;
+use crate::progress::words;
+use crate::summary::model::LoadModel;
+
+/// Everything that is drawn.
+pub struct Picture {
+    url: String,
+    load: String,
+    notes: Vec<String>,
+    phase: Phase,
+    length: Length,
+    model: LoadModel,
+    last: Sum,
+    all: Sum,
+    /// Of each second so far, the newest last: correct answers, and p95 in µs.
+    answered: VecDeque<u64>,
+    p95_us: VecDeque<u64>,
+}
+
+/// How far the load goes.
+#[derive(Clone, Copy)]
+enum Length {
+    Time(Nanos),
+    Shots(u64),
+}
+
+/// Seconds, one or many.
+#[derive(Default)]
+struct Sum {
+    seconds: u32,
+    planned: u64,
+    started: u64,
+    ok: u64,
+    dropped: u64,
+    bytes: u64,
+    failed: BTreeMap<String, u64>,
+    in_flight_max: u32,
+    times: Times,
+    lateness: Times,
+}
+
+impl Sum {
+    fn add(&mut self, second: &Second, model: LoadModel) {
+        let counts = &second.counts;
+        self.seconds += 1;
+        self.planned += counts.planned;
+        self.started += counts.started;
+        self.ok += counts.ok;
+        self.dropped += counts.dropped;
+        self.bytes += counts.bytes_received;
+        for (kind, count) in &counts.failed {
+            *self.failed.entry(kind.clone()).or_default() += count;
+        }
+        self.in_flight_max = self.in_flight_max.max(second.in_flight_max);
+        let times = &second.times;
+        self.times.merge(match model {
+            LoadModel::Open => &times.response_time,
+            LoadModel::Closed => &times.service_time,
+        });
+        self.lateness.merge(&times.lateness);
+    }
+
+    fn not_ok(&self) -> u64 {
+        self.failed.values().sum::<u64>() + self.dropped
+    }
+
+    fn rate(&self, count: u64) -> String {
+        format!("{}/s", words::rate(count as f64 / f64::from(self.seconds.max(1))))
+    }
+
+    /// Of all shots that ended; also where few lie beyond it.
+    fn at(&self, percent: f64) -> Option<u64> {
+        let ranked = Ranked { answered: &self.times, failed: self.not_ok() };
+        let rank = rank(percent, ranked.planned());
+        (rank <= self.times.len()).then(|| self.times.at_rank(rank))
+    }
+
+    fn time(&self, percent: f64) -> String {
+        match self.at(percent) {
+            _ if self.times.is_empty() && self.not_ok() == 0 => "—".to_owned(),
+            Some(ns) => words::time_ns(ns),
+            None => "failed".to_owned(),
+        }
+    }
+}
+
+impl Picture {
+    /// Before the first second.
+    pub fn new(url: String, load: String, notes: Vec<String>) -> Picture {
+        Picture {
+            url,
+            load,
+            notes,
+            phase: Phase::Start,
+            length: Length::Time(Nanos(0)),
+            model: LoadModel::Open,
+            last: Sum::default(),
+            all: Sum::default(),
+            answered: VecDeque::new(),
+            p95_us: VecDeque::new(),
+        }
+    }
+
+    /// A phase begins, with figures of its own.
+    pub fn enter(&mut self, phase: Phase, model: &Model) {
+        self.phase = phase;
+        self.model = report::model(model);
+        self.length = match model {
+            Model::Open { schedule, .. } => Length::Time(schedule.length()),
+            Model::Closed { until: Until::For(length), .. } => Length::Time(*length),
+            Model::Closed { until: Until::Requests(requests), .. } => Length::Shots(*requests),
+        };
+        (self.last, self.all) = (Sum::default(), Sum::default());
+        self.answered.clear();
+        self.p95_us.clear();
+    }
+
+    /// A second is over.
+    pub fn second(&mut self, second: &Second) {
+        self.last = Sum::default();
+        self.last.add(second, self.model);
+        self.all.add(second, self.model);
+        let p95 = self.last.at(95.0).unwrap_or(self.last.times.max());
+        push(&mut self.answered, self.last.ok);
+        push(&mut self.p95_us, p95 / 1_000);
+    }
+
+    /// Draws it into whatever room there is, the most important first.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let width = usize::from(area.width);
+        let mut room = Room { area, at: 0 };
+        room.lines(frame, self.head(width));
+        room.lines(frame, self.figures(width));
+        room.lines(frame, self.times(width));
+        let errors = self.errors();
+        let below = errors.len() as u16 + 2;
+        let title = format!("correct answers each second, {} now", words::count(self.last.ok));
+        room.sparkline(frame, &title, &self.answered, below + 5);
+        let now = self.p95_us.back().copied().unwrap_or(0);
+        let title = format!("p95 of each second, {} now", words::time_ns(now * 1_000));
+        room.sparkline(frame, &title, &self.p95_us, below);
+        room.lines(frame, errors);
+        room.foot(frame, "Ctrl-C ends it, and the summary comes");
+    }
+
+    fn head(&self, width: usize) -> Vec<Line<'static>> {
+        let (share, far) = match self.length {
+            Length::Time(length) => {
+                let share = f64::from(self.all.seconds) / length.as_secs_f64().max(1e-9);
+                let now = Nanos::from_secs(u64::from(self.all.seconds)).min(length);
+                (share, format!("{} of {}", words::length(now), words::length(length)))
+            }
+            Length::Shots(shots) => {
+                let share = self.all.started as f64 / shots.max(1) as f64;
+                let (now, all) = (words::count(self.all.started), words::count(shots));
+                (share, format!("{now} of {all} shots"))
+            }
+        };
+        let phase = phase_word(self.phase);
+        let room = width.saturating_sub(phase.len() + far.chars().count() + 4).min(BAR);
+        let full = (share.min(1.0) * room as f64).round() as usize;
+        let bar = format!("{}{}", "█".repeat(full), "░".repeat(room - full));
+        let mut lines = vec![
+            Line::from(self.url.clone()).bold(),
+            Line::from(self.load.clone()),
+            Line::from(format!("{phase}  {bar}  {far}")),
+        ];
+        lines.extend(self.notes.iter().map(|note| Line::from(format!("note: {note}")).dim()));
+        lines.push(Line::default());
+        lines
+    }
+
+    /// Cells of one width, as many a line as there is room for.
+    fn figures(&self, width: usize) -> Vec<Line<'static>> {
+        let last = &self.last;
+        let not_ok = last.not_ok();
+        let red = if not_ok > 0 { Style::new().red().bold() } else { Style::new() };
+        let late = last.lateness.at_rank(rank(99.0, last.lateness.len()));
+        let mut cells = Vec::new();
+        if self.model == LoadModel::Open {
+            cells.push(("offered", last.rate(last.planned), Style::new()));
+            cells.push(("started", last.rate(last.started), Style::new()));
+        }
+        cells.push(("answered", last.rate(last.ok), Style::new().bold()));
+        cells.push(("errors", last.rate(not_ok), red));
+        cells.push(("under way", words::count(u64::from(last.in_flight_max)), Style::new()));
+        if self.model == LoadModel::Open {
+            cells.push(("late", format!("{} at p99", words::time_ns(late)), Style::new()));
+        }
+        cells.push(("received", format!("{}/s", words::bytes(last.bytes as f64)), Style::new()));
+        let line = |cells: &[(&'static str, String, Style)]| {
+            let spans = cells.iter().flat_map(|(name, value, style)| {
+                let value = format!("{value:<0$}", CELL - 11);
+                [Span::from(format!("{name:<10} ")), Span::styled(value, *style)]
+            });
+            Line::from(spans.collect::<Vec<_>>())
+        };
+        let mut lines: Vec<Line<'static>> = cells.chunks((width / CELL).max(1)).map(line).collect();
+        lines.push(Line::default());
+        lines
+    }
+
+    fn times(&self, width: usize) -> Vec<Line<'static>> {
+        let of = match self.model {
+            LoadModel::Open => "response time",
+            LoadModel::Closed => "service time",
+        };
+        let columns = (width.saturating_sub(NAME) / COLUMN).clamp(1, PERCENTS.len());
+        let percents = &PERCENTS[PERCENTS.len() - columns..];
+        let row = |name: &str, value: &dyn Fn(f64) -> String| {
+            let mut text = format!("{name:<NAME$}");
+            for (_, percent) in percents {
+                text.push_str(&format!("{:>COLUMN$}", value(*percent)));
+            }
+            text
+        };
+        let name = |percent| {
+            let named = PERCENTS.iter().find(|(_, known)| *known == percent);
+            named.map_or(String::new(), |(name, _)| (*name).to_owned())
+        };
+        vec![
+            Line::from(row(of, &name)).dim(),
+            Line::from(row("last second", &|percent| self.last.time(percent))),
+            Line::from(row("so far", &|percent| self.all.time(percent))),
+            Line::default(),
+        ]
+    }
+
+    /// The most frequent first.
+    fn errors(&self) -> Vec<Line<'static>> {
+        let dropped = ("dropped".to_owned(), self.all.dropped);
+        let mut all: Vec<(String, u64)> =
+            self.all.failed.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
+        all.push(dropped);
+        all.retain(|(_, count)| *count > 0);
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let line = |(kind, count): &(String, u64)| {
+            let meaning = outcome::meaning(kind).unwrap_or_default();
+            Line::from(format!("{kind:<16} {:>9}  {meaning}", words::count(*count))).red()
+        };
+        all.iter().take(ERRORS).map(line).collect()
+    }
+}
+
+/// What is left of the screen, from the top.
+struct Room {
+    area: Rect,
+    at: u16,
+}
+
+impl Room {
+    fn take(&mut self, height: u16) -> Rect {
+        let height = height.min(self.area.height - self.at);
+        let taken = Rect { y: self.area.y + self.at, height, ..self.area };
+        self.at += height;
+        taken
+    }
+
+    fn lines(&mut self, frame: &mut Frame<'_>, lines: Vec<Line<'static>>) {
+        let area = self.take(lines.len() as u16);
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    /// A title and up to four rows below it, where `below` more rows stay free.
+    fn sparkline(&mut self, frame: &mut Frame<'_>, title: &str, data: &VecDeque<u64>, below: u16) {
+        let free = (self.area.height - self.at).saturating_sub(below);
+        if free < 2 || data.is_empty() {
+            return;
+        }
+        self.lines(frame, vec![Line::from(title.to_owned()).dim()]);
+        let area = self.take((free - 1).min(4));
+        let newest = data.len().saturating_sub(usize::from(area.width));
+        let data: Vec<u64> = data.iter().skip(newest).copied().collect();
+        frame.render_widget(Sparkline::default().data(&data), area);
+    }
+
+    /// The last line of all.
+    fn foot(&mut self, frame: &mut Frame<'_>, text: &str) {
+        if self.at < self.area.height {
+            let y = self.area.y + self.area.height - 1;
+            let area = Rect { y, height: 1, ..self.area };
+            frame.render_widget(Paragraph::new(Line::from(text.to_owned()).dim()), area);
+        }
+    }
+}
+
+fn push(kept: &mut VecDeque<u64>, value: u64) {
+    kept.push_back(value);
+    if kept.len() > KEPT {
+        kept.pop_front();
+    }
+}
+
+/// Name and percentile; the last are kept where there is no room for all.
+const PERCENTS: [(&str, f64); 6] =
+    [("p50", 50.0), ("p75", 75.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("max", 100.0)];
+/// Columns of a row's name, and of a figure.
+const NAME: usize = 14;
+const COLUMN: usize = 10;
+/// Columns of a name with its value.
+const CELL: usize = 26;
+/// Characters of the bar, where there is room for them.
+const BAR: usize = 40;
+/// Kinds of errors that are listed.
+const ERRORS: usize = 4;
+/// Seconds that a sparkline can show on the widest terminal.
+const KEPT: usize = 500;
+
+#[cfg(test)]
+mod tests;

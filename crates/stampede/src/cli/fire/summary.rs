@@ -1,0 +1,214 @@
+//! What `fire` found, for people: to be read at once and pasted anywhere.
+
+use stampede_load::outcome;
+
+use super::report::{Ended, ExpectationOutcome, Report, TimeNs, TimesNs};
+use crate::store::record::Judged;
+use crate::summary::model::LoadModel;
+use crate::summary::words;
+
+/// The verdict first, then what was fired, what came back, and how long it took.
+pub fn text(report: &Report) -> String {
+    let mut text = verdict(report);
+    text.push_str(&heading(report));
+    for (name, value) in rows(report) {
+        text.push_str(format!("  {name:<14} {value}").trim_end());
+        text.push('\n');
+    }
+    text.push_str(&errors(report));
+    text.push_str(&times(report));
+    text
+}
+
+fn verdict(report: &Report) -> String {
+    let word = match report.verdict {
+        Judged::Valid => "valid",
+        Judged::Suspect => "suspect",
+        Judged::Invalid => "INVALID",
+    };
+    let reasons = match report.reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(": {}", reasons.join("; ")),
+    };
+    let mut text = format!("{word}{reasons}\n");
+    if let Some(reason) = &report.autostop {
+        let after = words::time(report.duration_s * 1e9);
+        text.push_str(&format!("stopped after {after} by {reason}\n"));
+    }
+    for expected in &report.expectations {
+        let outcome = match (&expected.outcome, &expected.found) {
+            (ExpectationOutcome::Met, _) => "met".to_owned(),
+            (ExpectationOutcome::NotMet, Some(found)) => format!("NOT MET: {found}"),
+            (ExpectationOutcome::NotMet, None) => "NOT MET".to_owned(),
+            (ExpectationOutcome::Unknown, _) => "not known: too few shots for it".to_owned(),
+        };
+        text.push_str(&format!("{}: {outcome}\n", expected.text));
+    }
+    for note in &report.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    text
+}
+
+fn heading(report: &Report) -> String {
+    let kept = if report.keep_alive { "keep-alive" } else { "a connection per shot" };
+    let seed = report.poisson_seed;
+    let arrivals = seed.map_or(String::new(), |seed| format!(", Poisson arrivals (--seed {seed})"));
+    let spoken = match report.protocol.as_str() {
+        "fastcgi" => "FastCGI".to_owned(),
+        "https" => format!("HTTP/{} over TLS", report.http),
+        _ => format!("HTTP/{}", report.http),
+    };
+    format!(
+        "{}{arrivals} at {}\nclient {} ({spoken}, {kept}), engine {}\n\n",
+        report.load, report.url, report.client, report.engine
+    )
+}
+
+fn rows(report: &Report) -> Vec<(&'static str, String)> {
+    let mut rows = vec![(
+        "shots",
+        format!(
+            "{} planned, {} ok, {} failed, {} dropped",
+            words::count(report.shots_planned),
+            words::count(report.shots_ok),
+            words::count(report.shots_failed),
+            words::count(report.shots_dropped)
+        ),
+    )];
+    if report.end != Ended::Complete {
+        rows.push(("length", format!("{}, then stopped", words::time(report.duration_s * 1e9))));
+    }
+    if let Some(offered) = report.offered_per_s {
+        rows.push(("offered rate", format!("{}/s", words::rate(offered))));
+    }
+    let limited = report.is_lower_bound("throughput_per_s");
+    let (at_least, limit) =
+        if limited { ("≥ ", " (the generator was the limit)") } else { ("", "") };
+    let throughput = words::rate(report.throughput_per_s);
+    rows.push(("throughput", format!("{at_least}{throughput}/s correct answers{limit}")));
+    rows.push(("transfer", transfer(report)));
+    if let Some(answer) = answer_bytes(report) {
+        rows.push(("answer", format!("{} on average, head included", words::bytes(answer))));
+    }
+    let opened = words::count(report.connections);
+    let from = match report.local_addresses {
+        0 | 1 => String::new(),
+        addresses => format!(" from {addresses} addresses, for ports ran out"),
+    };
+    let at_most = words::count(u64::from(report.in_flight_max));
+    rows.push(("connections", format!("{opened} opened{from}, {at_most} shots under way at most")));
+    if report.stretched > 1.001 {
+        rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
+    }
+    rows.push(("generator", generator(report)));
+    rows
+}
+
+fn transfer(report: &Report) -> String {
+    let rate = report.bytes_in as f64 / report.lasted_s.max(1e-9);
+    format!(
+        "{} received, {}/s; {} sent",
+        words::bytes(report.bytes_in as f64),
+        words::bytes(rate),
+        words::bytes(report.bytes_out as f64)
+    )
+}
+
+/// Bytes of an answer; `None`: there was none.
+fn answer_bytes(report: &Report) -> Option<f64> {
+    let whole = |kind: &&String| !kind.starts_with("net:");
+    let failed: u64 = report.errors.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
+    let answers = report.shots_ok + failed;
+    (answers > 0).then(|| report.bytes_in as f64 / answers as f64)
+}
+
+fn generator(report: &Report) -> String {
+    let threads = words::number_of(report.load_threads, "load thread");
+    let busiest = if report.load_threads > 1 { "the busiest " } else { "" };
+    let busy = words::percent(report.busy_share_max * 100.0);
+    let cpu = report.cpu_ns_per_shot;
+    let cpu = cpu.map_or(String::new(), |ns| format!(", {} CPU a shot", words::time(ns as f64)));
+    format!("{threads}, {busiest}{busy} busy{cpu}")
+}
+
+/// By kind, and in words.
+fn errors(report: &Report) -> String {
+    if report.errors.is_empty() {
+        return String::new();
+    }
+    let width = report.errors.keys().map(|kind| kind.chars().count()).max().unwrap_or(0);
+    let mut text = "\n  errors\n".to_owned();
+    for (kind, count) in &report.errors {
+        let meaning = outcome::meaning(kind).unwrap_or_default();
+        let line = format!("    {kind:<width$}  {:>9}  {meaning}", words::count(*count));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// One row a kind of time, 80 columns wide.
+fn times(report: &Report) -> String {
+    let mut rows: Vec<(&str, &str, &TimesNs)> = Vec::new();
+    if let Some(times) = &report.response_time_ns {
+        rows.push(("response time", "response_time_ns", times));
+    }
+    rows.push(("service time", "service_time_ns", &report.service_time_ns));
+    if (1..report.shots_planned).contains(&report.shots_ok) {
+        let alone = report.response_time_ok_ns.as_ref().unwrap_or(&report.service_time_ok_ns);
+        rows.push(("ok ones alone", "", alone));
+    }
+    if let Some(times) = &report.connect_time_ns {
+        rows.push(("connect time", "", times));
+    }
+    if report.model == LoadModel::Open {
+        rows.push(("lateness", "", &report.lateness_ns));
+    }
+    let mut text = format!("\n  {:<14}", "");
+    COLUMNS.iter().for_each(|(name, _)| text.push_str(&format!("{name:>9}")));
+    text.push('\n');
+    for (name, field, times) in rows {
+        text.push_str(&format!("  {name:<14}"));
+        for (stat, of) in COLUMNS {
+            let bound = report.is_lower_bound(&format!("{field}.{stat}"));
+            let at_least = if bound { "≥" } else { "" };
+            text.push_str(&format!("{:>9}", format!("{at_least}{}", time(of(times)))));
+        }
+        text.push('\n');
+    }
+    text.push_str(match report.model {
+        LoadModel::Open => RESPONSE_TIME,
+        LoadModel::Closed => SERVICE_TIME,
+    });
+    text
+}
+
+fn time(time: TimeNs) -> String {
+    match time {
+        TimeNs::Ns(ns) => words::time(ns as f64),
+        TimeNs::Failed(_) => "failed".to_owned(),
+        TimeNs::Unknown(()) => "—".to_owned(),
+    }
+}
+
+type Column = (&'static str, fn(&TimesNs) -> TimeNs);
+
+const COLUMNS: [Column; 7] = [
+    ("mean", |times| times.mean),
+    ("p50", |times| times.p50),
+    ("p90", |times| times.p90),
+    ("p95", |times| times.p95),
+    ("p99", |times| times.p99),
+    ("p99.9", |times| times.p999),
+    ("max", |times| times.max),
+];
+
+const RESPONSE_TIME: &str = "
+  response time: since a shot was due; service time: since it was started;
+  lateness: how late the generator itself was
+";
+const SERVICE_TIME: &str = "
+  service time: since a shot was started; users wait for their answers, so there
+  is no response time
+";

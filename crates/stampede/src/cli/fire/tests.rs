@@ -1,0 +1,306 @@
+//! What `fire` says of a load, from real ones at a known server and from ones made by hand.
+
+use clap::Parser as _;
+use serde_json::Value;
+use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Then};
+
+use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
+use super::*;
+use crate::cli::Cli;
+use crate::cli::args::Command;
+use crate::schema_fits::fits;
+
+/// Fires at `server` as the command does; what it would print with `--json`.
+fn fired(server: &KnownServer, flags: &[&str]) -> Report {
+    ended(server, flags).0
+}
+
+/// The same, and how the command would end.
+fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
+    let url = format!("http://{}/", server.address());
+    let args: Vec<&str> = ["stampede", "fire", &url].iter().chain(flags).copied().collect();
+    let Command::Fire(args) = Cli::try_parse_from(args).expect("flags").command else {
+        panic!("no `fire`");
+    };
+    let machine = machine::facts_below(Path::new("/"), || {});
+    let ready = Ready::of(&args, &machine).expect("a load");
+    let mut files = Files::create(&args.files).expect("files");
+    files.begin(&ready.load);
+    let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
+    let report = measured.report(&args, &ready, &machine);
+    files.end(&report, &measured.fired);
+    assert!(files.written().is_empty());
+    let outcome = measured.outcome(&report);
+    (report, outcome)
+}
+
+fn server(behaviour: Behaviour) -> KnownServer {
+    KnownServer::start(behaviour).expect("a server")
+}
+
+fn half_bad() -> Behaviour {
+    let bad = Reply { answer: Answer::new(503, "busy"), ..Reply::default() };
+    Behaviour { exceptions: vec![(2, bad)], ..Behaviour::answering(Answer::ok()) }
+}
+
+fn half_silent() -> Behaviour {
+    let slow = Reply { answer: Answer::none(Then::Hold), ..Reply::default() };
+    Behaviour { exceptions: vec![(2, slow)], ..Behaviour::answering(Answer::ok()) }
+}
+
+#[test]
+fn what_is_printed_fits_its_schema() {
+    let schema = schema();
+    let good = server(Behaviour::answering(Answer::ok()));
+    let silent = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--no-keep-alive"];
+    let reports = [
+        fired(&good, &["--rate", "200", "--for", "500ms", "--arrivals", "poisson"]),
+        fired(&good, &["--connections", "4", "--requests", "400", "--expect", "p95 < 10s"]),
+        fired(&server(half_bad()), &["--users", "2", "--for", "300ms", "--expect", "ok > 60%"]),
+        fired(&server(half_silent()), &silent),
+    ];
+    for report in reports {
+        let value = serde_json::to_value(&report).expect("JSON");
+        assert!(fits(&schema, &schema, &value), "{value:#}");
+        let keys = |value: &Value| -> Vec<String> {
+            value.as_object().expect("an object").keys().cloned().collect()
+        };
+        assert_eq!(keys(&value), keys(&schema["properties"]), "every field, and no other");
+    }
+}
+
+#[test]
+fn the_schema_in_the_docs_is_the_schema() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fire.schema.json");
+    let written = std::fs::read_to_string(path).expect("docs/fire.schema.json");
+    let written: Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(written, schema(), "write it again: stampede schema fire > docs/fire.schema.json");
+}
+
+#[test]
+fn a_percentile_that_lands_on_failures_says_so() {
+    let report = fired(&server(half_bad()), &["--rate", "200", "--for", "1s"]);
+    assert_eq!((report.shots_planned, report.shots_ok, report.shots_failed), (200, 100, 100));
+    let value = serde_json::to_value(&report).expect("JSON");
+    assert_eq!(value["response_time_ns"]["p75"], "failed");
+    assert!(value["response_time_ns"]["p50"].is_u64(), "{value:#}");
+    assert!(value["response_time_ok_ns"]["p90"].is_u64(), "{value:#}");
+    assert_eq!(value["errors"]["http:503"], 100);
+    assert!(value["response_time_ns"]["p999"].is_null(), "too few shots beyond it: {value:#}");
+}
+
+#[test]
+fn phout_has_a_row_a_shot_and_the_times_of_connecting() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("phout.log");
+    let path = file.display().to_string();
+    let flags = ["--users", "2", "--requests", "40", "--no-keep-alive", "--phout", &path];
+    let report = fired(&server(half_bad()), &flags);
+    let text = std::fs::read_to_string(&file).expect("rows");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 40, "{text}");
+    assert!(rows.iter().all(|row| row.len() == 12), "{text}");
+    let number = |row: &[&str], at: usize| row[at].parse::<u64>().expect("a number");
+    for row in &rows {
+        let parts: u64 = (3..7).map(|at| number(row, at)).sum();
+        assert_eq!(parts, number(row, 2), "{row:?}");
+    }
+    let with = |status: &str| rows.iter().filter(|row| row[11] == status).count();
+    assert_eq!((with("200"), with("503")), (20, 20), "{text}");
+    let sent: u64 = rows.iter().map(|row| number(row, 8)).sum();
+    assert_eq!(sent, report.bytes_out);
+    let connect = report.connect_time_ns.expect("shots were looked at");
+    assert!(matches!(connect.max, TimeNs::Ns(ns) if ns > 0), "{connect:?}");
+}
+
+#[test]
+fn a_closed_load_has_no_response_time() {
+    let good = server(Behaviour::answering(Answer::ok()));
+    let value = serde_json::to_value(fired(&good, &["--users", "1", "--requests", "50"]));
+    let value = value.expect("JSON");
+    for field in ["response_time_ns", "response_time_ok_ns", "connection_wait_ns", "offered_per_s"]
+    {
+        assert!(value[field].is_null(), "{field}: {value:#}");
+    }
+    assert!(value["cpu_ns_per_shot"].as_u64().is_some_and(|ns| ns > 0), "{value:#}");
+    assert_eq!(value["connections"], 1);
+}
+
+#[test]
+fn times_that_a_timeout_cut_off_are_lower_bounds() {
+    let flags = ["--rate", "40", "--for", "1s", "--timeout", "300ms", "--no-keep-alive"];
+    let report = fired(&server(half_silent()), &flags);
+    let bounds = ["response_time_ns.max", "response_time_ns.mean", "service_time_ns.max"];
+    assert!(bounds.iter().all(|bound| report.is_lower_bound(bound)), "{:?}", report.lower_bounds);
+    assert!(!report.is_lower_bound("response_time_ok_ns.max"));
+}
+
+#[test]
+fn autostop_ends_a_load_with_its_reason_and_keeps_the_figures() {
+    let flags = ["--rate", "100", "--for", "60s", "--autostop", "http(5xx,40%,1s)"];
+    let (report, outcome) = ended(&server(half_bad()), &flags);
+    assert_eq!((report.end, outcome), (Ended::Autostop, Outcome::NotMet));
+    let reason = report.autostop.as_deref().unwrap_or_default();
+    assert!(reason.starts_with("http(5xx,40%,1s): `5xx` was "), "{reason}");
+    assert!(report.shots_planned < 1_000, "what was not due by then is not counted");
+    assert_eq!(
+        report.shots_planned,
+        report.shots_ok + report.shots_failed + report.shots_dropped,
+        "every planned shot has its outcome"
+    );
+    let offered = report.offered_per_s.expect("an open load");
+    assert!((offered - 100.0).abs() < 5.0, "{offered}");
+    let limited = ["--rate", "100", "--for", "60s", "--autostop", "limit(1s)"];
+    let (report, outcome) = ended(&server(half_bad()), &limited);
+    assert_eq!((report.end, outcome), (Ended::Autostop, Outcome::Fine), "an ordinary end");
+}
+
+#[test]
+fn expectations_decide_the_exit_code() {
+    let bad = server(half_bad());
+    let ended = |expect| ended(&bad, &["--users", "1", "--requests", "100", "--expect", expect]);
+    let table = [
+        ("ok >= 50%", ExpectationOutcome::Met),
+        ("ok > 50%", ExpectationOutcome::NotMet),
+        ("p50 < 10s", ExpectationOutcome::Met),
+        ("p75 < 10s", ExpectationOutcome::NotMet),
+        ("throughput > 100000000", ExpectationOutcome::NotMet),
+    ];
+    for (expect, wanted) in table {
+        let (report, outcome) = ended(expect);
+        assert_eq!(report.expectations[0].outcome, wanted, "{expect}");
+        assert_eq!(outcome == Outcome::Fine, wanted == ExpectationOutcome::Met);
+    }
+}
+
+fn times(ns: u64) -> TimesNs {
+    let at = |share: u64| TimeNs::Ns(ns * share / 10);
+    TimesNs {
+        p50: at(10),
+        p75: at(12),
+        p80: at(13),
+        p85: at(14),
+        p90: at(16),
+        p95: at(20),
+        p98: at(25),
+        p99: at(30),
+        p999: at(90),
+        max: at(200),
+        mean: at(11),
+    }
+}
+
+/// A report made by hand: every part that the summary can have.
+fn made() -> Report {
+    let failed = TimeNs::Failed(FailedWord::Failed);
+    let response = TimesNs { p99: failed, p999: failed, ..times(1_200_000) };
+    let errors = [("http:502", 40), ("net:timeout", 2)].map(|(kind, n)| (kind.to_owned(), n));
+    let expectation = |text: &str, outcome, found: Option<&str>| Expectation {
+        text: text.to_owned(),
+        outcome,
+        found: found.map(str::to_owned),
+    };
+    Report {
+        format: 1,
+        stampede: "0.1.0".to_owned(),
+        url: "http://127.0.0.1:8080/".to_owned(),
+        load: "const(50,60s)".to_owned(),
+        model: LoadModel::Open,
+        verdict: Judged::Suspect,
+        reasons: vec!["a load thread was 85 % busy".to_owned()],
+        notes: vec!["a connection per shot may run out of ports".to_owned()],
+        end: Ended::Autostop,
+        autostop: Some("http(5xx,10%,5s): `5xx` was 12 % of the answers, for 5 s".to_owned()),
+        expectations: vec![
+            expectation("p95 < 100ms", ExpectationOutcome::Met, None),
+            expectation("ok >= 99.9%", ExpectationOutcome::NotMet, Some("98.6 %")),
+            expectation("p99.9 < 1s", ExpectationOutcome::Unknown, None),
+        ],
+        shots_planned: 3_000,
+        shots_started: 2_999,
+        shots_ok: 2_957,
+        shots_failed: 42,
+        shots_dropped: 1,
+        errors: errors.into(),
+        duration_s: 59.8,
+        lasted_s: 60.2,
+        offered_per_s: Some(50.0),
+        throughput_per_s: 49.3,
+        response_time_ns: Some(response),
+        response_time_ok_ns: Some(times(1_150_000)),
+        service_time_ns: TimesNs { p99: failed, p999: failed, ..times(1_100_000) },
+        service_time_ok_ns: times(1_050_000),
+        connection_wait_ns: Some(times(1_000)),
+        lateness_ns: times(23_000),
+        connect_time_ns: Some(times(90_000)),
+        lower_bounds: vec!["response_time_ns.max".to_owned(), "response_time_ns.mean".to_owned()],
+        bytes_in: 2_534_155,
+        bytes_out: 290_903,
+        cpu_ns_per_shot: Some(12_345),
+        engine: "epoll".to_owned(),
+        load_threads: 2,
+        busy_share_max: 0.853,
+        connections: 2_999,
+        local_addresses: 1,
+        connections_never_answered: 0,
+        in_flight_max: 12,
+        stretched: 1.25,
+        client: "tank".to_owned(),
+        protocol: "http".to_owned(),
+        http: "1.0".to_owned(),
+        keep_alive: false,
+        timeout_ns: 11_000_000_000,
+        poisson_seed: Some(7),
+        tags: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
+    let open = summary::text(&made());
+    let closed = Report {
+        load: "50 users for 10 s".to_owned(),
+        model: LoadModel::Closed,
+        verdict: Judged::Valid,
+        reasons: Vec::new(),
+        notes: Vec::new(),
+        end: Ended::Complete,
+        autostop: None,
+        expectations: Vec::new(),
+        shots_ok: 3_000,
+        shots_planned: 3_000,
+        errors: BTreeMap::new(),
+        offered_per_s: None,
+        response_time_ns: None,
+        response_time_ok_ns: None,
+        service_time_ns: times(1_100_000),
+        connect_time_ns: None,
+        connection_wait_ns: None,
+        lower_bounds: vec!["throughput_per_s".to_owned()],
+        load_threads: 1,
+        stretched: 1.0,
+        keep_alive: true,
+        poisson_seed: None,
+        ..made()
+    };
+    let closed = summary::text(&closed);
+    for line in open.lines().chain(closed.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    insta::assert_snapshot!(format!("{open}\n---\n\n{closed}"));
+}
+
+#[test]
+fn prometheus_reads_what_is_written_for_it() {
+    let none = stampede_stats::histogram::Times::new;
+    let mut response_time = none();
+    response_time.record_many(1_000_000, 2_957);
+    let times = stampede_load::report::TimeSet {
+        service_time: response_time.clone(),
+        response_time,
+        connection_wait: none(),
+        lateness: none(),
+    };
+    let report = Report { url: "http://127.0.0.1:8080/\"q\\".to_owned(), ..made() };
+    insta::assert_snapshot!(prometheus::text(&report, &times));
+}

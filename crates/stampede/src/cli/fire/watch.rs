@@ -1,0 +1,56 @@
+//! Listens to a load: what is shown, what is written, and what the summary needs.
+
+use stampede_load::Listener;
+use stampede_load::report::{Second, ShotRecord};
+use stampede_load::time::Nanos;
+use stampede_stats::histogram::Times;
+
+use super::files::Files;
+use super::screen::Shown;
+
+/// What was seen while a load ran.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// CPU time of the load threads.
+    pub busy: Nanos,
+    /// How long new connections took; `None`: shots were not looked at one by one.
+    pub connect_time: Option<Times>,
+}
+
+/// The listener of a measured load.
+pub struct Watch<'a> {
+    /// The screen, or nothing.
+    pub shown: &'a mut Shown,
+    /// What is written each second.
+    pub files: &'a mut Files,
+    /// What the summary needs.
+    pub watched: Watched,
+}
+
+impl Listener for Watch<'_> {
+    fn shots(&mut self, shots: &[ShotRecord]) {
+        self.files.shots(shots);
+        let Some(connect_time) = &mut self.watched.connect_time else { return };
+        for shot in shots {
+            // One that ended without a connection has none to tell of.
+            if let Some(connected) = shot.connected.filter(|connected| *connected < shot.done) {
+                connect_time.record(connected.since(shot.started).0);
+            }
+        }
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.watched.busy = self.watched.busy.plus(second.busy);
+        self.shown.second(second);
+        self.files.second(second);
+    }
+}
+
+/// The listener of a warm-up: shown and thrown away.
+pub struct Warming<'a>(pub &'a mut Shown);
+
+impl Listener for Warming<'_> {
+    fn second(&mut self, second: &Second) {
+        self.0.second(second);
+    }
+}
