@@ -59,7 +59,9 @@ impl Fpm {
         let conf = format!(
             "[global]\nerror_log = {path}/fpm.log\ndaemonize = no\n[app]\n{user}\
              listen = {path}/fpm.sock\nlisten.mode = 0666\npm = static\n\
-             pm.max_children = {WORKERS}\n"
+             pm.max_children = {WORKERS}\n\
+             ; PHP answers an error with 500 only where it does not show it.\n\
+             php_admin_flag[display_errors] = off\n"
         );
         let conf = place.write("fpm.conf", &conf).display().to_string();
         let child = Command::new(program())
