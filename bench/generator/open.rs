@@ -1,6 +1,8 @@
 //! The open model: how far behind their due times shots arrive at the server, and whether what
 //! the generator prints is what the server saw.
 
+use stampede_known_server::Waiting;
+
 use crate::measured::{Measured, run, value};
 use crate::peers::Peer;
 use crate::stamped::{Freezes, Stamped, Stamps};
@@ -16,8 +18,16 @@ struct Shot {
 }
 
 impl Shot {
-    fn fire(engine: Peer, rate: u32, seconds: u32, freezes: Freezes) -> Result<Shot, String> {
-        let server = Stamped::start(freezes)?;
+    fn fire(
+        engine: Peer,
+        rate: u32,
+        seconds: u32,
+        freezes: Option<Freezes>,
+    ) -> Result<Shot, String> {
+        let server = match freezes {
+            None => Stamped::start(Freezes::Never, Waiting::Spin)?,
+            Some(freezes) => Stamped::start(freezes, Waiting::Sleep)?,
+        };
         let mut command = std::process::Command::new("taskset");
         command.args(["--cpu-list", &LOAD_CPU.to_string(), &itself(), "fire-open", &server.url]);
         command.args([&rate.to_string(), &seconds.to_string()]);
@@ -85,7 +95,7 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
         let mut taken = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for (engine, taken) in ENGINES.into_iter().zip(&mut taken) {
-                taken.push(Shot::fire(engine, rate, seconds, Freezes::Never)?);
+                taken.push(Shot::fire(engine, rate, seconds, None)?);
             }
         }
         for (engine, shots) in ENGINES.into_iter().zip(&taken) {
@@ -112,7 +122,8 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
     Ok(format!("\nMedians of {rounds} rounds of {seconds} s\n\n{}", table.markdown()))
 }
 
-/// Response times as printed beside those that follow from the server's stamps, and beside
+/// In order of arrival, so only where shots arrive in the order of their due times: on a machine
+/// that lets the server run. Response times as printed beside those that follow from the server's stamps, and beside
 /// arithmetic where the server freezes.
 pub fn truth(rounds: usize) -> Result<String, String> {
     let mut table = Table::new(&[
@@ -129,7 +140,7 @@ pub fn truth(rounds: usize) -> Result<String, String> {
         for engine in ENGINES {
             let rate = 2_000;
             let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire(engine, rate, 10, freezes)).collect();
+                (0..rounds).map(|_| Shot::fire(engine, rate, 10, Some(freezes))).collect();
             let shots = shots?;
             for (percentile, share) in PERCENTILES {
                 let printed =

@@ -1,5 +1,5 @@
 //! The server of the open model: the null server in a process of its own, on a CPU of its own,
-//! never asleep, which stamps every request.
+//! which stamps every request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -27,13 +27,19 @@ pub enum Freezes {
 }
 
 impl Stamped {
-    pub fn start(freezes: Freezes) -> Result<Stamped, String> {
+    /// One that does not sleep stamps without its own wake-up. One that does can be measured
+    /// under `chrt` for as long as one likes.
+    pub fn start(freezes: Freezes, waiting: Waiting) -> Result<Stamped, String> {
+        let waiting = match waiting {
+            Waiting::Sleep => "sleeps",
+            Waiting::Spin => "spins",
+        };
         let freezes = match freezes {
             Freezes::Never => "never",
             Freezes::EveryTwoSeconds => "freezes",
         };
         let mut process = Command::new(itself())
-            .args(["serve", freezes])
+            .args(["serve", freezes, waiting])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -70,9 +76,9 @@ pub fn serve(arguments: &[&str]) {
     let freeze = Freeze { at, lasts, every: Some(Duration::from_secs(2)) };
     let manner = Manner {
         cpu: Some(SERVER_CPU),
-        waiting: Waiting::Spin,
+        waiting: if arguments.contains(&"sleeps") { Waiting::Sleep } else { Waiting::Spin },
         stamps: STAMPS,
-        freeze: (arguments == ["freezes"]).then_some(freeze),
+        freeze: arguments.contains(&"freezes").then_some(freeze),
     };
     let server = NullServer::start_in(&Listen::Tcp, manner).expect("a null server");
     println!("{}", server.address());
