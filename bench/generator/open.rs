@@ -122,9 +122,9 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
     Ok(format!("\nMedians of {rounds} rounds of {seconds} s\n\n{}", table.markdown()))
 }
 
-/// In order of arrival, so only where shots arrive in the order of their due times: on a machine
-/// that lets the server run. Response times as printed beside those that follow from the server's stamps, and beside
-/// arithmetic where the server freezes.
+/// Response times as printed beside those that follow from the server's stamps, and beside
+/// arithmetic where the server freezes. The i-th arrival is taken for the i-th shot, so the
+/// machine has to let the server run.
 pub fn truth(rounds: usize) -> Result<String, String> {
     let mut table = Table::new(&[
         "",
