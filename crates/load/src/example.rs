@@ -1,5 +1,6 @@
 //! Of each kind of failed answer the first, to look at.
 
+use crate::ammo::Tag;
 use crate::check::Check;
 use crate::outcome::Outcome;
 use crate::protocol::Excerpt;
@@ -13,6 +14,8 @@ pub struct Example {
     pub kind: String,
     /// When it ended, since the load began.
     pub at: Nanos,
+    /// Its request's; `Ammo` has the names.
+    pub tag: Tag,
     /// done − started.
     pub service_time: Nanos,
     /// Where its head came.
@@ -46,6 +49,7 @@ impl Examples {
         &mut self,
         outcome: Outcome,
         check: &Check,
+        tag: Tag,
         at: Nanos,
         service_time: Nanos,
         excerpt: Excerpt,
@@ -55,7 +59,7 @@ impl Examples {
         if found.is_empty() {
             found = outcome.words(check, service_time);
         }
-        let example = Example { kind, at, service_time, status, head, body, found };
+        let example = Example { kind, at, tag, service_time, status, head, body, found };
         self.all.push((outcome, example));
     }
 

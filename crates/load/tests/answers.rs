@@ -314,6 +314,21 @@ fn bytes_that_nobody_asked_for_cost_no_more_than_the_shot_they_met() {
     }
 }
 
+/// Whoever sends without an end is heard in turn: the others' answers are read meanwhile.
+#[test]
+fn an_endless_answer_holds_up_no_other() {
+    let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(60_000));
+    let behaviour = Behaviour {
+        exceptions: vec![(7, Reply { answer: endless, ..Reply::default() })],
+        ..Behaviour::answering(Answer::new(200, "hello"))
+    };
+    let server = KnownServer::start(behaviour).unwrap();
+    let timeout = Nanos::from_secs(2);
+    let load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, timeout);
+    let fired = fired(&load, "endless");
+    counted_as(&fired, &[("ok", SHOTS - 2), ("net:timeout", 2)], "endless");
+}
+
 fn rules(texts: &[&str]) -> Vec<Rule> {
     texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
 }

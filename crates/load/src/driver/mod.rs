@@ -310,7 +310,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 _ => None,
             };
             let (excerpt, check) = (connection.protocol.excerpt(failed), &self.parts.check);
-            self.examples.keep(outcome, check, done, done.since(shot.started), excerpt);
+            let service_time = done.since(shot.started);
+            self.examples.keep(outcome, check, tag, done, service_time, excerpt);
         }
         connection.shots.retain(|other| *other != id);
         let reached = match connection.state {
