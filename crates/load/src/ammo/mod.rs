@@ -28,6 +28,7 @@ pub use error::AmmoError;
 pub use format::Format;
 pub(crate) use request::check;
 pub use request::{AnswerShape, Header, Request};
+pub use supply::read_all;
 pub(crate) use supply::{Tagging, supply};
 pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags};
 

@@ -198,6 +198,26 @@ pub(super) fn look(
     Ok(Flow::File { held, reading: Box::new(reading) })
 }
 
+/// All requests of `bytes`, read as `file` says; of more than fits into memory the first.
+/// What a load does before its first shot, without a file and without a thread.
+///
+/// # Errors
+/// As a load's: what is no ammo.
+pub fn read_all(
+    bytes: &[u8],
+    file: &AmmoFile,
+    habits: Habits,
+) -> Result<(Vec<Request>, AmmoNotes), AmmoError> {
+    let (bytes, length, mut notes) = (bytes.to_vec(), bytes.len() as u64, AmmoNotes::default());
+    let open = move || Ok(Box::new(io::Cursor::new(bytes.clone())) as Box<dyn io::Read + Send>);
+    let reading = Reading::new(file, Box::new(open), Some(length), habits, &Tags::new())?;
+    let requests = match look(reading, Passes::Times(1), &mut notes)? {
+        Flow::List(list) => list.to_vec(),
+        Flow::File { held, .. } => held.into(),
+    };
+    Ok((requests, notes))
+}
+
 /// Whether what was read so far tells that the whole does not fit into memory.
 fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
     let read = reading.bytes();

@@ -557,7 +557,7 @@ proptest! {
             reading.again().expect("memory can be read again");
         }
         // The same from the outside.
-        let _ = look(reading, Passes::Times(1), &mut AmmoNotes::default());
+        let _ = read_all(&bytes, &file(format), HABITS);
     }
 }
 
