@@ -121,9 +121,9 @@ pub(super) fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
             pass_over(&mut unsupported, "", key, why(&SECTIONS, name));
         }
     }
-    let phantom = root.get("phantom").ok_or_else(|| {
-        root.place.wrong(Mistake::Missing("the section `phantom`"), "`phantom: {address: …}`")
-    })?;
+    let phantom = root
+        .get("phantom")
+        .ok_or_else(|| root.place.wrong(Mistake::Missing("phantom"), "`phantom: {address: …}`"))?;
     let fields = Phantom { node: phantom, unsupported: &mut unsupported };
     let mut config = fields.config()?;
     if let Some(node) = root.get("autostop").filter(|node| !is_off(node)) {
@@ -209,7 +209,7 @@ impl Phantom<'_> {
 
     fn url(&self) -> Result<(String, String), PlanError> {
         let Some(node) = self.get("address") else {
-            let missing = Mistake::Missing("`address`");
+            let missing = Mistake::Missing("address");
             return Err(self.node.place.wrong(missing, ADDRESS));
         };
         let address = text(node, "an address", ADDRESS)?.trim();
@@ -268,7 +268,7 @@ impl Phantom<'_> {
             return Ok(TankAmmo::Uris(uris));
         }
         let Some(node) = self.get("ammofile") else {
-            return Err(self.node.place.wrong(Mistake::Missing("what to fire"), EXPECTED));
+            return Err(self.node.place.wrong(Mistake::Missing("uris"), EXPECTED));
         };
         let path = text(node, "a path", "the path of a file")?;
         if path.starts_with("http://") || path.starts_with("https://") {
@@ -322,7 +322,7 @@ impl Phantom<'_> {
             return constant_users(node, ammo_ends);
         }
         let expected = "`load_profile: {load_type: rps, schedule: \"line(1, 10, 10m)\"}`";
-        Err(self.node.place.wrong(Mistake::Missing("a schedule"), expected))
+        Err(self.node.place.wrong(Mistake::Missing("load_profile"), expected))
     }
 }
 
