@@ -40,6 +40,11 @@ impl Target {
         Url::parse(url)?.resolve()
     }
 
+    /// Of FastCGI: what answers.
+    pub fn script(&self) -> Option<&Script> {
+        self.script.as_ref()
+    }
+
     /// Whether the address is one of this machine's.
     pub fn is_here(&self) -> bool {
         match &self.address {

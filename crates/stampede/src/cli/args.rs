@@ -159,10 +159,14 @@ pub struct CompareArgs {
 pub struct FireArgs {
     /// Where to: http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or straight to
     /// php-fpm: fcgi://127.0.0.1:9000/var/www/index.php/path, fcgi+unix:/run/php.sock:/var/www/…
-    pub url: String,
+    #[arg(required_unless_present = "tank")]
+    pub url: Option<String>,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
+    /// What is fired, where it is more than one request
+    #[command(flatten)]
+    pub ammo: AmmoFlags,
     /// Connections at once, each with one shot under way: users where neither --rate nor
     /// --schedule is given, else the same as --max-in-flight
     #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"])]
@@ -201,6 +205,10 @@ pub struct FireArgs {
     /// Text that a correct body contains
     #[arg(long, value_name = "TEXT")]
     pub contains: Option<String>,
+    /// What else a correct answer has: 'header x-cache == HIT', 'json ok == true', 'body ~ /re/',
+    /// 'size > 100', 'time < 200ms' (may be given more than once; docs/checks.md)
+    #[arg(long, value_name = "CHECK")]
+    pub check: Vec<String>,
     /// When to stop before the end, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (may be given
     /// more than once)
     #[arg(long, value_name = "CRITERIA")]
@@ -237,6 +245,43 @@ pub enum Engine {
     /// Linux 6.1 and later, where it is not forbidden
     #[value(name = "io_uring")]
     IoUring,
+}
+
+/// What `fire` fires from a file.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Requests from a file")]
+pub struct AmmoFlags {
+    /// Requests: URIs, Yandex Tank's uri, uripost and phantom, access.log, HAR, JSON lines
+    /// (docs/ammo.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "tank"])]
+    pub ammo: Option<PathBuf>,
+    /// How it is written [default: as its beginning looks]
+    #[arg(long, value_name = "FORMAT", requires = "ammo")]
+    pub ammo_format: Option<String>,
+    /// Which request is next
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = AmmoOrder::InOrder)]
+    pub ammo_order: AmmoOrder,
+    /// End when this many requests were fired
+    #[arg(long, value_name = "N", requires = "ammo")]
+    pub ammo_limit: Option<u64>,
+    /// End when each was fired; else the file is fired again
+    #[arg(long, requires = "ammo")]
+    pub once: bool,
+    /// Yandex Tank's load.yaml, in place of the load's flags; a URL beside it goes before its own
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "rate", "schedule", "users", "length", "requests", "connections", "max_in_flight", "method",
+        "body",
+    ])]
+    pub tank: Option<PathBuf>,
+}
+
+/// Which request is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AmmoOrder {
+    /// As they are written
+    InOrder,
+    /// Shuffled, each once a pass
+    Random,
 }
 
 /// What `fire` writes beside its summary.

@@ -95,6 +95,15 @@ pub fn number_of(count: u32, thing: &str) -> String {
     }
 }
 
+/// At most `letters` of a text, the last an ellipsis where it is longer.
+pub fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -160,6 +160,9 @@ pub fn load_text(model: &Model) -> String {
         Model::Closed { users, until: Until::For(length) } => {
             format!("{} for {} s", counted(u64::from(*users), "user"), length.as_secs_f64())
         }
+        Model::Closed { users, until: Until::Requests(u64::MAX) } => {
+            format!("{} until the ammo is over", counted(u64::from(*users), "user"))
+        }
         Model::Closed { users, until: Until::Requests(requests) } => {
             let users = counted(u64::from(*users), "user");
             format!("{users}, {}", counted(*requests, "request"))

@@ -1,6 +1,8 @@
 //! `stampede fire`: load at one URL, and a summary.
 
+mod ammo;
 mod files;
+mod found;
 mod limits;
 mod phout;
 mod prometheus;
@@ -14,11 +16,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use stampede_load::Listener;
 use stampede_load::autostop::{Criterion, Guard};
 use stampede_load::report::{End, Fired, TagFigures};
 use stampede_load::schedule::Schedule as _;
 use stampede_load::spec::{Load, Model, WhenFull};
+use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
 use self::ready::Ready;
@@ -52,7 +54,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     files.begin(&ready.load);
     let fired = measure(&ready, &mut shown, &mut files)?;
     drop(shown);
-    let report = fired.report(&args, &ready, &machine);
+    let report = fired.report(&ready, &machine);
     files.end(&report, &fired.fired);
     if args.json {
         let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
@@ -69,7 +71,18 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
 
 fn fire(load: &Load, listener: &mut dyn Listener) -> Result<Fired, Failure> {
     stampede_load::fire(load, &interrupt::stop_for_load(), listener)
-        .map_err(|error| Failure::new(&error))
+        .map_err(|error| cannot_fire(&error))
+}
+
+fn cannot_fire(error: &LoadError) -> Failure {
+    let hint = error.hint().map(str::to_owned);
+    let of_engine = || "`--engine epoll` works everywhere".to_owned();
+    let hint = hint.or(matches!(error, LoadError::Engine(_)).then(of_engine));
+    let failure = Failure::new(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 /// What a measured load left.
@@ -92,7 +105,7 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
             let stop = interrupt::stop_for_load();
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
             let fired = stampede_load::fire(&ready.load, &stop, &mut guard)
-                .map_err(|error| Failure::new(&error))?;
+                .map_err(|error| cannot_fire(&error))?;
             // A criterion of the last second stopped nothing.
             let reason = guard.reason().filter(|_| fired.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));
@@ -127,14 +140,17 @@ fn due_until_the_end(mut fired: Fired, model: &Model) -> Fired {
 }
 
 impl Measured {
-    fn report(&self, args: &FireArgs, ready: &Ready, machine: &MachineFacts) -> Report {
+    fn report(&self, ready: &Ready, machine: &MachineFacts) -> Report {
         let record = load_record(&self.fired, &ready.load, &ready.choice);
         let mut verdict = judge(&record, &ready.load.model, self.autostop.as_deref(), machine);
         for note in &ready.notes {
             verdict::add(&mut verdict, Judged::Valid, note.clone());
         }
+        for (judged, text) in found::about_ammo(&self.fired) {
+            verdict::add(&mut verdict, judged, text);
+        }
         Report::of(Parts {
-            url: &args.url,
+            url: &ready.url,
             choice: &ready.choice,
             load: &ready.load,
             fired: &self.fired,

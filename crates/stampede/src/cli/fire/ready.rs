@@ -1,24 +1,25 @@
 //! From flags to a load that is ready to be fired.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use stampede_load::ammo::Request;
 use stampede_load::autostop::{Autostop, AutostopError, Judge};
-use stampede_load::spec::{Address, Check, EngineChoice, Habits, Load};
+use stampede_load::spec::{Address, ConnectionHabit, EngineChoice, HttpVersion, Load};
 use stampede_load::time::Nanos;
 
+use super::ammo;
 use super::limits::{Asked, Limits};
 use crate::cli::args::{Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
-use crate::plan::model::{Expectation, LoadChoice};
+use crate::plan::model::{Expectation, KeepAlive, LoadChoice};
+use crate::plan::tank::{self, TankConfig};
 use crate::plan::{self, Overrides};
 use crate::reach::Reach;
 use crate::target::Target;
-use crate::trial::ammo;
+use crate::trial;
 
 /// A load, and what is done with it.
 pub struct Ready {
+    /// Where to, secrets and all.
+    pub url: String,
     /// As the flags say it.
     pub choice: LoadChoice,
     /// The same, complete.
@@ -34,30 +35,39 @@ pub struct Ready {
 impl Ready {
     /// Reads the flags, and looks at what the machine allows.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<Ready, Failure> {
-        let (mut choice, warm_up) = load_choice(args)?;
+        let tank = args.ammo.tank.as_deref().map(tank::read).transpose();
+        let tank = tank.map_err(|error| Failure::from_plan(&error))?;
+        let of_tank = tank.as_ref().map(|tank| tank.url.clone());
+        let url = args.url.clone().or(of_tank).unwrap_or_default();
+        let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
-        let target = Target::parse(&args.url).map_err(|error| Failure::from_target(&error))?;
-        may_be_loaded(args, &target)?;
+        let target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
+        may_be_loaded(args, &url, &target)?;
         target.settle(&mut choice.client);
-        let load = load(args, &choice, &target)?;
+        let load = load(args, tank.as_ref(), &choice, &target)?;
         let asked = [&args.connections, &args.load.users, &args.load.max_in_flight];
         let asked = match asked.iter().any(|flag| flag.is_some()) {
             true => Asked::ByFlag,
             false => Asked::ByDefault,
         };
-        let notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
+        let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
+        let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
+        notes.extend(passed_over.map(|key| key.to_string()));
         let warm_up = (warm_up > Nanos(0))
-            .then(|| Load { model: ammo::warm_up(&load.model, warm_up), ..load.clone() });
-        let autostop = autostop(&args.autostop, &load)?;
-        Ok(Ready { choice, load, warm_up, autostop, notes })
+            .then(|| Load { model: trial::ammo::warm_up(&load.model, warm_up), ..load.clone() });
+        let of_tank = tank.iter().flat_map(|tank| &tank.autostop);
+        let criteria: Vec<String> = of_tank.chain(&args.autostop).cloned().collect();
+        let autostop = autostop(&criteria, &load)?;
+        Ok(Ready { url, choice, load, warm_up, autostop, notes })
     }
 }
 
 /// The load's flags, read by the plan's own rules.
-fn load_choice(args: &FireArgs) -> Result<(LoadChoice, Nanos), Failure> {
+fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice, Nanos), Failure> {
     let given = &args.load;
     let by_schedule = given.rate.is_some() || given.schedule.is_some();
-    if !by_schedule && given.users.is_none() && args.connections.is_none() {
+    let is_said = by_schedule || given.users.is_some() || args.connections.is_some();
+    if !is_said && tank.is_none() {
         return Err(Failure::rendered("no load to fire".to_owned()).hint(LOAD_HINT));
     }
     let flags = plan_flags::load(given);
@@ -71,9 +81,17 @@ fn load_choice(args: &FireArgs) -> Result<(LoadChoice, Nanos), Failure> {
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
+    // One that is replaced below, by what the file says.
+    let flags = match tank {
+        Some(_) => Overrides { requests: Some("1".to_owned()), ..flags },
+        None => flags,
+    };
+    let users = if tank.is_some() { Some("1".to_owned()) } else { users };
+    let client = flags.client.clone().or(tank.map(|_| "tank".to_owned()));
     let flags = Overrides {
         users,
         max_in_flight,
+        client,
         keep_alive,
         seed: args.seed.clone(),
         warm_up: args.warm_up.clone(),
@@ -82,6 +100,9 @@ fn load_choice(args: &FireArgs) -> Result<(LoadChoice, Nanos), Failure> {
     };
     let read = plan::load_from_flags(&flags).map_err(|error| Failure::from_plan(&error))?;
     let mut choice = read.load;
+    if let Some(tank) = tank {
+        take_over(tank, &mut choice);
+    }
     match args.http.as_deref() {
         None => {}
         Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
@@ -90,6 +111,20 @@ fn load_choice(args: &FireArgs) -> Result<(LoadChoice, Nanos), Failure> {
         }
     }
     Ok((choice, read.warm_up))
+}
+
+/// The load of a `load.yaml`.
+fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
+    choice.model = tank.model.clone();
+    choice.timeout = tank.timeout;
+    choice.client.http = match tank.habits.version {
+        HttpVersion::Http10 => "1.0".to_owned(),
+        HttpVersion::Http11 => "1.1".to_owned(),
+    };
+    choice.client.keep_alive = match tank.habits.connection {
+        ConnectionHabit::KeepAlive => KeepAlive::On,
+        ConnectionHabit::PerShot => KeepAlive::Off,
+    };
 }
 
 /// What a stack spends only `compare` sees.
@@ -104,12 +139,12 @@ fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
 }
 
 /// Loopback and private addresses at will.
-fn may_be_loaded(args: &FireArgs, target: &Target) -> Result<(), Failure> {
+fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Failure> {
     let Address::Tcp(address) = &target.address else { return Ok(()) };
     if args.i_may_load_this_host || Reach::of(address.ip()) == Reach::Near {
         return Ok(());
     }
-    let text = format!("{} of `{}` is a public address", address.ip(), args.url);
+    let text = format!("{} of `{url}` is a public address", address.ip());
     Err(Failure::rendered(text).hint(
         "load only what you are allowed to load; if you may load this host, add \
          `--i-may-load-this-host`",
@@ -126,12 +161,8 @@ fn autostop(given: &[String], load: &Load) -> Result<Option<Judge>, Failure> {
     judge.map(Some).map_err(|unfit| Failure::new(&unfit).hint(unfit.hint()))
 }
 
-/// The place marked below the text.
 fn mistake(text: &str, error: &AutostopError) -> Failure {
-    let column = text[..error.offset].chars().count();
-    let width = text[error.offset..error.offset + error.length].chars().count().max(1);
-    let marks = format!("{}{}", " ".repeat(column), "^".repeat(width));
-    let text = format!("--autostop: {error}\n  {text}\n  {marks}");
+    let text = format!("--autostop: {error}\n{}", marked(text, error.offset, error.length));
     // All forms would be no help where one is meant.
     let hint = match error.nearest() {
         Some(nearest) => format!("did you mean `{nearest}`? docs/fire.md has them all"),
@@ -140,14 +171,24 @@ fn mistake(text: &str, error: &AutostopError) -> Failure {
     Failure::rendered(text).hint(hint)
 }
 
-fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, Failure> {
-    let habits = ammo::habits(&choice.client);
-    let check = Check {
-        statuses: args.status.clone(),
-        body_contains: args.contains.clone().unwrap_or_default().into_bytes(),
-        rules: Vec::new(),
-    };
-    let ammo = [request(args, target, habits)?];
+/// The place marked below the text; offset and length in bytes.
+pub fn marked(text: &str, offset: usize, length: usize) -> String {
+    let column = text[..offset].chars().count();
+    let width = text[offset..offset + length].chars().count().max(1);
+    format!("  {text}\n  {}{}", " ".repeat(column), "^".repeat(width))
+}
+
+fn load(
+    args: &FireArgs,
+    tank: Option<&TankConfig>,
+    choice: &LoadChoice,
+    target: &Target,
+) -> Result<Load, Failure> {
+    let habits = trial::ammo::habits(&choice.client);
+    let check = ammo::check(args)?;
+    let seed = args.seed.as_deref().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    let ammo = ammo::of(args, tank, target, habits, seed)?;
     Ok(Load {
         wire: target.wire.clone(),
         habits,
@@ -163,36 +204,6 @@ fn load(args: &FireArgs, choice: &LoadChoice, target: &Target) -> Result<Load, F
         records: args.files.phout.is_some(),
         ..Load::new(target.address.clone(), choice.model.clone(), ammo)
     })
-}
-
-fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, Failure> {
-    let mut headers = vec![("Host".to_owned(), target.host.clone())];
-    for header in &args.header {
-        let Some((name, value)) = header.split_once(':') else {
-            let text = format!("header `{header}` has no colon");
-            return Err(Failure::rendered(text).hint("write it as -H 'Name: value'"));
-        };
-        let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
-        headers.retain(|(known, _)| !(known == "Host" && name.eq_ignore_ascii_case("host")));
-        headers.push((name, value));
-    }
-    if !args.cookie.is_empty() {
-        headers.push(("Cookie".to_owned(), args.cookie.join("; ")));
-    }
-    if let Some(user) = &args.basic_auth {
-        headers.push(("Authorization".to_owned(), format!("Basic {}", STANDARD.encode(user))));
-    }
-    let body = match args.body.as_deref() {
-        Some(file) if file.starts_with('@') => std::fs::read(&file[1..]).map_err(|error| {
-            Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..]))
-        })?,
-        Some(text) => text.as_bytes().to_vec(),
-        None => Vec::new(),
-    };
-    let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
-    target
-        .request(method, &target.path, &headers, &body, habits)
-        .map_err(|error| Failure::new(&error).hint(error.hint()))
 }
 
 const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";

@@ -10,6 +10,7 @@ use stampede_load::spec::{Arrivals, HttpVersion, Load, Model, Wire};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
+use super::found::{self, Example};
 use super::watch::Watched;
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
@@ -124,6 +125,8 @@ pub struct Report {
     pub poisson_seed: Option<u64>,
     /// The same by tag, where requests have tags.
     pub tags: BTreeMap<String, Tagged>,
+    /// The first failed shot of each kind.
+    pub examples: Vec<Example>,
 }
 
 /// How a load came to its end.
@@ -330,6 +333,7 @@ impl Report {
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
             tags: super::tags(fired, model),
+            examples: found::examples(fired, &parts.load.ammo.tags),
         }
     }
 

@@ -38,7 +38,7 @@ impl Shown {
     /// What fits standard error; says what is fired.
     pub fn begin(args: &FireArgs, ready: &Ready) -> Shown {
         let load = cells::load_text(&ready.choice.model);
-        let url = mask_secrets(&args.url);
+        let url = mask_secrets(&ready.url);
         let wanted = !args.json && is_for_a_person();
         // Not to be had: lines, then.
         if let Some(terminal) = wanted.then(|| Borrowed::take().ok()).flatten() {

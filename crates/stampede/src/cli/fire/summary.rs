@@ -17,6 +17,7 @@ pub fn text(report: &Report) -> String {
     }
     text.push_str(&errors(report));
     text.push_str(&times(report));
+    text.push_str(&tags(report));
     text
 }
 
@@ -96,8 +97,11 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         0 | 1 => String::new(),
         addresses => format!(" from {addresses} addresses, for ports ran out"),
     };
-    let at_most = words::count(u64::from(report.in_flight_max));
-    rows.push(("connections", format!("{opened} opened{from}, {at_most} shots under way at most")));
+    let at_most = match report.in_flight_max {
+        1 => "one shot".to_owned(),
+        shots => format!("{} shots", words::count(u64::from(shots))),
+    };
+    rows.push(("connections", format!("{opened} opened{from}, {at_most} under way at most")));
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }
@@ -144,6 +148,16 @@ fn errors(report: &Report) -> String {
         let line = format!("    {kind:<width$}  {:>9}  {meaning}", words::count(*count));
         text.push_str(line.trim_end());
         text.push('\n');
+        if let Some(example) = report.examples.iter().find(|example| example.kind == *kind) {
+            let at = words::time(example.at_s * 1e9);
+            text.push_str(&format!(
+                "    {:<width$}             first after {at}: {}\n",
+                "", example.found
+            ));
+        }
+    }
+    if report.examples.iter().any(|example| !example.head.is_empty()) {
+        text.push_str("    (the first answer of each kind: --json, `examples`)\n");
     }
     text
 }
@@ -182,6 +196,31 @@ fn times(report: &Report) -> String {
         LoadModel::Closed => SERVICE_TIME,
     });
     text
+}
+
+/// A row a tag: what is told apart by its requests' names.
+fn tags(report: &Report) -> String {
+    if report.tags.is_empty() {
+        return String::new();
+    }
+    let kind = match report.model {
+        LoadModel::Open => "response time",
+        LoadModel::Closed => "service time",
+    };
+    let mut text = format!(
+        "\n  {:<24}{:>9}{:>9}{:>9}{:>9}{:>9}\n",
+        "by tag", "ok", "failed", "p50", "p95", "max"
+    );
+    for (name, tagged) in &report.tags {
+        let name = if name.is_empty() { "(none)" } else { name };
+        let times = tagged.response_time_ok_ns.as_ref().unwrap_or(&tagged.service_time_ok_ns);
+        let counts = [tagged.shots_ok, tagged.shots_failed].map(words::count);
+        let times = [times.p50, times.p95, times.max].map(time);
+        text.push_str(&format!("  {:<24}", words::cut(name, 23)));
+        counts.iter().chain(&times).for_each(|field| text.push_str(&format!("{field:>9}")));
+        text.push('\n');
+    }
+    text + &format!("  ({kind} of correct answers)\n")
 }
 
 fn time(time: TimeNs) -> String {

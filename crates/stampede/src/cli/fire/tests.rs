@@ -27,7 +27,7 @@ fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
     let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
-    let report = measured.report(&args, &ready, &machine);
+    let report = measured.report(&ready, &machine);
     files.end(&report, &measured.fired);
     assert!(files.written().is_empty());
     let outcome = measured.outcome(&report);
@@ -252,6 +252,7 @@ fn made() -> Report {
         timeout_ns: 11_000_000_000,
         poisson_seed: Some(7),
         tags: BTreeMap::new(),
+        examples: Vec::new(),
     }
 }
 
@@ -303,4 +304,52 @@ fn prometheus_reads_what_is_written_for_it() {
     };
     let report = Report { url: "http://127.0.0.1:8080/\"q\\".to_owned(), ..made() };
     insta::assert_snapshot!(prometheus::text(&report, &times));
+}
+
+/// Requests of a file, told apart by their tags, and rules that their answers break.
+#[test]
+fn a_file_is_fired_once_and_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ammo = folder.path().join("ammo.txt");
+    std::fs::write(&ammo, "/a buy\n/b sell\n/c buy\n").expect("written");
+    let ammo = ammo.to_str().expect("text");
+    let server = server(half_bad());
+    let flags = ["--ammo", ammo, "--once", "--users", "1", "--requests", "99"];
+    let report = fired(&server, &flags);
+    assert_eq!((report.shots_planned, report.shots_ok, report.shots_failed), (3, 2, 1));
+    let tags = report.tags.iter().map(|(tag, of)| (&**tag, of.shots_ok, of.shots_failed));
+    assert_eq!(tags.collect::<Vec<_>>(), [("buy", 2, 0), ("sell", 0, 1)]);
+    let [example] = report.examples.as_slice() else { panic!("{:?}", report.examples) };
+    assert_eq!((&*example.kind, &*example.tag, example.status), ("http:503", "sell", Some(503)));
+    assert_eq!(example.body, "busy");
+    let checked = fired(&server, &["--users", "1", "--requests", "4", "--check", "size > 1000"]);
+    assert_eq!(checked.errors["check:size > 1000"], 2, "{:?}", checked.errors);
+}
+
+/// Tank's own file, and what of it is passed over.
+#[test]
+fn a_load_yaml_is_fired() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("load.yaml");
+    let text = format!(
+        "phantom:\n  address: {}\n  uris: [/a, /b]\n  load_profile:\n    load_type: rps\n    \
+         schedule: const(100, 500ms)\n  writelog: all\nautostop:\n  autostop: [\"time(5s,5s)\"]\n",
+        server.address()
+    );
+    std::fs::write(&file, text).expect("written");
+    let args = ["stampede", "fire", "--tank", file.to_str().expect("text")];
+    let Command::Fire(args) = Cli::try_parse_from(args).expect("flags").command else {
+        panic!("no `fire`");
+    };
+    let machine = machine::facts_below(Path::new("/"), || {});
+    let ready = Ready::of(&args, &machine).expect("a load");
+    assert!(ready.autostop.is_some());
+    assert!(ready.notes.iter().any(|note| note.contains("writelog")), "{:?}", ready.notes);
+    let mut files = Files::create(&args.files).expect("files");
+    files.begin(&ready.load);
+    let measured = measure(&ready, &mut Shown::Lines, &mut files).expect("a load");
+    let report = measured.report(&ready, &machine);
+    assert_eq!((report.shots_planned, report.shots_ok), (50, 50));
+    assert_eq!((&*report.client, report.keep_alive), ("tank", false));
 }

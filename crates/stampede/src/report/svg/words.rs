@@ -1,6 +1,7 @@
 //! What stands at the axes and in the notes of charts: numbers that keep their unit beside them.
 
 use crate::summary::words;
+pub use crate::summary::words::cut;
 
 /// Narrow and not to be broken: between groups of three digits, and before a unit.
 const THIN: &str = "\u{202f}";
@@ -73,15 +74,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// At most `letters` of a text, the last an ellipsis where it is longer.
-pub fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 fn with_unit(value: f64, unit: &str) -> String {

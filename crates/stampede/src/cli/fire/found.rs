@@ -1,0 +1,88 @@
+//! What else came back: what became of an ammo file, and an example of each failure.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stampede_load::ammo::Tags;
+use stampede_load::example;
+use stampede_load::report::Fired;
+
+use crate::store::mask_secrets;
+use crate::store::record::Judged;
+use crate::summary::words;
+
+/// The first failed shot of a kind, secrets masked.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Example {
+    /// A key of `errors`.
+    pub kind: String,
+    /// When it ended, since the load began.
+    pub at_s: f64,
+    /// Tag of its request; empty: it has none.
+    pub tag: String,
+    /// done − started.
+    pub service_time_ns: u64,
+    /// Where its head came.
+    pub status: Option<u16>,
+    /// What there was instead of a correct answer, in words.
+    pub found: String,
+    /// Its head, or what came instead of one; 4 KiB at most.
+    pub head: String,
+    /// The beginning of its body; 2 KiB at most.
+    pub body: String,
+}
+
+/// All of a load.
+pub fn examples(fired: &Fired, tags: &Tags) -> Vec<Example> {
+    let shown = |example: &example::Example| Example {
+        kind: example.kind.clone(),
+        at_s: example.at.as_secs_f64(),
+        tag: tags.name(example.tag).to_string(),
+        service_time_ns: example.service_time.0,
+        status: example.status,
+        found: mask_secrets(&example.found),
+        head: harmless(&example.head),
+        body: harmless(&example.body),
+    };
+    fired.examples.iter().map(shown).collect()
+}
+
+/// A stranger's bytes as text that does nothing to a terminal and tells no secret.
+fn harmless(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    let shown = |letter: char| letter == '\n' || letter == '\t' || !letter.is_control();
+    let text: String =
+        text.chars().map(|letter| if shown(letter) { letter } else { '\u{fffd}' }).collect();
+    mask_secrets(&text)
+}
+
+/// What a reader of the result must know of the file of requests, and of records that were lost.
+pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
+    let ammo = &fired.ammo;
+    let mut found = Vec::new();
+    if let Some(why) = &ammo.failed {
+        found.push((Judged::Invalid, format!("the ammo file could not be read to its end: {why}")));
+    }
+    if let Some(first) = &ammo.broken_first {
+        let broken = words::count(ammo.broken);
+        found.push((
+            Judged::Suspect,
+            format!("{broken} entries of the ammo are no request: {first}"),
+        ));
+    }
+    for (reason, count) in &ammo.skipped {
+        found.push((Judged::Valid, format!("ammo: {} skipped: {reason}", words::count(*count))));
+    }
+    if let Some(within) = ammo.shuffled_within {
+        let within = words::count(within);
+        found.push((
+            Judged::Valid,
+            format!("ammo: shuffled among some {within} requests at a time"),
+        ));
+    }
+    if fired.records_lost > 0 {
+        let lost = words::count(fired.records_lost);
+        let text = format!("{lost} shots are missing in the rows of shots: the disk was too slow");
+        found.push((Judged::Valid, text));
+    }
+    found
+}
