@@ -70,7 +70,7 @@ fn a_watched_process_has_figures_and_lives_on() {
         .filter_map(|phase| phase["phase"].as_str())
         .collect();
     assert_eq!(phases, ["verify", "warm-up", "measure", "drain", "verify"]);
-    assert!(!record["verdict"]["reasons"].to_string().contains("closed"), "{record:#}");
+    assert!(!record["verdict"].to_string().contains("closed"), "{record:#}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
     shop.answers_still();
 }
@@ -126,8 +126,8 @@ fn a_server_that_closes_every_connection_is_told_of() {
     let place = Place::new();
     plan(&place, &format!("{{url: \"{}\"}}", php.url));
     compare(&place);
-    let reasons = trial(&place)["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("it closed every connection after its answer"), "{reasons}");
+    let notes = trial(&place)["verdict"]["notes"].to_string();
+    assert!(notes.contains("it closed every connection after its answer"), "{notes}");
 }
 
 #[test]

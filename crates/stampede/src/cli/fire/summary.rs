@@ -2,6 +2,7 @@
 
 use stampede_load::outcome;
 
+use super::found::Example;
 use super::report::{Ended, ExpectationOutcome, Report, TimeNs, TimesNs};
 use crate::store::record::Judged;
 use crate::summary::model::LoadModel;
@@ -148,7 +149,8 @@ fn errors(report: &Report) -> String {
         let line = format!("    {kind:<width$}  {:>9}  {meaning}", words::count(*count));
         text.push_str(line.trim_end());
         text.push('\n');
-        if let Some(example) = report.examples.iter().find(|example| example.kind == *kind) {
+        let new = |example: &&Example| example.kind == *kind && example.found != meaning;
+        if let Some(example) = report.examples.iter().find(new) {
             let at = words::time(example.at_s * 1e9);
             text.push_str(&format!(
                 "    {:<width$}             first after {at}: {}\n",
