@@ -1,37 +1,13 @@
 //! The hot path of FastCGI does not allocate. A binary of its own, for the counting
 //! allocator is the whole program's.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
+use counting::allocations_so_far;
 use stampede_load::protocol::fastcgi::{FastCgi, Script, request};
 use stampede_load::protocol::{AnswerEnd, Checked, Protocol, ShotId};
 use stampede_load::spec::{Check, ConnectionHabit};
 use stampede_load::time::Nanos;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: hands every call on to the system's allocator unchanged; the counter is a plain
-// cell of this thread that needs no allocation and no destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are the ones that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above; `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[1, kind, 0, 1, 0, content.len() as u8, 0, 0], content].concat()
@@ -65,13 +41,13 @@ fn no_answer_allocates_once_the_buffers_are_there() {
         fast.reset();
     };
     fire(7);
-    let before = ALLOCATIONS.get();
+    let before = allocations_so_far();
     for _ in 0..500 {
         fire(4096);
         fire(7);
     }
-    let allocations = ALLOCATIONS.get() - before;
+    let allocations = allocations_so_far() - before;
     assert_eq!((right, allocations), (1_001, 0));
     drop(vec![0_u8; 1]);
-    assert_eq!(ALLOCATIONS.get() - before, 1, "the counter counts");
+    assert_eq!(allocations_so_far() - before, 1, "the counter counts");
 }

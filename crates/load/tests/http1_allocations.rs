@@ -1,38 +1,14 @@
 //! The hot path of HTTP/1 does not allocate. A binary of its own, for the counting
 //! allocator is the whole program's.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
+use counting::allocations_so_far;
 use stampede_load::ammo::{AnswerShape, Request, Tag};
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{AnswerEnd, Checked, Protocol, ShotId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
 use stampede_load::time::Nanos;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: hands every call on to the system's allocator unchanged; the counter is a plain
-// cell of this thread that needs no allocation and no destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are the ones that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above; `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn no_answer_allocates_once_the_buffers_are_there() {
@@ -81,14 +57,14 @@ fn allocations(rules: &[&str]) -> u64 {
         http.reset();
     };
     answers.iter().for_each(|answer| fire(7, answer));
-    let before = ALLOCATIONS.get();
+    let before = allocations_so_far();
     for _ in 0..500 {
         fire(4096, answers[0]);
         fire(7, answers[1]);
     }
-    let allocations = ALLOCATIONS.get() - before;
+    let allocations = allocations_so_far() - before;
     assert_eq!(ended, 1_002);
     drop(vec![0_u8; 1]);
-    assert_eq!(ALLOCATIONS.get() - before, allocations + 1, "the counter counts");
+    assert_eq!(allocations_so_far() - before, allocations + 1, "the counter counts");
     allocations
 }

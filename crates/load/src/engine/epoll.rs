@@ -4,7 +4,8 @@
 //! A connection per shot leaves the side that closes first in TIME_WAIT. We close as any
 //! client does, without SO_LINGER tricks: on loopback Linux uses such ports again after a
 //! second (`net.ipv4.tcp_tw_reuse` = 2, the default since 4.19), which is good for some
-//! 28 000 shots/s; beyond that shots fail with `net:no-port`, and are counted.
+//! 28 000 shots/s from one address; beyond that others of this machine take their turn
+//! (`socket.rs`), and where there is none shots fail with `net:no-port`.
 
 use std::collections::VecDeque;
 use std::io;

@@ -11,94 +11,12 @@ pub(super) struct Head {
     pub(super) length: Option<u64>,
 }
 
-/// Reads a head out of torn reads.
-#[derive(Debug)]
-pub(super) struct HeadReader {
-    /// The head so far, where a piece ended inside it; all of it until it is cleared; else
-    /// empty.
-    buffer: Vec<u8>,
-    limit: usize,
-}
+impl crate::protocol::head::Head for Head {
+    const PREFIX: &'static [u8] = b"";
 
-/// What became of the bytes that the reader was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeadStep {
-    /// All were taken, more must come.
-    NeedMore,
-    /// The head ends with the last byte taken.
-    Complete(Head),
-    /// Not a head, or too large a one.
-    Bad(AnswerEnd),
-}
-
-impl HeadReader {
-    /// For heads of `limit` bytes at most.
-    pub(super) fn new(limit: usize) -> HeadReader {
-        HeadReader { buffer: Vec::new(), limit }
+    fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+        parse(bytes)
     }
-
-    pub(super) fn clear(&mut self) {
-        self.buffer.clear();
-    }
-
-    /// Gives back what one huge head took: a thousand connections stay small.
-    pub(super) fn shrink(&mut self) {
-        self.buffer.shrink_to(KEPT_BYTES);
-    }
-
-    /// The bytes of the head that is complete; `taken` are those that were taken last.
-    pub(super) fn raw<'a>(&'a self, taken: &'a [u8]) -> &'a [u8] {
-        if self.buffer.is_empty() { taken } else { &self.buffer }
-    }
-
-    /// Takes bytes up to the head's end and says how many; at least one where there is one.
-    /// After a complete head, to be cleared.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, HeadStep) {
-        if self.buffer.is_empty()
-            && let Ok(Some((length, head))) = parse(bytes)
-            && length <= self.limit
-        {
-            return (length, HeadStep::Complete(head));
-        }
-        // Torn or bad: decided at each line's end, so that a head fails at the same byte
-        // however it came.
-        let mut used = 0;
-        while used < bytes.len() {
-            let room = self.limit - self.buffer.len();
-            let line = line_length(&bytes[used..]).min(room);
-            self.buffer.extend_from_slice(&bytes[used..used + line]);
-            used += line;
-            match self.decide() {
-                HeadStep::NeedMore => {}
-                complete @ HeadStep::Complete(_) => return (used, complete),
-                bad => {
-                    self.buffer.clear();
-                    return (used, bad);
-                }
-            }
-        }
-        (used, HeadStep::NeedMore)
-    }
-
-    /// What the buffer is, after a line or a part of one was added. A head has at most
-    /// [`FIELDS_MAX`] lines, so parsing it again at each is bounded.
-    fn decide(&self) -> HeadStep {
-        if self.buffer.ends_with(b"\n") {
-            match parse(&self.buffer) {
-                Ok(Some((_, head))) => return HeadStep::Complete(head),
-                Ok(None) => {}
-                Err(end) => return HeadStep::Bad(end),
-            }
-        }
-        if self.buffer.len() == self.limit {
-            return HeadStep::Bad(AnswerEnd::HeadTooLarge);
-        }
-        HeadStep::NeedMore
-    }
-}
-
-fn line_length(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
 }
 
 /// The head at the start of `bytes` with its length, `None` where it goes on.
@@ -174,6 +92,3 @@ fn number(text: &[u8]) -> Option<u64> {
 /// Header fields of one head; more are `HeadTooLarge`. nginx's buffer for a head holds
 /// fewer.
 const FIELDS_MAX: usize = 128;
-
-/// Capacity that a head buffer keeps for its next connection: the heads of usual answers.
-const KEPT_BYTES: usize = 4096;

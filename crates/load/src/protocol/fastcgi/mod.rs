@@ -18,13 +18,14 @@ mod torn;
 
 use std::rc::Rc;
 
+use super::head::{HeadReader, HeadStep};
 use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Inspection, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
-use head::{Head, HeadReader, HeadStep};
+use head::Head;
 use record::{END_BYTES, Kind, RecordReader, Step};
 pub use request::{Script, request};
 
@@ -33,7 +34,7 @@ pub use request::{Script, request};
 pub struct FastCgi {
     habit: ConnectionHabit,
     records: RecordReader,
-    head: HeadReader,
+    head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
     /// The shot under way, or the last one.

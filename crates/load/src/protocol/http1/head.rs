@@ -85,109 +85,12 @@ impl Head {
     }
 }
 
-/// Reads one head after another out of torn reads.
-#[derive(Debug)]
-pub(super) struct HeadReader {
-    /// The head so far, where a read ended inside one; all of it until it is cleared; else
-    /// empty.
-    buffer: Vec<u8>,
-    limit: usize,
-}
+impl crate::protocol::head::Head for Head {
+    const PREFIX: &'static [u8] = b"HTTP/1.";
 
-/// What became of the bytes that the reader was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeadStep {
-    /// All were taken, more must come.
-    NeedMore,
-    /// The head ends with the last byte taken.
-    Complete(Head),
-    /// Not a head, or too large a one.
-    Bad(AnswerEnd),
-}
-
-impl HeadReader {
-    /// For heads of `limit` bytes at most.
-    pub(super) fn new(limit: usize) -> HeadReader {
-        HeadReader { buffer: Vec::new(), limit }
+    fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+        parse(bytes)
     }
-
-    pub(super) fn limit(&self) -> usize {
-        self.limit
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.buffer.clear();
-    }
-
-    /// Gives back what one huge head took: a thousand connections stay small.
-    pub(super) fn shrink(&mut self) {
-        self.buffer.shrink_to(KEPT_BYTES);
-    }
-
-    /// The bytes of the head that is complete; `taken` are those that were taken last.
-    pub(super) fn raw<'a>(&'a self, taken: &'a [u8]) -> &'a [u8] {
-        if self.buffer.is_empty() { taken } else { &self.buffer }
-    }
-
-    /// Takes bytes up to the head's end and says how many; at least one where there is one.
-    /// After a complete head, to be cleared.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, HeadStep) {
-        if self.buffer.is_empty()
-            && bytes.starts_with(PREFIX)
-            && let Ok(Some((length, head))) = parse(bytes)
-            && length <= self.limit
-        {
-            return (length, HeadStep::Complete(head));
-        }
-        // Torn or bad. Both go the slow way, which decides at each line's end whatever
-        // else was read, so that a head fails at the same byte however it came.
-        let mut used = 0;
-        while used < bytes.len() {
-            let before = self.buffer.len();
-            let line = line_length(&bytes[used..]).min(self.limit - before);
-            self.buffer.extend_from_slice(&bytes[used..used + line]);
-            if let Some(at) = self.prefix_differs_at() {
-                self.buffer.clear();
-                return (used + at + 1 - before, HeadStep::Bad(AnswerEnd::Malformed));
-            }
-            used += line;
-            match self.decide() {
-                HeadStep::NeedMore => {}
-                complete @ HeadStep::Complete(_) => return (used, complete),
-                bad => {
-                    self.buffer.clear();
-                    return (used, bad);
-                }
-            }
-        }
-        (used, HeadStep::NeedMore)
-    }
-
-    /// What the buffer is, after a line or a part of one was added. A head has at most
-    /// [`FIELDS_MAX`] lines, so parsing it again at each is bounded.
-    fn decide(&self) -> HeadStep {
-        if self.buffer.ends_with(b"\n") {
-            match parse(&self.buffer) {
-                Ok(Some((_, head))) => return HeadStep::Complete(head),
-                Ok(None) => {}
-                Err(end) => return HeadStep::Bad(end),
-            }
-        }
-        if self.buffer.len() == self.limit {
-            return HeadStep::Bad(AnswerEnd::HeadTooLarge);
-        }
-        HeadStep::NeedMore
-    }
-
-    /// The first byte that no answer of HTTP/1.x begins with; what is not HTTP at all
-    /// should not have to wait for a line's end, or a timeout, to be told.
-    fn prefix_differs_at(&self) -> Option<usize> {
-        self.buffer.iter().zip(PREFIX).position(|(is, should)| is != should)
-    }
-}
-
-fn line_length(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
 }
 
 /// The head at the start of `bytes` with its length, `None` where it goes on.
@@ -291,12 +194,6 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// How every answer of HTTP/1.x begins.
-const PREFIX: &[u8] = b"HTTP/1.";
-
 /// Header fields of one head; more are `HeadTooLarge`. curl and nginx stop at less. On the
 /// stack, uninitialised: 8 KiB that cost nothing.
 const FIELDS_MAX: usize = 256;
-
-/// Capacity that a head buffer keeps for its next connection: the heads of usual answers.
-const KEPT_BYTES: usize = 4096;

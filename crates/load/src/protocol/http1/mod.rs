@@ -17,19 +17,20 @@ mod torn;
 
 use std::rc::Rc;
 
+use super::head::{HeadReader, HeadStep};
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Inspection, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
 use body::Body;
-use head::{Head, HeadReader, HeadStep};
+use head::Head;
 
 /// One connection that speaks HTTP/1.x.
 #[derive(Debug)]
 pub struct Http1 {
     habits: Habits,
-    head: HeadReader,
+    head: HeadReader<Head>,
     inspector: Inspector,
     state: State,
     /// The shot under way, or the last one.

@@ -25,7 +25,6 @@ pub fn of(
     let flags = &args.ammo;
     let Some(path) = &flags.ammo else { return Ok([request(args, target, habits)?].into()) };
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
-    headers.retain(|_| !target.host.is_empty());
     give(args, &mut headers)?;
     let format = flags.ammo_format.as_deref().map(format).transpose()?;
     let script = target.script().cloned();

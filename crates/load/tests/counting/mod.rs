@@ -1,0 +1,34 @@
+//! The allocations of each thread, counted: for a test binary of its own, since the allocator is
+//! the whole program's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Of this thread, so far.
+pub fn allocations_so_far() -> u64 {
+    ALLOCATIONS.get()
+}
+
+struct Counting;
+
+// SAFETY: hands every call on to the system's allocator unchanged; the counter is a plain
+// cell of this thread that needs no allocation and no destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are the ones that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above; `pointer` came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
