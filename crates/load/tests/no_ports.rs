@@ -1,6 +1,7 @@
 //! Out of local ports: in a network namespace with ten of them.
 
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
@@ -31,7 +32,9 @@ fn fired(users: u32, engine: EngineChoice) -> Option<Fired> {
             eprintln!("skipped: no network namespace can be made here");
             return None;
         }
-        let server = KnownServer::start(Behaviour::answering(Answer::ok())).unwrap();
+        // Long enough that no connection is free again before every user wanted one.
+        let behaviour = Behaviour::taking(Duration::from_millis(200), Answer::ok());
+        let server = KnownServer::start(behaviour).unwrap();
         let stampede_known_server::Address::Tcp(address) = *server.address() else {
             panic!("{}", server.address())
         };
