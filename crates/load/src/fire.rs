@@ -9,7 +9,7 @@ use std::time::Instant;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::ammo::{AmmoError, AmmoNotes, Passes, Source, Tagging, supply};
-use crate::check::{Inspection, RULES_MAX};
+use crate::check::RULES_MAX;
 use crate::collector::{Collected, collect};
 use crate::driver::{
     AmmoEnd, Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport,
@@ -20,6 +20,7 @@ use crate::engine::uring::Uring;
 use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
+use crate::protocol::head::Common;
 use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::Tls;
 use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
@@ -165,6 +166,7 @@ impl Crew {
         let stop = stop.clone();
         let Part { share, feed, ammo, tagging } = part;
         let work = move || {
+            turn::own_descriptors();
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
             let engine = pinned.and_then(|()| engine(&load));
             let set_up = engine.map(|engine| (engine, pace(&load, share, ammo)));
@@ -330,19 +332,19 @@ fn speak<E: Engine>(
 ) -> ThreadReport {
     match &load.wire {
         Wire::Http1 => {
-            let inspection = Inspection::new(&load.check);
-            let protocol = || Http1::sharing(&inspection, load.habits, HEAD_BYTES_MAX);
+            let common = Common::new(&load.check);
+            let protocol = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::FastCgi => {
-            let inspection = Inspection::new(&load.check);
-            let protocol = || FastCgi::sharing(&inspection, load.habits.connection, HEAD_BYTES_MAX);
+            let common = Common::new(&load.check);
+            let protocol = || FastCgi::sharing(&common, load.habits.connection, HEAD_BYTES_MAX);
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::Tls(setup) => {
             let setup = setup.for_a_thread();
-            let inspection = Inspection::new(&load.check);
-            let http = || Http1::sharing(&inspection, load.habits, HEAD_BYTES_MAX);
+            let common = Common::new(&load.check);
+            let http = || Http1::sharing(&common, load.habits, HEAD_BYTES_MAX);
             let protocol = || Tls::new(&setup, http());
             drive(load, feed, engine, protocol, pace, recorder, stop)
         }

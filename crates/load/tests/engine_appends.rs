@@ -27,7 +27,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
     while sent < (BYTES + APPENDED) as u64 {
         assert!(start.elapsed() < Duration::from_secs(60), "sent {sent} bytes");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until);
+        engine.wait(until, 0);
         while let Some(completion) = engine.next() {
             match completion {
                 Completion::Sent(_, bytes) => sent += bytes,

@@ -92,7 +92,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             if self.shots.count() == 0 && self.parts.pace.finished(now) {
                 return self.report();
             }
-            self.parts.engine.wait(self.wake(now));
+            self.parts.engine.wait(self.wake(now), self.crowd());
             self.cross(self.parts.engine.now());
             self.take_completions();
         }
@@ -112,6 +112,14 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let timeout = self.shots.first().map(|first| first.shot.started.plus(self.parts.timeout));
         let look = now.plus(LOOK).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
+    }
+
+    /// Shots whose answers may be seen a little late: of users, who are many and wait anyway.
+    fn crowd(&self) -> u32 {
+        match self.parts.pace {
+            Pace::Closed(_) => self.shots.count(),
+            Pace::Open(_) => 0,
+        }
     }
 
     /// Time went on to `now`: planned shots are counted, seconds that are over handed on.

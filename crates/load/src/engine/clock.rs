@@ -4,7 +4,7 @@
 //! its CPU was halted and the timer interrupt takes a way through the host. So a sleep is made
 //! to end early by as much as sleeps were late so far, and the rest is spun.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
 
@@ -30,6 +30,7 @@ pub(super) struct Clock {
     overshoot: Option<Overshoot>,
     /// Until when the last send's answer is waited for without sleeping.
     lingers: Nanos,
+    pulse: Pulse,
 }
 
 impl Clock {
@@ -45,6 +46,7 @@ impl Clock {
             cpu_before: Nanos(0),
             overshoot,
             lingers: Nanos(0),
+            pulse: Pulse::default(),
         }
     }
 
@@ -65,15 +67,34 @@ impl Clock {
 
     /// A request goes out about now.
     pub(super) fn sends(&mut self) {
+        self.pulse.sends += 1;
         if self.overshoot.is_some() {
             self.lingers = self.now.plus(LINGER);
         }
     }
 
     /// Until when to spin before a wait for `until` sleeps: a fast server's answer is stamped
-    /// when it comes, not when we were woken for it, and neither side pays for the waking.
-    pub(super) fn lingers_until(&self, until: Nanos) -> Nanos {
+    /// when it comes, not when we were woken for it, and neither side pays for the waking. In a
+    /// crowd, whose answers follow each other anyway, only up to a share of the time.
+    pub(super) fn lingers_until(&self, until: Nanos, crowd: u32) -> Nanos {
+        if crowd >= CROWD && self.spun.0 > self.now.0 / SPUN_PART {
+            return self.now;
+        }
         self.lingers.min(until)
+    }
+
+    /// Sleeps for a moment where `crowd` answers are awaited that come so quickly that some will
+    /// be there after it, and more still to come: for less CPU time than waking for each, or
+    /// waiting awake, and without the server's having to wake us. Says whether it slept.
+    pub(super) fn naps(&mut self, crowd: u32) -> bool {
+        let Some(length) = self.pulse.nap(self.now, crowd).filter(|_| crowd >= CROWD) else {
+            return false;
+        };
+        std::thread::sleep(Duration::from_nanos(length.0));
+        let before = self.now;
+        self.refresh();
+        self.pulse.napped(length, self.now.since(before));
+        true
     }
 
     /// Until when a wait for `until` should sleep; `None`: not at all, what is left is spun.
@@ -98,6 +119,51 @@ impl Clock {
     pub(super) fn busy(&self) -> Nanos {
         thread_cpu().since(self.cpu_before).since(self.spun)
     }
+}
+
+/// How quickly answers follow each other, as far as it shows in what is sent: in the closed model
+/// there is one answer for each send.
+#[derive(Clone, Copy, Debug)]
+struct Pulse {
+    sends: u32,
+    /// When they were counted last.
+    since: Nanos,
+    /// From one to the next, smoothed.
+    gap: Nanos,
+    /// How much longer than asked for a nap lasts, smoothed.
+    late: Nanos,
+}
+
+impl Pulse {
+    /// How long to nap now, if at all.
+    fn nap(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
+        if self.sends > 0 {
+            let gap = now.since(self.since).0 / u64::from(self.sends);
+            self.gap = smoothed(self.gap, Nanos(gap));
+            (self.sends, self.since) = (0, now);
+        }
+        let lasts = Nanos(self.gap.0 * NAP_GAPS).max(self.late.plus(NAP_MIN));
+        // What is under way goes on meanwhile, and has to last for twice as long.
+        let work = Nanos(self.gap.0 * u64::from(crowd) / 2);
+        (lasts <= NAP_MAX && lasts <= work).then(|| lasts.since(self.late))
+    }
+
+    fn napped(&mut self, asked: Nanos, lasted: Nanos) {
+        self.late = smoothed(self.late, lasted.since(asked));
+    }
+}
+
+impl Default for Pulse {
+    fn default() -> Pulse {
+        Pulse { sends: 0, since: Nanos(0), gap: NAP_MAX, late: SPIN_FIRST }
+    }
+}
+
+/// Moves a sixteenth of the way to what is new, and never to more than twice itself: one
+/// moment in which the host was busy says little.
+fn smoothed(so_far: Nanos, new: Nanos) -> Nanos {
+    let new = new.min(Nanos(so_far.0.saturating_mul(16))).max(Nanos(1));
+    Nanos((so_far.0 * 15 + new.0) / 16)
 }
 
 /// How late sleeps end: the time that 19 of 20 keep. Found by steps of fixed size, up for a
@@ -134,6 +200,17 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 /// sleep and its end take about as much of both CPUs: waiting awake is the cheaper way up to
 /// there, and never costs more than twice what the other would have.
 const LINGER: Nanos = Nanos(20_000);
+/// From so many shots under way on neither we nor the server wait for a single one.
+const CROWD: u32 = 8;
+/// The part of the time that may be spent on waiting awake for a crowd: a sixth.
+const SPUN_PART: u64 = 6;
+/// Answers that a nap is long enough for: falling asleep and waking cost about as much of a CPU
+/// as two or three of them.
+const NAP_GAPS: u64 = 6;
+/// A shorter one is none.
+const NAP_MIN: Nanos = Nanos(5_000);
+/// Answers that come during a nap are seen at its end. At this length their mean is 50 µs late.
+const NAP_MAX: Nanos = Nanos(100_000);
 /// Reading the clock and asking the kernel take a µs: less than this cannot be hit.
 const SPIN_MIN: Nanos = Nanos(5_000);
 /// At 1 000 shots/s 12 % of a CPU, which is as much as punctuality is worth.
@@ -166,6 +243,53 @@ mod tests {
     fn it_stays_inside_its_bounds() {
         assert_eq!(learned([0; 1_000]), SPIN_MIN.0);
         assert_eq!(learned([u64::MAX; 1_000]), SPIN_MAX.0);
+    }
+
+    /// A pulse of a load that sends `sends` every `every` ns, many times over.
+    fn beating(sends: u32, every: u64) -> Pulse {
+        let mut pulse = Pulse::default();
+        for turn in 1..=1_000 {
+            pulse.sends = sends;
+            pulse.nap(Nanos(turn * every), u32::MAX);
+            pulse.napped(Nanos(1_000), Nanos(21_000));
+        }
+        pulse
+    }
+
+    #[test]
+    fn naps_are_as_long_as_six_answers_take() {
+        // One every 8 µs; naps last 20 µs longer than asked.
+        let mut pulse = beating(4, 32_000);
+        let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
+        assert!((27_000..=29_000).contains(&nap.0), "{nap:?}");
+        // At least so long that it is worth it.
+        let mut pulse = beating(4, 4_000);
+        let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
+        assert!((4_000..=5_000).contains(&nap.0), "{nap:?}");
+    }
+
+    #[test]
+    fn nobody_naps_for_a_few_or_for_slow_ones() {
+        let mut pulse = beating(4, 32_000);
+        assert_eq!(pulse.nap(pulse.since, 11), None, "48 µs are more than half of their work");
+        assert!(pulse.nap(pulse.since, 13).is_some());
+        let mut pulse = beating(1, 20_000);
+        assert_eq!(pulse.nap(pulse.since, 1_000), None, "six would take longer than a nap may");
+        assert_eq!(Pulse::default().nap(Nanos(1), 1_000), None, "nothing is known yet");
+    }
+
+    #[test]
+    fn a_crowd_is_waited_for_awake_for_a_sixth_of_the_time() {
+        let mut clock = Clock::new(Waiting::Spin, Instant::now());
+        clock.now = Nanos(600_000);
+        clock.sends();
+        let lingers = clock.now.plus(LINGER);
+        clock.spun = Nanos(100_000);
+        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), lingers);
+        clock.spun = Nanos(100_001);
+        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), clock.now, "no more of it");
+        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD - 1), lingers, "few are no crowd");
+        assert_eq!(clock.lingers_until(Nanos::SECOND, 0), lingers, "nor is an open load");
     }
 
     #[test]

@@ -428,12 +428,21 @@ impl Engine for Epoll {
         }
     }
 
-    fn wait(&mut self, until: Nanos) {
+    fn wait(&mut self, until: Nanos, crowd: u32) {
         if self.has_more() {
             self.clock.refresh();
             return;
         }
-        let lingers = self.clock.lingers_until(until);
+        if crowd > 0 {
+            self.poll(Patience::None);
+            if !self.has_more() && self.clock.naps(crowd) {
+                self.poll(Patience::None);
+            }
+            if self.has_more() {
+                return;
+            }
+        }
+        let lingers = self.clock.lingers_until(until, crowd);
         if lingers > self.clock.now() || until <= self.clock.now() {
             self.poll(Patience::None);
             self.spin_until(lingers);

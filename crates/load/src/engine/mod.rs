@@ -84,7 +84,10 @@ pub trait Engine {
     /// Blocks until something completed or the clock says `until`, whichever is first,
     /// and reads the clock. Returns at once when completions are waiting. Counts from the
     /// last reading of the clock, which is to be a fresh one.
-    fn wait(&mut self, until: Nanos);
+    ///
+    /// `crowd` are shots under way whose answers may be seen some µs late where that saves
+    /// CPU time; 0 where every one is to be seen at once.
+    fn wait(&mut self, until: Nanos, crowd: u32);
 
     /// The next completion of this batch; `None` when all are taken.
     fn next(&mut self) -> Option<Completion<'_>>;

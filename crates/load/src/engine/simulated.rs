@@ -291,7 +291,7 @@ impl Engine for Simulated {
         }
     }
 
-    fn wait(&mut self, until: Nanos) {
+    fn wait(&mut self, until: Nanos, _: u32) {
         while self.ready.is_empty() {
             if !self.advance(until) {
                 self.now = self.now.max(until);

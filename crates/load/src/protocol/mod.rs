@@ -1,7 +1,7 @@
 //! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
 
 pub mod fastcgi;
-mod head;
+pub(crate) mod head;
 pub mod http1;
 pub mod tls;
 

@@ -49,11 +49,11 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.submit(slot, op);
     }
 
-    fn wait(&mut self, until: Nanos) {
+    fn wait(&mut self, until: Nanos, crowd: u32) {
         self.waits += 1;
         self.tell();
         assert!(self.waits < 200_000, "turns without end at {:?}", self.engine.now());
-        self.engine.wait(until);
+        self.engine.wait(until, crowd);
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {

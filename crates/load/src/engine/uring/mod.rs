@@ -512,10 +512,17 @@ impl Engine for Uring {
         }
     }
 
-    fn wait(&mut self, until: Nanos) {
+    fn wait(&mut self, until: Nanos, crowd: u32) {
         self.give_back();
         self.take_batch();
-        let lingers = self.clock.lingers_until(until);
+        if !self.has_more() && crowd > 0 {
+            // What was submitted goes out first.
+            self.look();
+            if !self.has_more() && self.clock.naps(crowd) {
+                self.look();
+            }
+        }
+        let lingers = self.clock.lingers_until(until, crowd);
         if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
             // What was submitted is not to wait for what is to be looked at, or to come.
             self.look();

@@ -4,7 +4,7 @@ use crate::protocol::AnswerEnd;
 
 /// What of a head matters to whoever reads the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// 200 to 999.
     pub(super) status: u16,
     /// Content-Length, where the app says one.

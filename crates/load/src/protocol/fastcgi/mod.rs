@@ -16,13 +16,11 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
-use std::rc::Rc;
-
-use super::head::{HeadReader, HeadStep};
+use super::head::{Common, HeadReader, HeadStep};
 use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
-use crate::check::{Failed, Inspection, Inspector, Sink};
+use crate::check::{Failed, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 use head::Head;
@@ -82,20 +80,20 @@ impl FastCgi {
         habit: ConnectionHabit,
         head_bytes_max: usize,
     ) -> FastCgi {
-        FastCgi::sharing(&Inspection::new(check), habit, head_bytes_max)
+        FastCgi::sharing(&Common::new(check), habit, head_bytes_max)
     }
 
-    /// One of many connections of a load thread, with one check.
+    /// One of many connections of a load thread.
     pub(crate) fn sharing(
-        inspection: &Rc<Inspection>,
+        common: &Common<Head>,
         habit: ConnectionHabit,
         head_bytes_max: usize,
     ) -> FastCgi {
         FastCgi {
             habit,
             records: RecordReader::new(),
-            head: HeadReader::new(head_bytes_max.max(64)),
-            inspector: Inspector::new(inspection),
+            head: HeadReader::new(head_bytes_max.max(64), common),
+            inspector: Inspector::new(&common.inspection),
             state: State::Idle,
             shot: ShotId(0),
             shape: AnswerShape::ByHeaders,

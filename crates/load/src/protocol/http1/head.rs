@@ -10,7 +10,7 @@ use crate::spec::HttpVersion;
 
 /// What of a head matters to whoever reads the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// As on the wire, 0 to 999.
     pub(super) status: u16,
     /// 0 or 1, of HTTP/1.x.

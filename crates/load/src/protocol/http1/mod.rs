@@ -15,12 +15,10 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
-use std::rc::Rc;
-
-use super::head::{HeadReader, HeadStep};
+use super::head::{Common, HeadReader, HeadStep};
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
-use crate::check::{Failed, Inspection, Inspector};
+use crate::check::{Failed, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
 use body::Body;
@@ -76,19 +74,15 @@ impl Http1 {
     /// # Panics
     /// As [`Http1::new`].
     pub fn with_head_limit(check: &Check, habits: Habits, head_bytes_max: usize) -> Http1 {
-        Http1::sharing(&Inspection::new(check), habits, head_bytes_max)
+        Http1::sharing(&Common::new(check), habits, head_bytes_max)
     }
 
-    /// One of many connections of a load thread, with one check.
-    pub(crate) fn sharing(
-        inspection: &Rc<Inspection>,
-        habits: Habits,
-        head_bytes_max: usize,
-    ) -> Http1 {
+    /// One of many connections of a load thread.
+    pub(crate) fn sharing(common: &Common<Head>, habits: Habits, head_bytes_max: usize) -> Http1 {
         Http1 {
             habits,
-            head: HeadReader::new(head_bytes_max.max(64)),
-            inspector: Inspector::new(inspection),
+            head: HeadReader::new(head_bytes_max.max(64), common),
+            inspector: Inspector::new(&common.inspection),
             state: State::Idle,
             shot: ShotId(0),
             shape: AnswerShape::ByHeaders,
