@@ -202,8 +202,8 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 const LINGER: Nanos = Nanos(20_000);
 /// From so many shots under way on neither we nor the server wait for a single one.
 const CROWD: u32 = 8;
-/// The part of the time that may be spent on waiting awake for a crowd: a sixth.
-const SPUN_PART: u64 = 6;
+/// The part of the time that may be spent on waiting awake for a crowd: a tenth.
+const SPUN_PART: u64 = 10;
 /// Answers that a nap is long enough for: falling asleep and waking cost about as much of a CPU
 /// as two or three of them.
 const NAP_GAPS: u64 = 6;
@@ -279,9 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_waited_for_awake_for_a_sixth_of_the_time() {
+    fn a_crowd_is_waited_for_awake_for_a_tenth_of_the_time() {
         let mut clock = Clock::new(Waiting::Spin, Instant::now());
-        clock.now = Nanos(600_000);
+        clock.now = Nanos(1_000_000);
         clock.sends();
         let lingers = clock.now.plus(LINGER);
         clock.spun = Nanos(100_000);

@@ -515,11 +515,14 @@ impl Engine for Uring {
     fn wait(&mut self, until: Nanos, crowd: u32) {
         self.give_back();
         self.take_batch();
-        if !self.has_more() && crowd > 0 {
+        if crowd > 0 {
             // What was submitted goes out first.
             self.look();
             if !self.has_more() && self.clock.naps(crowd) {
                 self.look();
+            }
+            if self.has_more() {
+                return;
             }
         }
         let lingers = self.clock.lingers_until(until, crowd);
