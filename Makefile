@@ -38,7 +38,7 @@ workers: ## PHP that stays in memory against PHP that does not (makes RoadRunner
 	@$(RUST) true
 	@scripts/install-packages demo
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
-	@$(STAMPEDE) install roadrunner,frankenphp
+	@$(STAMPEDE) install --build roadrunner,frankenphp
 	@$(STAMPEDE) compare plans/workers.yaml
 
 .PHONY: build

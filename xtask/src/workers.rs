@@ -30,7 +30,7 @@ pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
     let names: Vec<&str> = wanted.iter().map(|(runtime, _, _)| *runtime).collect();
     let make = || {
         let mut install = Command::new(target.join("debug/stampede"));
-        install.args(["install", &names.join(",")]).env("XDG_DATA_HOME", &data);
+        install.args(["install", "--build", &names.join(",")]).env("XDG_DATA_HOME", &data);
         let status = install.status();
         status.map_err(|why| format!("`stampede install` does not start: {why}"))
     };

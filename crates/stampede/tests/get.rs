@@ -106,6 +106,51 @@ fn what_people_read_when_it_is_not_made() {
     insta::assert_snapshot!(page);
 }
 
+/// The release is tried first, and taken only where it is the one that is pinned.
+#[test]
+fn a_release_is_taken_where_it_is_the_pinned_one() {
+    if common::skipped(&["curl", "sha256sum"]) {
+        return;
+    }
+    let program = "#!/bin/sh\necho own 2\n";
+    let case = |sum: fn(&str) -> String, file: &str, words: &[&str]| {
+        let place = place();
+        let release = place.write("release", program);
+        let text = Command::new("sha256sum").arg(&release).output().expect("sha256sum");
+        let sum = sum(&String::from_utf8_lossy(&text.stdout)[..64]);
+        let url = format!("file://{}", place.path().join(file).display());
+        let yaml = format!(
+            "get: [{{ need: no-such, release: {{ {}: {{ url: \"{url}\", sha256: {sum}, note: its own }} }}, run",
+            std::env::consts::ARCH
+        );
+        place.write(
+            "runtimes/own/runtime.yaml",
+            &RUNTIME.replace("get: [{ need: no-such, run", &yaml),
+        );
+        let output = finish(install(&place, words), LIMIT);
+        let hide = |text: String| text.replace(&*place.path().to_string_lossy(), "PLACE");
+        let made = std::fs::read_to_string(place.path().join("data/stampede/lib/no-such/no-such"));
+        let which = match made {
+            Ok(text) if text == program => "the release",
+            Ok(_) => "what was built",
+            Err(_) => "nothing",
+        };
+        let (said, printed) = (hide(stderr(&output)), hide(stdout(&output)));
+        let printed = printed.lines().next().unwrap_or_default().to_owned();
+        format!("{:?}, there is {which}\n{printed}\n{said}\n", output.status.code())
+    };
+    let right = |sum: &str| sum.to_owned();
+    let wrong = |_: &str| "0".repeat(64);
+    let page = [
+        ("the pinned one", case(right, "release", &[])),
+        ("another one", case(wrong, "release", &[])),
+        ("none", case(right, "nowhere", &[])),
+        ("not asked for", case(right, "release", &["--build"])),
+    ];
+    let page: String = page.iter().map(|(name, text)| format!("# {name}: {text}")).collect();
+    insta::assert_snapshot!(page);
+}
+
 #[test]
 fn interrupted_it_ends_with_all_that_it_started() {
     let place = place();

@@ -355,6 +355,9 @@ pub struct InstallArgs {
     /// Show the commands and run none of them
     #[arg(long)]
     pub print: bool,
+    /// Build what no package has on this machine's PHP, also where its makers publish a program
+    #[arg(long)]
+    pub build: bool,
     /// Print what was installed as JSON
     #[arg(long, conflicts_with = "print")]
     pub json: bool,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Failure;
 use crate::interrupt;
-use crate::runtime::{Catalogue, Get, LIB, Places, RuntimeFolder};
+use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeFolder, sha256};
 
 /// One need: how it is made, with what, and where it goes.
 #[derive(Debug)]
@@ -24,10 +25,12 @@ pub struct Recipe {
     lib: PathBuf,
     /// The PHP that it is for.
     php: Option<PathBuf>,
+    /// Whether a release is asked for first.
+    release_first: bool,
 }
 
 /// What is to be made for these runtimes, each need once. `lacks` says which of its needs a
-/// runtime lacks.
+/// runtime lacks; `build`: nothing is taken that its makers built.
 ///
 /// # Errors
 /// No home to keep it in, or no such script.
@@ -35,6 +38,7 @@ pub fn wanted(
     catalogue: &Catalogue,
     runtimes: &[&RuntimeFolder],
     lacks: impl Fn(&RuntimeFolder) -> Vec<String>,
+    build: bool,
 ) -> Result<Vec<Recipe>, Failure> {
     let mut wanted: Vec<Recipe> = Vec::new();
     for runtime in runtimes {
@@ -42,7 +46,8 @@ pub fn wanted(
         for get in &runtime.manifest.get {
             let is_new = wanted.iter().all(|one| one.need() != get.need.value);
             if is_new && lacks.contains(&get.need.value) {
-                wanted.push(Recipe::new(catalogue, runtime, get)?);
+                let recipe = Recipe::new(catalogue, runtime, get)?;
+                wanted.push(Recipe { release_first: !build, ..recipe });
             }
         }
     }
@@ -65,6 +70,7 @@ impl Recipe {
             files,
             lib: own.join(LIB),
             php: php_of(&catalogue.places, runtime),
+            release_first: true,
         })
     }
 
@@ -89,7 +95,7 @@ impl Recipe {
         let set = self.variables(&tools);
         let set: String =
             set.iter().map(|(name, path)| format!("{name}={} ", quoted(path))).collect();
-        let mut text = String::new();
+        let mut text = self.release_commands(&out);
         let _ = writeln!(
             text,
             "# Into a new folder, from runtimes/{}/{} and runtimes/common/get of stampede's source: {}. There:",
@@ -102,6 +108,55 @@ impl Recipe {
         text
     }
 
+    fn release_commands(&self, out: &str) -> String {
+        let Some(Release { url, sha256, note }) = self.release() else { return String::new() };
+        let (need, url) = (self.need(), shell_words::quote(url));
+        format!(
+            "# {note}:\nmkdir -p {out} && cd {out} && curl -fL -o {need} {url} && \
+             echo '{sha256}  {need}' | sha256sum --check && chmod 755 {need}\n# Or built:\n"
+        )
+    }
+
+    /// The makers' own program for this machine, where one is wanted.
+    fn release(&self) -> Option<&Release> {
+        self.get.release.get(std::env::consts::ARCH).filter(|_| self.release_first)
+    }
+
+    /// Takes the makers' own program where there is one for this machine, it can be had, and it
+    /// is the one that is pinned; says so where not. Whether it is there.
+    ///
+    /// # Errors
+    /// Interrupted (the caller listens), or a file cannot be written.
+    pub fn take_release(&self, places: &Places) -> Result<bool, Failure> {
+        let Some(release) = self.release() else { return Ok(false) };
+        let Some(curl) = tool(places, "curl") else {
+            eprintln!("note: there is no `curl` to get the release of `{}` with", self.need());
+            return Ok(false);
+        };
+        eprintln!("getting `{}` from {}", self.need(), release.url);
+        let unwanted = self.into_place(|part| {
+            let file = part.join(self.need());
+            let mut command = Command::new(curl);
+            command.args(CURL).arg("-o").arg(&file).arg(&release.url);
+            if !self.ended_well(&mut command)? {
+                return Ok(Some(format!("{} could not be had", release.url)));
+            }
+            let bytes = fs::read(&file).map_err(|error| failed("read the release", &error))?;
+            if sha256(bytes) != release.sha256 {
+                let text = "is not what it was: its checksum is another";
+                return Ok(Some(format!("{} {text}", release.url)));
+            }
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&file, mode).map_err(|error| failed("write a file", &error))?;
+            Ok(None)
+        })?;
+        match &unwanted {
+            None => eprintln!("note: {}", release.note),
+            Some(why) => eprintln!("note: {why}; so `{}` is built", self.need()),
+        }
+        Ok(unwanted.is_none())
+    }
+
     /// Makes it elsewhere and moves it to its place whole; interrupted (the caller listens), it
     /// leaves nothing there.
     ///
@@ -109,17 +164,24 @@ impl Recipe {
     /// A tool is missing, the script fails, after its own words, or a file cannot be written.
     pub fn run(&self, places: &Places) -> Result<(), Failure> {
         let tools = self.tools(places)?;
-        let failed = |what: &str, error: std::io::Error| {
-            Failure::rendered(format!("cannot {what}: {error}"))
-        };
         let place = tempfile::Builder::new()
             .prefix("stampede-get-")
             .tempdir()
-            .map_err(|error| failed("make a temporary folder", error))?;
+            .map_err(|error| failed("make a temporary folder", &error))?;
         for (name, bytes) in &self.files {
             fs::write(place.path().join(name), bytes)
-                .map_err(|error| failed("write a temporary file", error))?;
+                .map_err(|error| failed("write a temporary file", &error))?;
         }
+        eprintln!("making `{}`; this may take some minutes", self.need());
+        self.into_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
+    }
+
+    /// What is put into a new folder goes to its place whole, or not at all: on an error, and
+    /// where `put` says why it is not wanted.
+    fn into_place(
+        &self,
+        put: impl FnOnce(&Path) -> Result<Option<String>, Failure>,
+    ) -> Result<Option<String>, Failure> {
         // The same name each time: what a killed one left is removed, and never found.
         let part = self.lib.join(format!(".{}.part", self.need()));
         let out = self.lib.join(self.need());
@@ -128,16 +190,17 @@ impl Recipe {
             remove(&part)?;
             fs::create_dir(&part)
         };
-        empty().map_err(|error| failed(&format!("make `{}`", part.display()), error))?;
-        eprintln!("making `{}`; this may take some minutes", self.need());
-        let made = self.make(place.path(), &part, &tools);
-        let kept = made.and_then(|()| {
-            remove(&out)
-                .and_then(|()| fs::rename(&part, &out))
-                .map_err(|error| failed(&format!("write `{}`", out.display()), error))
+        empty().map_err(|error| failed(&format!("make `{}`", part.display()), &error))?;
+        let unwanted = put(&part).and_then(|why| {
+            if why.is_none() {
+                remove(&out)
+                    .and_then(|()| fs::rename(&part, &out))
+                    .map_err(|error| failed(&format!("write `{}`", out.display()), &error))?;
+            }
+            Ok(why)
         });
         let _ = remove(&part);
-        kept
+        unwanted
     }
 
     fn tools(&self, places: &Places) -> Result<BTreeMap<String, PathBuf>, Failure> {
@@ -165,31 +228,38 @@ impl Recipe {
         tools: &BTreeMap<String, PathBuf>,
     ) -> Result<(), Failure> {
         let words = shell_words::split(BASH).unwrap_or_default();
-        let child = Command::new(&words[0])
-            .args(&words[1..])
-            .arg(file_name(&self.get.run))
-            .envs(self.variables(tools))
-            .env("OUT", out)
-            .current_dir(place)
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(file_name(&self.get.run)).current_dir(place);
+        command.envs(self.variables(tools)).env("OUT", out);
+        match self.ended_well(&mut command)? {
+            true => Ok(()),
+            false => Err(Failure::rendered(format!("`{}` was not made", self.need()))
+                .hint(format!("the reason stands above; {}", self.get.note))),
+        }
+    }
+
+    /// Runs it to its end, all that it starts with it.
+    fn ended_well(&self, command: &mut Command) -> Result<bool, Failure> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let ended_well = command
             .stdin(Stdio::null())
             // Results of ours go to standard output; these are words on the way.
             .stdout(std::io::stderr())
             // All that it starts is asked to end together.
             .process_group(0)
             .spawn()
-            .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
-        let ended_well =
-            watched(child).map_err(|error| Failure::rendered(format!("bash: {error}")))?;
+            .and_then(watched)
+            .map_err(|error| failed(&format!("run {program}"), &error))?;
         if interrupt::asked() {
             let text = format!("interrupted: `{}` is still missing", self.need());
             return Err(Failure::rendered(text));
         }
-        match ended_well {
-            true => Ok(()),
-            false => Err(Failure::rendered(format!("`{}` was not made", self.need()))
-                .hint(format!("the reason stands above; {}", self.get.note))),
-        }
+        Ok(ended_well)
     }
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::rendered(format!("cannot {what}: {error}"))
 }
 
 /// Waits for the end; asked to end, the whole group is.
@@ -244,6 +314,8 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// Fails soon where there is no way, and for a download that hangs.
+const CURL: [&str; 5] = ["-fsSL", "--connect-timeout", "15", "--max-time", "900"];
 const BASH: &str = "bash -euo pipefail";
 const GO: &str = "/usr/local/go/bin/go";
 /// What it gets to clean up in, asked to end.

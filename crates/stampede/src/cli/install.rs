@@ -32,13 +32,20 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .collect();
     let places = &catalogue.places;
     let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime);
-    let recipes = get::wanted(&catalogue, &incomplete, lacks)?;
+    let mut recipes = get::wanted(&catalogue, &incomplete, lacks, args.build)?;
     let of_packages = |runtime: &&&RuntimeFolder| {
         let made = |need: &String| runtime.manifest.get.iter().any(|get| get.need.value == *need);
         lacks(runtime).iter().any(|need| !made(need))
     };
     let packaged: Vec<&RuntimeFolder> = incomplete.iter().filter(of_packages).copied().collect();
     let mut words = words(&catalogue, &packaged)?;
+    // Once for all that follows: packages and programs may both be missing.
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let mut installed = Vec::new();
+    if !args.print {
+        // First, for what is built needs packages that a release does not.
+        installed = take_releases(&mut recipes, places)?;
+    }
     if is_debian(&catalogue) {
         words.extend(recipes.iter().flat_map(Recipe::packages).cloned());
     }
@@ -46,16 +53,13 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     if args.print {
         return print(all_commands(&words, &recipes, places)?.as_bytes());
     }
-    // Once for all that follows: packages and programs may both be missing.
-    interrupt::listen().map_err(|error| Failure::new(&error))?;
     // With nothing missing the script only puts back what an installation changed that was
     // killed: a policy-rc.d left behind would keep every service of the machine from starting.
     let mends = rustix::process::geteuid().is_root()
         && is_debian(&catalogue)
         && HELD.iter().any(|path| Path::new(path).exists());
-    let mut installed = Vec::new();
     if !words.is_empty() || mends {
-        installed = install(&words, &args.runtimes)?;
+        installed.extend(install(&words, &args.runtimes)?);
     }
     for recipe in &recipes {
         recipe.run(places)?;
@@ -73,8 +77,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         return print(format!("{all:#}\n").as_bytes());
     }
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
-    let done =
-        if words.is_empty() && recipes.is_empty() { "nothing is missing" } else { "installed" };
+    let done = if incomplete.is_empty() { "nothing is missing" } else { "installed" };
     let text = format!(
         "{done}: {}\n\nTry next:\n  stampede up {}   alone, until Ctrl-C\n  stampede compare --app hello --runtimes {} --rate 100 --for 10s\n",
         names.join(", "),
@@ -82,6 +85,20 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         names.join(",")
     );
     print(text.as_bytes())
+}
+
+/// The needs that are there afterwards; recipes of others are left.
+fn take_releases(recipes: &mut Vec<Recipe>, places: &Places) -> Result<Vec<String>, Failure> {
+    let mut taken = Vec::new();
+    let mut left = Vec::new();
+    for recipe in recipes.drain(..) {
+        match recipe.take_release(places)? {
+            true => taken.push(recipe.need().to_owned()),
+            false => left.push(recipe),
+        }
+    }
+    *recipes = left;
+    Ok(taken)
 }
 
 fn is_complete(one: &Listed) -> bool {

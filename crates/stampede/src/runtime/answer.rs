@@ -158,8 +158,8 @@ pub(crate) fn lacks_version(answer: &Answer, app: &App, version: &str) -> Option
 }
 
 /// SHA-256 in hex.
-pub(crate) fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

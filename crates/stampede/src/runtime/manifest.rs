@@ -81,6 +81,9 @@ pub struct RuntimeManifest {
 pub struct Get {
     /// The need that it makes.
     pub need: Spanned<String>,
+    /// Its makers' own program by the machine's architecture (`x86_64`), which is tried first.
+    #[serde(default)]
+    pub release: BTreeMap<String, Release>,
     /// The script, from the runtime's folder; all that lies beside it, and what `common/get` has, is
     /// there when it runs.
     pub run: String,
@@ -94,6 +97,18 @@ pub struct Get {
     #[serde(default)]
     pub packages: Vec<String>,
     /// What a person can do where it cannot be made.
+    pub note: String,
+}
+
+/// A program that its makers publish: one file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// Where it is.
+    pub url: String,
+    /// SHA-256 of the file, in hex. Another file is not taken.
+    pub sha256: String,
+    /// What is to be known about it.
     pub note: String,
 }
 

@@ -36,7 +36,7 @@ pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{LIB, Located, Places};
 pub use logs::LogMarks;
-pub use manifest::{AppKind, AppManifest, Get, HeldBy, Mode, RuntimeManifest};
+pub use manifest::{AppKind, AppManifest, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};
 pub use setting::{COMMON, Common, Kind, Settings};

@@ -9,6 +9,7 @@
 //! wrong then.
 
 mod buffers;
+mod mark;
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,6 +27,7 @@ use super::{Completion, Engine, Failure, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP};
+use mark::{CONNECTIONS, Mark, What};
 
 /// The engine of one load thread. Belongs to the thread that made it.
 pub struct Uring {
@@ -80,41 +82,6 @@ enum Under {
     #[default]
     No,
     Way,
-}
-
-/// Says of an operation's end whose it is; goes through the kernel as a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
-    slot: Slot,
-    /// 28 bits.
-    connection: u32,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Connect = 0,
-    Send = 1,
-    Receive = 2,
-    /// Nobody waits for its end.
-    Other = 3,
-}
-
-impl Mark {
-    fn number(self) -> u64 {
-        (self.what as u64) << 60 | u64::from(self.connection) << 32 | u64::from(self.slot.0)
-    }
-
-    fn from_number(number: u64) -> Mark {
-        let what = match number >> 60 {
-            0 => What::Connect,
-            1 => What::Send,
-            2 => What::Receive,
-            _ => What::Other,
-        };
-        let connection = (number >> 32) as u32 & CONNECTIONS;
-        Mark { slot: Slot(number as u32), connection, what }
-    }
 }
 
 impl Uring {
@@ -593,8 +560,6 @@ fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
     Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
 }
 
-/// Connections are counted in so many bits, wrapping.
-const CONNECTIONS: u32 = (1 << 28) - 1;
 /// Operations that the kernel is told of at once; more take a call in between.
 const SUBMISSIONS: u32 = 256;
 /// Ends that wait for us; more are kept by the kernel, at a cost.

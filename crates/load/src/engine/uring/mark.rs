@@ -1,0 +1,41 @@
+//! Whose an operation's end is.
+
+use crate::engine::Slot;
+
+/// Says of an operation's end whose it is; goes through the kernel as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) slot: Slot,
+    /// 28 bits.
+    pub(super) connection: u32,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Connect = 0,
+    Send = 1,
+    Receive = 2,
+    /// Nobody waits for its end.
+    Other = 3,
+}
+
+impl Mark {
+    pub(super) fn number(self) -> u64 {
+        (self.what as u64) << 60 | u64::from(self.connection) << 32 | u64::from(self.slot.0)
+    }
+
+    pub(super) fn from_number(number: u64) -> Mark {
+        let what = match number >> 60 {
+            0 => What::Connect,
+            1 => What::Send,
+            2 => What::Receive,
+            _ => What::Other,
+        };
+        let connection = (number >> 32) as u32 & CONNECTIONS;
+        Mark { slot: Slot(number as u32), connection, what }
+    }
+}
+
+/// Connections are counted in so many bits, wrapping.
+pub(super) const CONNECTIONS: u32 = (1 << 28) - 1;
