@@ -1,6 +1,6 @@
 //! Answers in a table, each with the end that the RFCs give it.
 
-use super::{HEAD_BYTES_MAX, Http1, INTERIM_MAX};
+use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
 use crate::ammo::{AnswerShape, Request, Tag};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
@@ -370,5 +370,34 @@ fn a_head_of_exactly_the_limit_is_a_head() {
         let head = format!("HTTP/1.1 204 No Content\r\nX: {filler}\r\n\r\n");
         assert_eq!(head.len(), bytes);
         assert_eq!(end(&head).unwrap().0, expected);
+    }
+}
+
+/// Heads that begin as the one before did, byte for byte, are not read again: that must not show.
+#[test]
+fn an_answer_is_what_it_is_whichever_came_before() {
+    let answers = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno, more",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok!",
+        "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 None\r\n\r\n",
+        "HTTP/1.1 200 OK\n\nuntil the end",
+        "HTTP/2 is another",
+    ];
+    let took = |common: &Common<Head>, bytes: &str, limit| {
+        let mut http = Http1::sharing(common, KEPT, limit);
+        http.start(ShotId(7), &request(AnswerShape::ByHeaders), &mut Vec::new());
+        answer(&mut http, bytes.as_bytes())
+    };
+    for (before, after) in answers.iter().flat_map(|one| answers.map(|other| (one, other))) {
+        for limit in [HEAD_BYTES_MAX, 64] {
+            let common = Common::new(&Check::default());
+            took(&common, before, HEAD_BYTES_MAX);
+            let alone = took(&Common::new(&Check::default()), after, limit);
+            assert_eq!(took(&common, after, limit), alone, "{before:?}, then {after:?}");
+        }
     }
 }
