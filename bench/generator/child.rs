@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use stampede_load::ammo::Request;
 use stampede_load::client::Client;
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, EngineChoice, Model, Until, WhenFull};
+use stampede_load::spec::{Address, Arrivals, EngineChoice, Model, Until, WhenFull, Wire};
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, Stop, fire};
 
@@ -30,8 +31,15 @@ pub fn open(arguments: &[&str]) {
 }
 
 fn fired(url: &str, model: Model, engine: &str) -> Fired {
-    let address = url.trim_start_matches("http://").trim_end_matches('/');
-    let address: SocketAddr = address.parse().expect("http://ADDRESS:PORT/");
+    let (scheme, address) = url.split_once("://").expect("SCHEME://ADDRESS:PORT/");
+    let address: SocketAddr = address.trim_end_matches('/').parse().expect("ADDRESS:PORT/");
+    let wire = match scheme {
+        "https" => Wire::Tls(
+            Setup::new(&address.ip().to_string(), Certificates::Any, Sessions::New)
+                .expect("TLS as it is set up for any address"),
+        ),
+        _ => Wire::Http1,
+    };
     let client = Client::named("stampede").expect("our own");
     let host = [("Host", address.to_string())];
     let host: Vec<(String, String)> = host.map(|(name, value)| (name.into(), value)).into();
@@ -42,6 +50,7 @@ fn fired(url: &str, model: Model, engine: &str) -> Fired {
         _ => EngineChoice::Auto,
     };
     let load = Load {
+        wire,
         habits: client.habits,
         engine,
         cpus: vec![LOAD_CPU],

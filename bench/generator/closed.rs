@@ -1,8 +1,8 @@
 //! The closed model beside the peers: CPU time per request, and throughput.
 
 use crate::measured::run;
-use crate::nginx::Nginx;
-use crate::peers::{Closed, Peer};
+use crate::nginx::{Nginx, Scheme};
+use crate::peers::{Closed, Peer, on_path};
 use crate::table::{Table, median};
 
 /// One shot at it.
@@ -15,7 +15,15 @@ struct Figure {
 
 /// Every peer that is there, in rounds: each once a round, beginning with another one each
 /// time, so that what else goes on meets all. Ratios are taken within a round.
-pub fn compare(connections: &[u32], seconds: u32, rounds: usize) -> Result<String, String> {
+pub fn compare(
+    scheme: Scheme,
+    connections: &[u32],
+    seconds: u32,
+    rounds: usize,
+) -> Result<String, String> {
+    if scheme == Scheme::Https && !on_path("openssl") {
+        return Ok("\nNot measured: there is no openssl to make a certificate.\n".to_owned());
+    }
     let (there, missing): (Vec<Peer>, Vec<Peer>) =
         Peer::ALL.into_iter().partition(|peer| peer.installed());
     let mut text = String::new();
@@ -24,7 +32,7 @@ pub fn compare(connections: &[u32], seconds: u32, rounds: usize) -> Result<Strin
         for round in 0..rounds {
             for turn in 0..there.len() {
                 let index = (turn + round) % there.len();
-                taken[index].push(one(there[index], connections, seconds));
+                taken[index].push(one(there[index], scheme, connections, seconds));
             }
         }
         text += &format!("\n{connections} connections, {rounds} rounds of {seconds} s\n\n");
@@ -38,10 +46,9 @@ pub fn compare(connections: &[u32], seconds: u32, rounds: usize) -> Result<Strin
 }
 
 /// A server of its own each time: none inherits another's connections.
-fn one(peer: Peer, connections: u32, seconds: u32) -> Result<Figure, String> {
-    let nginx = Nginx::start()?;
-    let url = format!("http://{}/", nginx.address);
-    let load = Closed { url: &url, connections, seconds };
+fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Figure, String> {
+    let nginx = Nginx::start(scheme)?;
+    let load = Closed { url: &nginx.url, connections, seconds };
     let measured = run(&mut peer.command(load)).map_err(|why| why.to_string())?;
     if !measured.status.success() {
         return Err(format!("ended with {}", measured.status));
@@ -101,7 +108,7 @@ pub fn memory() -> Result<String, String> {
     let mut table = Table::new(&["", "connections", "seconds", "MB resident"]);
     for peer in [Peer::Epoll, Peer::IoUring] {
         for (connections, seconds) in [(1_000, 5), (10_000, 5), (10_000, 30)] {
-            let figure = one(peer, connections, seconds)?;
+            let figure = one(peer, Scheme::Http, connections, seconds)?;
             table.row([
                 peer.name().to_owned(),
                 connections.to_string(),

@@ -29,12 +29,12 @@ pub fn head() -> String {
         text += "- under `chrt`: the machine was not idle\n";
     }
     text += &format!("- {}\n", said("nginx", &["-v"]));
+    text += &format!("- {}\n", said("openssl", &["version"]));
     for peer in Peer::ALL.into_iter().filter(|peer| peer.installed()) {
         let version = match peer {
             Peer::Epoll | Peer::IoUring => continue,
             Peer::Wrk => said("wrk", &["-v"]),
             Peer::Ab => said("ab", &["-V"]),
-            Peer::Autocannon => format!("autocannon {}", said("autocannon", &["--version"])),
             Peer::Hey => "hey".to_owned(),
             _ => said(peer.name(), &["--version"]),
         };

@@ -13,6 +13,8 @@ mod table;
 
 use std::process::ExitCode;
 
+use nginx::Scheme;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -39,17 +41,19 @@ fn bench(words: &[&str]) -> Result<(), String> {
     };
     let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 5)?);
     let parts: Vec<&&str> = words.iter().filter(|word| !word.contains('=')).collect();
-    let known = ["closed", "lag", "truth", "memory"];
+    let known = ["closed", "tls", "lag", "truth", "memory"];
     if let Some(unknown) = parts.iter().find(|part| !known.contains(part)) {
         return Err(format!("`{unknown}` is none of {}", known.join(", ")));
     }
+    let rounds = rounds as usize;
     let mut report = facts::head();
     print!("{report}");
     for part in known.into_iter().filter(|part| parts.is_empty() || parts.contains(&part)) {
         let text = match part {
-            "closed" => closed::compare(&[10, 100, 1_000, 10_000], seconds, rounds as usize)?,
-            "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds as usize)?,
-            "truth" => open::truth(rounds as usize)?,
+            "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)?,
+            "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds)?,
+            "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds)?,
+            "truth" => open::truth(rounds)?,
             _ => closed::memory()?,
         };
         let text = format!("\n## {}\n{text}", heading(part));
@@ -63,6 +67,7 @@ fn bench(words: &[&str]) -> Result<(), String> {
 fn heading(part: &str) -> &'static str {
     match part {
         "closed" => "Closed model: cost and throughput",
+        "tls" => "Closed model inside TLS 1.3: cost and throughput",
         "lag" => "Open model: lag at the server",
         "truth" => "Truth: response times against the server's stamps",
         _ => "Memory",

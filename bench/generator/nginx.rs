@@ -2,25 +2,41 @@
 //! everything with the same few bytes.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::SERVER_CPU;
 
+/// What it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    /// TLS 1.3.
+    Https,
+}
+
 /// A running nginx. Ends, by its process, when dropped.
 pub struct Nginx {
     process: Child,
-    pub address: SocketAddr,
+    pub url: String,
     _folder: tempfile::TempDir,
 }
 
 impl Nginx {
-    pub fn start() -> Result<Nginx, String> {
+    pub fn start(scheme: Scheme) -> Result<Nginx, String> {
         let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let address = free.map_err(|why| why.to_string())?;
         let path = folder.path().join("nginx.conf");
-        std::fs::write(&path, config(address)).map_err(|why| why.to_string())?;
+        std::fs::write(&path, config(scheme, address)).map_err(|why| why.to_string())?;
+        let url = match scheme {
+            Scheme::Http => format!("http://{address}/"),
+            Scheme::Https => {
+                certify(folder.path())?;
+                format!("https://{address}/")
+            }
+        };
         let process = Command::new("taskset")
             .args(["--cpu-list", &SERVER_CPU.to_string(), "nginx", "-e", "stderr"])
             .arg("-p")
@@ -30,7 +46,7 @@ impl Nginx {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|why| format!("nginx or taskset: {why}"))?;
-        let nginx = Nginx { process, address, _folder: folder };
+        let nginx = Nginx { process, url, _folder: folder };
         let end = Instant::now() + READY;
         while TcpStream::connect(address).is_err() {
             if Instant::now() > end {
@@ -49,8 +65,31 @@ impl Drop for Nginx {
     }
 }
 
-/// No log, no limit on the requests of a connection, room for 10 000 connections at once.
-fn config(address: SocketAddr) -> String {
+/// A certificate that it signed itself, which no peer looks at, and the key.
+fn certify(folder: &Path) -> Result<(), String> {
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
+        .args(["-keyout", "key.pem", "-out", "certificate.pem"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|why| format!("openssl: {why}"))?;
+    let said = String::from_utf8_lossy(&made.stderr);
+    made.status.success().then_some(()).ok_or_else(|| format!("openssl: {}", said.trim()))
+}
+
+/// No log, no limit on the requests of a connection, room for 10 000 connections at once. With
+/// TLS the server chooses the cipher: the same for every peer.
+fn config(scheme: Scheme, address: SocketAddr) -> String {
+    let (ssl, tls) = match scheme {
+        Scheme::Http => ("", ""),
+        Scheme::Https => (
+            " ssl",
+            "ssl_certificate certificate.pem; ssl_certificate_key key.pem;
+  ssl_protocols TLSv1.3; ssl_prefer_server_ciphers on;",
+        ),
+    };
     format!(
         "daemon off; master_process off; worker_processes 1; pid nginx.pid;
 error_log stderr crit; worker_rlimit_nofile 16000;
@@ -58,8 +97,8 @@ events {{ worker_connections 12000; multi_accept on; }}
 http {{
   access_log off; keepalive_requests 1000000000; keepalive_timeout 1h;
   client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u;
-  scgi_temp_path s;
-  server {{ listen {address} backlog=4096; location / {{ return 200 \"hello\\n\"; }} }}
+  scgi_temp_path s; {tls}
+  server {{ listen {address}{ssl} backlog=4096; location / {{ return 200 \"hello\\n\"; }} }}
 }}
 "
     )

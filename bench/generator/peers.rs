@@ -66,9 +66,7 @@ impl Peer {
     /// Whether the program is there.
     pub fn installed(self) -> bool {
         let program = self.program();
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        program.contains('/')
-            || std::env::split_paths(&folders).any(|at| at.join(&program).exists())
+        program.contains('/') || on_path(&program)
     }
 
     /// One thread, on the load's CPU.
@@ -82,13 +80,20 @@ impl Peer {
             // ab ends after 50 000 requests unless told otherwise, behind the time.
             Peer::Ab => &["-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
             Peer::H2load => &["--h1", "-t", "1", "-c", c, "-D", s, url],
-            Peer::Oha => &["--no-tui", "--output-format", "json", "-c", c, "-z", for_, url],
+            // The only one that looks at certificates.
+            Peer::Oha => {
+                &["--no-tui", "--insecure", "--output-format", "json", "-c", c, "-z", for_, url]
+            }
             Peer::Rewrk => &["-t", "1", "-c", c, "-d", for_, "-h", url, "--json"],
             Peer::Autocannon => &["--json", "--no-progress", "-c", c, "-d", s, url],
             Peer::Hey => &["-cpus", "1", "-c", c, "-z", for_, url],
         };
         let mut command = Command::new("taskset");
-        command.args(["--cpu-list", &LOAD_CPU.to_string(), &self.program()]).args(arguments);
+        command.args(["--cpu-list", &LOAD_CPU.to_string()]);
+        // h2load does not end if its connections are not there within its time.
+        command.args(["timeout", "--foreground", "--signal=KILL"]);
+        command.arg((load.seconds + SPARE_S).to_string());
+        command.arg(self.program()).args(arguments);
         command
     }
 
@@ -124,8 +129,17 @@ impl Peer {
     }
 }
 
+/// Whether there is a program of that name.
+pub fn on_path(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|at| at.join(program).exists())
+}
+
 fn number_after(text: &str, mark: &str) -> Option<f64> {
     let rest = text.split_once(mark)?.1.trim_start();
     let end = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
+
+/// What a peer may take beyond its time, in s. Behind it, it is killed.
+const SPARE_S: u32 = 30;
