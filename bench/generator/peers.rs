@@ -80,7 +80,7 @@ impl Peer {
             // ab ends after 50 000 requests unless told otherwise, behind the time.
             Peer::Ab => &["-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
             Peer::H2load => &["--h1", "-t", "1", "-c", c, "-D", s, url],
-            // The only one that looks at certificates.
+            // It looks at certificates.
             Peer::Oha => {
                 &["--no-tui", "--insecure", "--output-format", "json", "-c", c, "-z", for_, url]
             }
@@ -90,7 +90,7 @@ impl Peer {
         };
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &LOAD_CPU.to_string()]);
-        // h2load does not end if its connections are not there within its time.
+        // Nothing waits for a peer that does not end by itself.
         command.args(["timeout", "--foreground", "--signal=KILL"]);
         command.arg((load.seconds + SPARE_S).to_string());
         command.arg(self.program()).args(arguments);
@@ -123,7 +123,10 @@ impl Peer {
             }
             Peer::Oha => Some((number_after(printed, "\"200\":")?, asked)),
             Peer::Rewrk => Some((number_after(printed, "\"requests_total\":")?, asked)),
-            Peer::Autocannon => Some((number_after(printed, "\"2xx\":")?, asked)),
+            // Behind its time where connecting took long.
+            Peer::Autocannon => {
+                Some((number_after(printed, "\"2xx\":")?, number_after(printed, "\"duration\":")?))
+            }
             Peer::Hey => Some((number_after(printed, "[200]")?, asked)),
         }
     }
@@ -137,7 +140,7 @@ pub fn on_path(program: &str) -> bool {
 
 fn number_after(text: &str, mark: &str) -> Option<f64> {
     let rest = text.split_once(mark)?.1.trim_start();
-    let end = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
