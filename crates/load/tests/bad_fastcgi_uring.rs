@@ -1,0 +1,4 @@
+//! The same over io_uring.
+
+#[path = "bad_fastcgi.rs"]
+mod bad_fastcgi;

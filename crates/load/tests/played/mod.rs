@@ -1,0 +1,224 @@
+//! Servers that play a part by hand on real sockets, and the loads that meet them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use stampede_load::ammo::Request;
+use stampede_load::report::{End, Second};
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{
+    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Model, Until, WhenFull, Wire,
+};
+use stampede_load::time::Nanos;
+use stampede_load::{Listener, Load, Stop, fire};
+
+/// Shots of each load.
+pub const SHOTS: u64 = 12;
+/// Where every answer ends by itself.
+pub const LONG: Nanos = Nanos::from_secs(20);
+/// Where none does.
+pub const SHORT: Nanos = Nanos::from_millis(300);
+
+/// Every way to fire: in turn by users or by a schedule, on kept connections or not.
+pub const WAYS: [(Kind, ConnectionHabit); 4] = [
+    (Kind::Open, ConnectionHabit::KeepAlive),
+    (Kind::Open, ConnectionHabit::PerShot),
+    (Kind::Closed, ConnectionHabit::KeepAlive),
+    (Kind::Closed, ConnectionHabit::PerShot),
+];
+
+/// Those to try a case with: two of them where every shot takes the whole timeout.
+pub fn ways(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
+    if timeout == SHORT { vec![WAYS[0], WAYS[3]] } else { WAYS.to_vec() }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Due, whatever was answered.
+    Open,
+    /// Three users.
+    Closed,
+}
+
+/// How a connection ends that the server has said all on.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// It is closed, but what still comes is read: nothing is reset.
+    Close,
+    Reset,
+    /// Not by the server.
+    Hold,
+}
+
+impl Then {
+    pub fn end(self, socket: &mut TcpStream) -> io::Result<()> {
+        match self {
+            Then::Reset => {
+                return Ok(rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO))?);
+            }
+            Then::Close => socket.shutdown(Shutdown::Write)?,
+            Then::Hold => {}
+        }
+        while socket.read(&mut [0; 4096])? > 0 {}
+        Ok(())
+    }
+}
+
+/// A server that plays the same part on each connection, each in a thread. Ends when dropped.
+pub struct Played {
+    pub address: SocketAddr,
+    seen: Arc<Seen>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    connections: AtomicU64,
+    gone: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Played {
+    /// `part` may fail: the client goes when it likes.
+    pub fn start(
+        part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
+    ) -> Played {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::new(Seen::default());
+        let watched = Arc::clone(&seen);
+        let accepting = std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                if watched.is_over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (mut socket, part, seen) = (socket.unwrap(), part.clone(), watched.clone());
+                seen.connections.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || {
+                    let _ = socket.set_nodelay(true).and_then(|()| part(&mut socket));
+                    seen.gone.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Played { address, seen, accepting: Some(accepting) }
+    }
+
+    /// Connections that came.
+    pub fn connections(&self) -> u64 {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+
+    /// Whether every part ends: each waits for a client that goes.
+    fn is_left_by_all(&self) -> bool {
+        let begun = Instant::now();
+        while self.seen.gone.load(Ordering::SeqCst) < self.connections() {
+            if begun.elapsed() > Duration::from_secs(20) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        true
+    }
+}
+
+impl Drop for Played {
+    fn drop(&mut self) {
+        self.seen.is_over.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        let ended = self.accepting.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || ended.is_some_and(|ended| ended.is_ok()));
+    }
+}
+
+/// Writes until the client goes.
+pub fn forever(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    let many = bytes.repeat(1 + 4096 / bytes.len());
+    loop {
+        to.write_all(&many)?;
+    }
+}
+
+/// Reads until what came ends so.
+pub fn read_until(from: &mut impl Read, end: &[u8]) -> io::Result<()> {
+    let (mut all, mut read) = (Vec::new(), [0; 4096]);
+    while !all.ends_with(end) {
+        match from.read(&mut read)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            bytes => all.extend_from_slice(&read[..bytes]),
+        }
+    }
+    Ok(())
+}
+
+/// Users share the shots; where each shot lasts a whole timeout, all fire at once.
+fn model(kind: Kind, timeout: Nanos) -> Model {
+    let users = if timeout == SHORT { SHOTS as u32 } else { 3 };
+    match kind {
+        Kind::Open => Model::Open {
+            schedule: Segments::parse("const(240,50ms)").unwrap(),
+            arrivals: Arrivals::Uniform,
+            max_in_flight: 32,
+            when_full: WhenFull::Queue,
+        },
+        Kind::Closed => Model::Closed { users, until: Until::Requests(SHOTS) },
+    }
+}
+
+/// The files whose names end in `_uring` are the same once more.
+fn engine() -> EngineChoice {
+    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
+}
+
+pub fn load(
+    server: &Played,
+    wire: Wire,
+    request: impl Fn(ConnectionHabit) -> Request,
+    (kind, connection): (Kind, ConnectionHabit),
+    timeout: Nanos,
+) -> Load {
+    let target = Address::Tcp(server.address);
+    let mut load = Load::new(target, model(kind, timeout), [request(connection)]);
+    load.habits.connection = connection;
+    let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
+    Load { wire, timeout, check, engine: engine(), ..load }
+}
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// Fires, checks what holds for every load, and says what counted as what, `ok` among it.
+pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u64> {
+    let fired = fire(load, &Stop::default(), &mut Nobody).unwrap();
+    let counts = &fired.counts;
+    assert_eq!(counts.planned, SHOTS, "{about}");
+    assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{about}");
+    assert_eq!(counts.started, counts.ok + counts.failed_total(), "{about}");
+    assert_eq!(fired.service_time_all.len(), counts.started, "{about}");
+    assert_eq!(fired.end, End::Complete, "{about}");
+    assert!(load.timeout == SHORT || fired.lasted < LONG, "{about} lasted {:?}", fired.lasted);
+    assert!(server.is_left_by_all(), "{about}: a connection stayed open");
+    // One that is reset at once may be so before `connect` returns: it was never open here.
+    assert!(fired.connections.opened <= server.connections(), "{about}");
+    let mut all = counts.failed.clone();
+    all.insert("ok".to_owned(), counts.ok);
+    all.insert("dropped".to_owned(), counts.dropped);
+    all.retain(|_, count| *count > 0);
+    all
+}
+
+/// As [`counted`]; every shot counts as this.
+pub fn each_counts_as(server: &Played, load: &Load, expected: &str, about: &str) {
+    let expected = BTreeMap::from([(expected.to_owned(), SHOTS)]);
+    assert_eq!(counted(server, load, about), expected, "{about}");
+    if load.timeout == SHORT {
+        assert_eq!(server.connections(), SHOTS, "{about}");
+    }
+}
