@@ -109,11 +109,19 @@ impl TankConfig {
 pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
     let text = file_text(path)?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let source = Arc::new(Source { name: path.display().to_string(), text, base });
-    resolve(&tree::parse(&source)?)
+    parse(Source { name: path.display().to_string(), text, base })
 }
 
-pub(super) fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
+/// The same of a text that is no file, for tests and fuzzing.
+///
+/// # Errors
+/// Something in it is wrong.
+#[doc(hidden)]
+pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
+    resolve(&tree::parse(&Arc::new(source))?)
+}
+
+fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     let mut unsupported = Vec::new();
     for (key, value) in entries(root, "sections such as `phantom`")? {
         let name = key.text().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Yandex Tank's `load.yaml`: what is read, what is passed over, every mistake.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 use stampede_load::ammo::{Format, Passes, Source as AmmoSource};
@@ -9,12 +8,11 @@ use stampede_load::spec::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::error::{Look, PlanError, Source};
-use super::tank::{TankAmmo, TankConfig, resolve};
-use super::tree;
+use super::tank::{TankAmmo, TankConfig, parse};
 
 fn read(text: &str) -> Result<TankConfig, PlanError> {
     let (name, base) = ("load.yaml".to_owned(), PathBuf::from("folder"));
-    resolve(&tree::parse(&Arc::new(Source { name, text: text.to_owned(), base }))?)
+    parse(Source { name, text: text.to_owned(), base })
 }
 
 /// The sample of Tank's tutorial, in its new and its old form.
