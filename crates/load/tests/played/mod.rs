@@ -113,10 +113,14 @@ impl Played {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    /// Whether every part ends: each waits for a client that goes.
-    fn is_left_by_all(&self) -> bool {
+    /// Whether so many came, and every part ends: each waits for a client that goes.
+    fn is_left_by_all(&self, opened: u64) -> bool {
         let begun = Instant::now();
-        while self.seen.gone.load(Ordering::SeqCst) < self.connections() {
+        let is_left = || {
+            let gone = self.seen.gone.load(Ordering::SeqCst);
+            gone >= opened && gone == self.connections()
+        };
+        while !is_left() {
             if begun.elapsed() > Duration::from_secs(20) {
                 return false;
             }
@@ -204,9 +208,9 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     assert_eq!(fired.service_time_all.len(), counts.started, "{about}");
     assert_eq!(fired.end, End::Complete, "{about}");
     assert!(load.timeout == SHORT || fired.lasted < LONG, "{about} lasted {:?}", fired.lasted);
-    assert!(server.is_left_by_all(), "{about}: a connection stayed open");
     // One that is reset at once may be so before `connect` returns: it was never open here.
-    assert!(fired.connections.opened <= server.connections(), "{about}");
+    let opened = fired.connections.opened;
+    assert!(server.is_left_by_all(opened), "{about}: a connection stayed open, or never came");
     let mut all = counts.failed.clone();
     all.insert("ok".to_owned(), counts.ok);
     all.insert("dropped".to_owned(), counts.dropped);
@@ -214,11 +218,17 @@ pub fn counted(server: &Played, load: &Load, about: &str) -> BTreeMap<String, u6
     all
 }
 
-/// As [`counted`]; every shot counts as this.
+/// As [`counted`]; every shot counts as this. Where a timeout is short, a busy machine may let
+/// it pass before a shot of a schedule was started: that one is dropped.
 pub fn each_counts_as(server: &Played, load: &Load, expected: &str, about: &str) {
-    let expected = BTreeMap::from([(expected.to_owned(), SHOTS)]);
-    assert_eq!(counted(server, load, about), expected, "{about}");
+    let mut counts = counted(server, load, about);
+    let dropped = match load.timeout {
+        SHORT => counts.remove("dropped").unwrap_or(0),
+        _ => 0,
+    };
+    let expected = BTreeMap::from([(expected.to_owned(), SHOTS - dropped)]);
+    assert_eq!(counts, expected, "{about}");
     if load.timeout == SHORT {
-        assert_eq!(server.connections(), SHOTS, "{about}");
+        assert_eq!(server.connections(), SHOTS - dropped, "{about}");
     }
 }
