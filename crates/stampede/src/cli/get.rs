@@ -134,7 +134,7 @@ impl Recipe {
             return Ok(false);
         };
         eprintln!("getting `{}` from {}", self.need(), release.url);
-        let unwanted = self.into_place(|part| {
+        let unwanted = self.to_its_place(|part| {
             let file = part.join(self.need());
             let mut command = Command::new(curl);
             command.args(CURL).arg("-o").arg(&file).arg(&release.url);
@@ -173,12 +173,12 @@ impl Recipe {
                 .map_err(|error| failed("write a temporary file", &error))?;
         }
         eprintln!("making `{}`; this may take some minutes", self.need());
-        self.into_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
+        self.to_its_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
     }
 
     /// What is put into a new folder goes to its place whole, or not at all: on an error, and
     /// where `put` says why it is not wanted.
-    fn into_place(
+    fn to_its_place(
         &self,
         put: impl FnOnce(&Path) -> Result<Option<String>, Failure>,
     ) -> Result<Option<String>, Failure> {
