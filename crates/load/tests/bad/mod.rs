@@ -17,7 +17,7 @@ pub const SHOTS: u64 = 20;
 /// Where every answer ends by itself.
 pub const LONG: Nanos = Nanos::from_secs(20);
 /// Where none does.
-pub const SHORT: Nanos = Nanos::from_millis(300);
+pub const SHORT: Nanos = Nanos::from_millis(500);
 
 /// A bad (or odd, and right) answer and what each shot that gets it counts as.
 pub struct Case {

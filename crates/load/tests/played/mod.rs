@@ -22,7 +22,7 @@ pub const SHOTS: u64 = 12;
 /// Where every answer ends by itself.
 pub const LONG: Nanos = Nanos::from_secs(20);
 /// Where none does.
-pub const SHORT: Nanos = Nanos::from_millis(300);
+pub const SHORT: Nanos = Nanos::from_millis(500);
 
 /// Every way to fire: in turn by users or by a schedule, on kept connections or not.
 pub const WAYS: [(Kind, ConnectionHabit); 4] = [
