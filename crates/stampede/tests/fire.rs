@@ -225,6 +225,39 @@ fn flags_that_would_do_nothing_are_refused() {
     }
 }
 
+/// What a load.yaml says itself is not said beside it.
+#[test]
+fn flags_beside_a_load_yaml_that_would_do_nothing_are_refused() {
+    let place = Place::new();
+    let yaml = "phantom:\n  address: 127.0.0.1:1\n  uris: [/]\n  load_profile: {load_type: rps, schedule: 'const(1, 1s)'}\n";
+    place.write("load.yaml", yaml);
+    let table: [&[&str]; 9] = [
+        &["-H", "A: b"],
+        &["--cookie", "a=b"],
+        &["--basic-auth", "a:b"],
+        &["--timeout", "1s"],
+        &["--keep-alive", "off"],
+        &["--no-keep-alive"],
+        &["--when-full", "drop"],
+        &["--client", "k6"],
+        &["--ammo-order", "random"],
+    ];
+    for more in table {
+        let output =
+            finish(place.stampede(&[&["fire", "--tank", "load.yaml"], more].concat()), LIMIT);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {said}");
+        assert!(
+            said.contains("--tank") && said.contains(more[0].trim_start_matches("-H")),
+            "{said}"
+        );
+    }
+    let straight = ["fire", "fcgi://127.0.0.1:1/app/index.php", "--tank", "load.yaml"];
+    let output = finish(place.stampede(&straight), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("FastCGI"), "{}", stderr(&output));
+}
+
 #[test]
 fn the_summary_says_why_shots_failed() {
     let place = Place::new();

@@ -113,9 +113,11 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
         return;
     }
     let program = "#!/bin/sh\necho own 2\n";
+    let broken = "#!/bin/sh\nexit 1\n";
     let case = |sum: fn(&str) -> String, file: &str, words: &[&str]| {
         let place = place();
-        let release = place.write("release", program);
+        let text = if file == "broken" { broken } else { program };
+        let release = place.write(if file == "broken" { file } else { "release" }, text);
         let text = Command::new("sha256sum").arg(&release).output().expect("sha256sum");
         let sum = sum(&String::from_utf8_lossy(&text.stdout)[..64]);
         let url = format!("file://{}", place.path().join(file).display());
@@ -127,6 +129,10 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
             "runtimes/own/runtime.yaml",
             &RUNTIME.replace("get: [{ need: no-such, run", &yaml),
         );
+        if words == ["--build"] {
+            // A release that is there already is none of ours.
+            finish(install(&place, &[]), LIMIT);
+        }
         let output = finish(install(&place, words), LIMIT);
         let hide = |text: String| text.replace(&*place.path().to_string_lossy(), "PLACE");
         let made = std::fs::read_to_string(place.path().join("data/stampede/lib/no-such/no-such"));
@@ -136,8 +142,9 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
             Err(_) => "nothing",
         };
         let (said, printed) = (hide(stderr(&output)), hide(stdout(&output)));
-        let printed = printed.lines().next().unwrap_or_default().to_owned();
-        format!("{:?}, there is {which}\n{printed}\n{said}\n", output.status.code())
+        let lines = if words == ["--print"] { usize::MAX } else { 1 };
+        let printed: String = printed.lines().take(lines).map(|line| format!("{line}\n")).collect();
+        format!("{:?}, there is {which}\n{printed}{said}\n", output.status.code())
     };
     let right = |sum: &str| sum.to_owned();
     let wrong = |_: &str| "0".repeat(64);
@@ -145,7 +152,9 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
         ("the pinned one", case(right, "release", &[])),
         ("another one", case(wrong, "release", &[])),
         ("none", case(right, "nowhere", &[])),
-        ("not asked for", case(right, "release", &["--build"])),
+        ("one that does not start", case(right, "broken", &[])),
+        ("not wanted, though it is there", case(right, "release", &["--build"])),
+        ("shown only", case(right, "release", &["--print"])),
     ];
     let page: String = page.iter().map(|(name, text)| format!("# {name}: {text}")).collect();
     insta::assert_snapshot!(page);

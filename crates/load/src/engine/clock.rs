@@ -86,10 +86,9 @@ impl Clock {
     /// Sleeps for a moment where `crowd` answers are awaited that come so quickly that some will
     /// be there after it, and more still to come: for less CPU time than waking for each, or
     /// waiting awake, and without the server's having to wake us. Says whether it slept.
-    pub(super) fn naps(&mut self, crowd: u32) -> bool {
-        let Some(length) = self.pulse.nap(self.now, crowd).filter(|_| crowd >= CROWD) else {
-            return false;
-        };
+    pub(super) fn naps(&mut self, until: Nanos, crowd: u32) -> bool {
+        let there = self.now.plus(NAP_MAX) <= until;
+        let Some(length) = self.pulse.nap(self.now, crowd).filter(|_| there) else { return false };
         std::thread::sleep(Duration::from_nanos(length.0));
         let before = self.now;
         self.refresh();
@@ -145,11 +144,18 @@ impl Pulse {
         let lasts = Nanos(self.gap.0 * NAP_GAPS).max(self.late.plus(NAP_MIN));
         // What is under way goes on meanwhile, and has to last for twice as long.
         let work = Nanos(self.gap.0 * u64::from(crowd) / 2);
-        (lasts <= NAP_MAX && lasts <= work).then(|| lasts.since(self.late))
+        if lasts <= NAP_MAX && lasts <= work {
+            return Some(lasts.since(self.late));
+        }
+        // What was learned from some bad moments is forgotten in the end.
+        self.late = Nanos(self.late.0 - self.late.0 / 1024);
+        None
     }
 
+    /// One moment in which the host was busy says little: it counts as twice what is usual.
     fn napped(&mut self, asked: Nanos, lasted: Nanos) {
-        self.late = smoothed(self.late, lasted.since(asked));
+        let late = lasted.since(asked).min(Nanos(self.late.0 * 2 + 1));
+        self.late = smoothed(self.late, late);
     }
 }
 
@@ -159,10 +165,8 @@ impl Default for Pulse {
     }
 }
 
-/// Moves a sixteenth of the way to what is new, and never to more than twice itself: one
-/// moment in which the host was busy says little.
+/// A sixteenth of the way to what is new.
 fn smoothed(so_far: Nanos, new: Nanos) -> Nanos {
-    let new = new.min(Nanos(so_far.0.saturating_mul(16))).max(Nanos(1));
     Nanos((so_far.0 * 15 + new.0) / 16)
 }
 
@@ -201,7 +205,7 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 /// there, and never costs more than twice what the other would have.
 const LINGER: Nanos = Nanos(20_000);
 /// From so many shots under way on neither we nor the server wait for a single one.
-const CROWD: u32 = 8;
+pub(super) const CROWD: u32 = 8;
 /// The part of the time that may be spent on waiting awake for a crowd: a tenth.
 const SPUN_PART: u64 = 10;
 /// Answers that a nap is long enough for: falling asleep and waking cost about as much of a CPU
@@ -266,6 +270,19 @@ mod tests {
         let mut pulse = beating(4, 4_000);
         let nap = pulse.nap(pulse.since, 100).expect("many come quickly");
         assert!((4_000..=5_000).contains(&nap.0), "{nap:?}");
+    }
+
+    #[test]
+    fn a_bad_moment_is_forgotten() {
+        let mut pulse = beating(4, 32_000);
+        pulse.napped(Nanos(1_000), Nanos(50_000_000));
+        assert!(pulse.nap(pulse.since, 100).is_some(), "one says little");
+        for _ in 0..100 {
+            pulse.napped(Nanos(1_000), Nanos(50_000_000));
+        }
+        assert_eq!(pulse.nap(pulse.since, 100), None, "naps are too long here");
+        let again = (0..20_000).any(|_| pulse.nap(pulse.since, 100).is_some());
+        assert!(again, "they are tried again");
     }
 
     #[test]

@@ -19,8 +19,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use super::clock::Clock;
 pub use super::clock::Waiting;
+use super::clock::{CROWD, Clock};
 use super::socket::{Target, There};
 use super::{Completion, Engine, Failure, Op, Slot};
 use crate::spec::Address;
@@ -433,9 +433,9 @@ impl Engine for Epoll {
             self.clock.refresh();
             return;
         }
-        if crowd > 0 {
+        if crowd >= CROWD {
             self.poll(Patience::None);
-            if !self.has_more() && self.clock.naps(crowd) {
+            if !self.has_more() && self.clock.naps(until, crowd) {
                 self.poll(Patience::None);
             }
             if self.has_more() {

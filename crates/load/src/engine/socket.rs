@@ -84,9 +84,11 @@ impl Target {
             Place::Tcp(address) => {
                 // A request goes out when it is written, whatever was acknowledged before it.
                 sockopt::set_tcp_nodelay(&socket, true)?;
-                // Requests fit into any window. The machine's choice may pace them (BBR), and
-                // costs more; this one is in every kernel.
-                let _ = sockopt::set_tcp_congestion(&socket, "reno");
+                if address.ip().is_loopback() {
+                    // Nothing is lost here, so nothing is to be controlled. The machine's choice
+                    // may pace what is sent (BBR), and costs more; this one is in every kernel.
+                    let _ = sockopt::set_tcp_congestion(&socket, "reno");
+                }
                 if source > 0 {
                     come_from(&socket, source)?;
                 }

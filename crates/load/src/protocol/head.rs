@@ -36,7 +36,7 @@ impl<H: Head> Common<H> {
 
 /// The head that came last on any connection of a load thread. Most answers of a load begin like
 /// the one before, byte for byte, until a second is over: such a head says the same again, and
-/// comparing costs a tenth of reading it.
+/// comparing is cheaper than reading it.
 #[derive(Debug)]
 struct LastHead<H> {
     raw: Vec<u8>,

@@ -223,7 +223,7 @@ pub struct FireArgs {
     /// CPUs for load threads, one thread each, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
-    /// What moves the bytes [default: the cheaper one that the kernel allows]
+    /// What moves the bytes [default: epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
     /// Fire at a public address too: load only what you are allowed to load
@@ -270,7 +270,8 @@ pub struct AmmoFlags {
     /// Yandex Tank's load.yaml, in place of the load's flags; a URL beside it goes before its own
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "rate", "schedule", "users", "length", "requests", "connections", "max_in_flight", "method",
-        "body",
+        "body", "header", "cookie", "basic_auth", "timeout", "keep_alive", "no_keep_alive", "client",
+        "when_full", "arrivals", "seed", "ammo_order",
     ])]
     pub tank: Option<PathBuf>,
 }
@@ -355,7 +356,7 @@ pub struct InstallArgs {
     /// Show the commands and run none of them
     #[arg(long)]
     pub print: bool,
-    /// Build what no package has on this machine's PHP, also where its makers publish a program
+    /// Build what no package has, on this machine's PHP, even where its makers publish a program
     #[arg(long)]
     pub build: bool,
     /// Print what was installed as JSON

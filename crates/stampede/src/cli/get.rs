@@ -25,6 +25,8 @@ pub struct Recipe {
     lib: PathBuf,
     /// The PHP that it is for.
     php: Option<PathBuf>,
+    /// Command that prints the version of what it makes; its first word is the need.
+    version: Option<String>,
     /// Whether a release is asked for first.
     release_first: bool,
 }
@@ -70,6 +72,11 @@ impl Recipe {
             files,
             lib: own.join(LIB),
             php: php_of(&catalogue.places, runtime),
+            version: runtime
+                .manifest
+                .needs
+                .get(&get.need.value)
+                .and_then(|need| need.version.clone()),
             release_first: true,
         })
     }
@@ -130,7 +137,8 @@ impl Recipe {
     pub fn take_release(&self, places: &Places) -> Result<bool, Failure> {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
-            eprintln!("note: there is no `curl` to get the release of `{}` with", self.need());
+            let need = self.need();
+            eprintln!("note: there is no `curl` to get a release with; so `{need}` is built");
             return Ok(false);
         };
         eprintln!("getting `{}` from {}", self.need(), release.url);
@@ -148,13 +156,22 @@ impl Recipe {
             }
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(&file, mode).map_err(|error| failed("write a file", &error))?;
-            Ok(None)
+            match self.starts(&file)? {
+                true => Ok(None),
+                false => Ok(Some(format!("{} does not start here", release.url))),
+            }
         })?;
         match &unwanted {
             None => eprintln!("note: {}", release.note),
             Some(why) => eprintln!("note: {why}; so `{}` is built", self.need()),
         }
         Ok(unwanted.is_none())
+    }
+
+    /// Whether it can say its version, where it has one.
+    fn starts(&self, file: &Path) -> Result<bool, Failure> {
+        let Some(version) = &self.version else { return Ok(true) };
+        self.ended_well(Command::new(file).args(version.split_whitespace().skip(1)))
     }
 
     /// Makes it elsewhere and moves it to its place whole; interrupted (the caller listens), it

@@ -26,12 +26,12 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .iter()
         .map(|name| catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error)))
         .collect::<Result<_, _>>()?;
-    let incomplete: Vec<&RuntimeFolder> = runtimes
-        .iter()
-        .filter(|runtime| !is_complete(&runtime::listed(&catalogue, &runtime.name)))
-        .collect();
     let places = &catalogue.places;
-    let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime);
+    let lacks = |runtime: &RuntimeFolder| lacks(&catalogue, runtime, args.build);
+    let is_incomplete = |runtime: &&RuntimeFolder| {
+        !is_complete(&runtime::listed(&catalogue, &runtime.name)) || !lacks(runtime).is_empty()
+    };
+    let incomplete: Vec<&RuntimeFolder> = runtimes.iter().filter(is_incomplete).collect();
     let mut recipes = get::wanted(&catalogue, &incomplete, lacks, args.build)?;
     let of_packages = |runtime: &&&RuntimeFolder| {
         let made = |need: &String| runtime.manifest.get.iter().any(|get| get.need.value == *need);
@@ -105,10 +105,17 @@ fn is_complete(one: &Listed) -> bool {
     matches!(one.state, State::Found { .. })
 }
 
-/// Needs of a runtime that are nowhere.
-fn lacks(catalogue: &Catalogue, runtime: &RuntimeFolder) -> Vec<String> {
+/// Needs of a runtime that are nowhere; with `build` also those that are a release, where they
+/// could be built.
+fn lacks(catalogue: &Catalogue, runtime: &RuntimeFolder, build: bool) -> Vec<String> {
     match runtime::listed(catalogue, &runtime.name).state {
         State::Missing { missing, .. } => missing,
+        State::Found { versions } if build => {
+            let recipes = runtime.manifest.get.iter().filter(|get| !get.release.is_empty());
+            let is_release =
+                |need: &String| versions.get(need).is_some_and(|is| !runtime::is_made_here(is));
+            recipes.map(|get| get.need.value.clone()).filter(is_release).collect()
+        }
         State::Found { .. } | State::Wrong { .. } => Vec::new(),
     }
 }

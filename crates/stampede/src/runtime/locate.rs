@@ -203,6 +203,11 @@ pub fn made_here(found: &BTreeMap<String, Located>) -> &'static str {
     MADE_HERE.into_iter().find(says).unwrap_or_default()
 }
 
+/// Whether what has this version was put together by stampede.
+pub fn is_made_here(version: &str) -> bool {
+    MADE_HERE.iter().any(|mark| version.contains(mark))
+}
+
 const MADE_HERE: [&str; 2] = [" (assembled)", " (library)"];
 
 /// Folder of needs that stampede made, in its own.

@@ -34,7 +34,7 @@ pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
 pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
-pub use locate::{LIB, Located, Places};
+pub use locate::{LIB, Located, Places, is_made_here};
 pub use logs::LogMarks;
 pub use manifest::{AppKind, AppManifest, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub(crate) use port::ours as holds_port;

@@ -21,7 +21,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
-use super::clock::{Clock, Waiting};
+use super::clock::{CROWD, Clock, Waiting};
 use super::socket::{Target, There};
 use super::{Completion, Engine, Failure, Op, Slot};
 use crate::spec::Address;
@@ -482,10 +482,10 @@ impl Engine for Uring {
     fn wait(&mut self, until: Nanos, crowd: u32) {
         self.give_back();
         self.take_batch();
-        if crowd > 0 {
+        if crowd >= CROWD {
             // What was submitted goes out first.
             self.look();
-            if !self.has_more() && self.clock.naps(crowd) {
+            if !self.has_more() && self.clock.naps(until, crowd) {
                 self.look();
             }
             if self.has_more() {

@@ -43,6 +43,11 @@ impl Ready {
         choice.expect.iter().try_for_each(is_measured)?;
         let target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
         may_be_loaded(args, &url, &target)?;
+        if tank.is_some() && target.script().is_some() {
+            let text = "`--tank` fires HTTP, and this URL is straight to FastCGI";
+            return Err(Failure::rendered(text.to_owned())
+                .hint("name the load with --schedule and the requests with --ammo"));
+        }
         target.settle(&mut choice.client);
         let load = load(args, tank.as_ref(), &choice, &target)?;
         let asked = [&args.connections, &args.load.users, &args.load.max_in_flight];
