@@ -1,6 +1,8 @@
 //! TLS servers that misbehave, met for real: each shot counts as what it is, none waits for
 //! longer than its timeout, no connection stays.
 
+#[path = "certified/mod.rs"]
+mod certified;
 #[path = "played/mod.rs"]
 mod played;
 
@@ -8,11 +10,11 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use certified::config;
 use played::{
     LONG, Played, SHORT, SHOTS, Then, WAYS, counted, each_counts_as, forever, load, read_until,
     ways,
 };
-use rustls::pki_types::PrivateKeyDer;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
 use rustls::{Stream, SupportedProtocolVersion};
@@ -31,15 +33,6 @@ fn wire() -> Wire {
 fn get(connection: ConnectionHabit) -> Request {
     let habits = Habits { version: HttpVersion::Http11, connection };
     Request::build("GET", "/", &[], b"", habits, None).unwrap()
-}
-
-fn config(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_string()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider);
-    let config = config.with_protocol_versions(&[version]).unwrap().with_no_client_auth();
-    Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap())
 }
 
 /// Each way, each connection with the same part.

@@ -1,11 +1,13 @@
 //! HTTPS over real sockets, against a small server of rustls' own.
 
+mod certified;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustls::pki_types::PrivateKeyDer;
+use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{HandshakeKind, StreamOwned, SupportedProtocolVersion};
 use stampede_load::ammo::Request;
@@ -39,15 +41,6 @@ struct Seen {
     connections: AtomicU64,
     resumed: AtomicU64,
     requests: AtomicU64,
-}
-
-fn config(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_string()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider);
-    let config = config.with_protocol_versions(&[version]).unwrap().with_no_client_auth();
-    Arc::new(config.with_single_cert(vec![made.cert.der().clone()], key).unwrap())
 }
 
 /// A server that lives as long as the process.

@@ -1,24 +1,20 @@
 //! Bad answers as a table, and the loads that meet them.
 
+#[path = "../ways/mod.rs"]
+mod ways;
+
 use std::time::Duration;
 
 use stampede_known_server::{Address as Known, Answer, KnownServer, Then, Writing};
 use stampede_load::Load;
 use stampede_load::ammo::{AnswerShape, Request, Tag};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Habits, HttpVersion, Model, Until,
-    WhenFull,
-};
+use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion};
 use stampede_load::time::Nanos;
+pub use ways::{Kind, LONG, SHORT, WAYS};
+use ways::{engine, model};
 
 /// Shots of each load.
 pub const SHOTS: u64 = 20;
-/// Where every answer ends by itself.
-pub const LONG: Nanos = Nanos::from_secs(20);
-/// Where none does.
-pub const SHORT: Nanos = Nanos::from_millis(500);
-
 /// A bad (or odd, and right) answer and what each shot that gets it counts as.
 pub struct Case {
     pub name: &'static str,
@@ -174,41 +170,6 @@ pub fn endless() -> Vec<Case> {
     ]
 }
 
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// Due, whatever was answered.
-    Open,
-    /// Four users.
-    Closed,
-}
-
-/// Every way to fire.
-pub const WAYS: [(Kind, ConnectionHabit); 4] = [
-    (Kind::Open, ConnectionHabit::KeepAlive),
-    (Kind::Open, ConnectionHabit::PerShot),
-    (Kind::Closed, ConnectionHabit::KeepAlive),
-    (Kind::Closed, ConnectionHabit::PerShot),
-];
-
-/// Four users share the shots; where each shot lasts a whole timeout, all fire at once.
-fn model(kind: Kind, timeout: Nanos) -> Model {
-    let users = if timeout == SHORT { SHOTS as u32 } else { 4 };
-    match kind {
-        Kind::Open => Model::Open {
-            schedule: Segments::parse("const(400,50ms)").unwrap(),
-            arrivals: Arrivals::Uniform,
-            max_in_flight: 32,
-            when_full: WhenFull::Queue,
-        },
-        Kind::Closed => Model::Closed { users, until: Until::Requests(SHOTS) },
-    }
-}
-
-/// `answers_uring.rs` is the same file once more.
-fn engine() -> EngineChoice {
-    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
-}
-
 pub fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos) -> Load {
     let get = Request {
         bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
@@ -220,7 +181,7 @@ pub fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: N
         timeout,
         check: Check { body_contains: b"hello".to_vec(), ..Check::default() },
         engine: engine(),
-        ..Load::new(target, model(kind, timeout), [get])
+        ..Load::new(target, model(kind, timeout, SHOTS, 4), [get])
     }
 }
 

@@ -1,5 +1,8 @@
 //! Servers that play a part by hand on real sockets, and the loads that meet them.
 
+#[path = "../ways/mod.rs"]
+mod ways;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,39 +13,17 @@ use std::time::{Duration, Instant};
 
 use stampede_load::ammo::Request;
 use stampede_load::report::{End, Second};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Model, Until, WhenFull, Wire,
-};
+use stampede_load::spec::{Address, Check, ConnectionHabit, Wire};
 use stampede_load::time::Nanos;
 use stampede_load::{Listener, Load, Stop, fire};
+pub use ways::{Kind, LONG, SHORT, WAYS};
+use ways::{engine, model};
 
 /// Shots of each load.
 pub const SHOTS: u64 = 12;
-/// Where every answer ends by itself.
-pub const LONG: Nanos = Nanos::from_secs(20);
-/// Where none does.
-pub const SHORT: Nanos = Nanos::from_millis(500);
-
-/// Every way to fire: in turn by users or by a schedule, on kept connections or not.
-pub const WAYS: [(Kind, ConnectionHabit); 4] = [
-    (Kind::Open, ConnectionHabit::KeepAlive),
-    (Kind::Open, ConnectionHabit::PerShot),
-    (Kind::Closed, ConnectionHabit::KeepAlive),
-    (Kind::Closed, ConnectionHabit::PerShot),
-];
-
 /// Those to try a case with: two of them where every shot takes the whole timeout.
 pub fn ways(timeout: Nanos) -> Vec<(Kind, ConnectionHabit)> {
     if timeout == SHORT { vec![WAYS[0], WAYS[3]] } else { WAYS.to_vec() }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// Due, whatever was answered.
-    Open,
-    /// Three users.
-    Closed,
 }
 
 /// How a connection ends that the server has said all on.
@@ -159,25 +140,6 @@ pub fn read_until(from: &mut impl Read, end: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Users share the shots; where each shot lasts a whole timeout, all fire at once.
-fn model(kind: Kind, timeout: Nanos) -> Model {
-    let users = if timeout == SHORT { SHOTS as u32 } else { 3 };
-    match kind {
-        Kind::Open => Model::Open {
-            schedule: Segments::parse("const(240,50ms)").unwrap(),
-            arrivals: Arrivals::Uniform,
-            max_in_flight: 32,
-            when_full: WhenFull::Queue,
-        },
-        Kind::Closed => Model::Closed { users, until: Until::Requests(SHOTS) },
-    }
-}
-
-/// The files whose names end in `_uring` are the same once more.
-fn engine() -> EngineChoice {
-    if module_path!().contains("uring") { EngineChoice::IoUring } else { EngineChoice::Epoll }
-}
-
 pub fn load(
     server: &Played,
     wire: Wire,
@@ -186,7 +148,7 @@ pub fn load(
     timeout: Nanos,
 ) -> Load {
     let target = Address::Tcp(server.address);
-    let mut load = Load::new(target, model(kind, timeout), [request(connection)]);
+    let mut load = Load::new(target, model(kind, timeout, SHOTS, 3), [request(connection)]);
     load.habits.connection = connection;
     let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
     Load { wire, timeout, check, engine: engine(), ..load }
