@@ -96,17 +96,22 @@ fn alone(one: &Shown) -> Vec<String> {
     if one.given.provider == Provider::Live {
         return vec![ALREADY_RUNNING.to_owned()];
     }
-    let mut reasons = Vec::new();
-    let Observed { workers, isolated, .. } = one.observed;
-    let asked = one.given.workers;
-    let fewer = one.given.grows && workers < asked;
-    if workers != 0 && asked != 0 && workers != asked && !fewer {
-        reasons.push(format!("{workers} workers instead of the {asked} asked for"));
+    let mut reasons: Vec<String> = other_workers(one).into_iter().collect();
+    if one.given.threads && !one.observed.thread_safe {
+        reasons.push("its PHP is not thread-safe: one thread serves all".to_owned());
     }
-    if !isolated && !one.given.keeps_memory {
+    if !one.observed.isolated && !one.given.keeps_memory {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
+}
+
+/// Another number of workers than was asked for, in words. A pool that grows may begin small.
+pub fn other_workers(one: &Shown) -> Option<String> {
+    let (is, asked) = (one.observed.workers, one.given.workers);
+    let fewer = one.given.grows && is < asked;
+    let wrong = is != 0 && asked != 0 && is != asked && !fewer;
+    wrong.then(|| format!("{is} workers instead of the {asked} asked for"))
 }
 
 /// What leaks where leaking is the runtime's nature: `class`, `constant` …
@@ -451,6 +456,15 @@ mod tests {
         assert!(alone(&one).is_empty());
         one.observed.workers = 9;
         assert_eq!(alone(&one), ["9 workers instead of the 4 asked for"]);
+    }
+
+    #[test]
+    fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
+        let mut one = shown("a");
+        one.given.threads = true;
+        assert_eq!(alone(&one), ["its PHP is not thread-safe: one thread serves all"]);
+        one.observed.thread_safe = true;
+        assert!(alone(&one).is_empty());
     }
 
     #[test]

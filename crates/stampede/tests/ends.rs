@@ -274,8 +274,8 @@ fn a_worker_that_dies_under_load_is_counted_with_its_last_words() {
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let cell = &summary["cells"][0];
     assert!(cell["counts"]["restarts"].as_u64() >= Some(1), "{cell:#}");
-    let reasons = cell["reasons"].to_string();
-    assert!(reasons.contains("started under load; its log said: "), "{reasons}");
-    assert!(reasons.contains("SIGKILL"), "{reasons}");
+    let notes = trials(&place)[0]["verdict"]["notes"].to_string();
+    assert!(notes.contains("started under load; its log said: "), "{notes}");
+    assert!(notes.contains("SIGKILL"), "{notes}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }

@@ -216,6 +216,36 @@ fn extensions_and_libraries_are_needs() {
     assert!(!listed(None).contains("missing"), "{}", listed(None));
 }
 
+/// A file that PHP does not load is no extension that was found.
+#[test]
+fn an_extension_for_another_php_is_an_error() {
+    if common::skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let needs = "php: { programs: [\"php*\"] }, ext_so: { extension: ext }";
+    let text =
+        RUNTIME.replace("no-such: { programs: [no-such], version: \"no-such --version\" }", needs);
+    let text =
+        text.replace("run: no-such", "run: php").replace("\nprocesses:", "\nphp: php\nprocesses:");
+    place.write("runtimes/own/runtime.yaml", &text[..text.find("get:").expect("get")]);
+    let ext = place.write("ext.so", "no extension at all");
+    let with = |words: &[&str]| {
+        let mut command = place.stampede(words);
+        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        command.env("STAMPEDE_EXT_SO", &ext);
+        finish(command, LIMIT)
+    };
+    let listed = stdout(&with(&["runtimes"]));
+    assert!(listed.contains("✘ PHP does not load"), "{listed}");
+    let load = ["--users", "1", "--for", "1s"];
+    let output = with(&[&["compare", "--app", "hello", "--runtimes", "own"], &load[..]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output).replace(&place.path().display().to_string(), "");
+    assert!(said.contains("PHP does not load `/ext.so`: PHP Startup: Unable to load"), "{said}");
+    assert!(said.contains("phpize"), "{said}");
+}
+
 /// Of every runtime of the catalogue, also where nothing of it is installed.
 #[test]
 fn every_script_of_the_catalogue_is_there() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bench_support::Bench;
-use common::{Place, finish, stderr, stdout};
+use common::{Place, finish, skipped, stderr, stdout, summary, trials};
 use stampede::plan::model::{AppChoice, Scalar};
 use stampede::runtime::{App, Catalogue, Places, Running, verify};
 
@@ -158,19 +158,123 @@ fn a_worker_that_cannot_begin_is_one_error_with_its_last_words() {
     }
 }
 
+/// What it writes beside PHP's output goes where RoadRunner waits for its first frame.
+#[test]
+fn a_worker_of_roadrunner_that_writes_garbage_at_boot_is_one_error() {
+    let code = "fwrite(STDOUT, 'garbage instead of a frame'); error_log('it wrote garbage');";
+    let (bench, _folder) = bench_of(&format!("<?php {code} return fn () => [];"));
+    let Some(started) = bench.try_start("roadrunner", &[("workers", Scalar::Int(1))]) else {
+        return;
+    };
+    let Err(error) = started else { panic!("it starts") };
+    let said = error.to_string();
+    assert!(said.contains("it wrote garbage"), "{said}");
+}
+
+/// A comparison goes on without it, and nothing of it is left.
+#[test]
+fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
+    let (bench, folder) = bench_of("<?php throw new RuntimeException('there is no database');");
+    let (bench, folder) = (&bench, folder.path().display().to_string());
+    if bench.try_start("roadrunner", &[]).is_none() || skipped(&["php"]) {
+        return;
+    }
+    std::fs::write(format!("{folder}/public/index.php"), "<?php echo 'fine';").expect("file");
+    let compare = |runtimes: &str| {
+        let place = Place::new();
+        let load = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
+        let words = ["compare", "--app", &folder, "--runtimes", runtimes];
+        let mut command = place.stampede(&[&words[..], &load].concat());
+        for name in ["XDG_DATA_HOME", "HOME"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        let output = finish(command, LIMIT);
+        assert!(stderr(&output).contains("there is no database"), "{}", stderr(&output));
+        assert_eq!(place.left_behind(), Vec::<String>::new());
+        (output.status.code(), place)
+    };
+    assert_eq!(compare("roadrunner").0, Some(2), "nothing was left to measure");
+    let (code, place) = compare("roadrunner,php-builtin");
+    assert_eq!(code, Some(3));
+    for cell in summary(&place)["cells"].as_array().expect("cells") {
+        let is_invalid = cell["verdict"] == "invalid";
+        let name = cell["runtime"].as_str().expect("a name");
+        assert_eq!(is_invalid, name.starts_with("roadrunner"), "{cell:#}");
+    }
+}
+
+/// A runtime that starts three workers whatever it is told.
+#[test]
+fn another_number_of_workers_than_asked_for_makes_the_trial_suspect() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("runtimes/three/runtime.yaml", THREE_WORKERS);
+    let load = ["--users", "1", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
+    let runtimes = ["compare", "--app", "hello", "--runtimes", "three,php-builtin"];
+    let mut command = place.stampede(&[&runtimes[..], &load].concat());
+    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    let output = finish(command, LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    let why = "3 workers instead of the 2 asked for";
+    for trial in trials(&place) {
+        let is_odd =
+            trial["runtime"]["title"].as_str().is_some_and(|title| title.contains("three"));
+        let verdict = &trial["verdict"];
+        assert_eq!(verdict["reasons"].to_string().contains(why), is_odd, "{trial:#}");
+        assert!(!is_odd || verdict["judged"] == "suspect", "{trial:#}");
+    }
+}
+
+const THREE_WORKERS: &str = "title: PHP's own server with three workers
+mode: per-request
+app_kinds: [script, callable]
+worker_held_by: request
+needs: { php: { programs: [\"php*\"], version: \"php -n -v\" } }
+php: php
+common: [workers]
+processes:
+  - role: php
+    run: \"php -c {{ dir }}/php.ini -S {{ host }}:{{ port }} -t {{ docroot | sh }}\"
+    user: app
+    cwd: \"{{ docroot }}\"
+    env: { PHP_CLI_SERVER_WORKERS: \"2\" }
+    stop: { signal: TERM, grace: 1s }
+ready: { path: /, within: 10s }
+effective_workers: { processes: { role: php } }
+forced:
+  extensions: [cli_server, pcntl, readline]
+  ini: [cli_server.*, cli.*, readline.*]
+";
+
 fn reboots(name: &str) -> bool {
     name.ends_with("-reboot")
 }
 
+/// Ways that a runtime can be set to go: the worker keeps the app in each.
 #[test]
-fn roadrunner_speaks_over_a_socket_too() {
+fn other_ways_of_a_runtime_serve_alike() {
     let (bench, _folder) = bench();
-    let settings = [("workers", Scalar::Int(1)), ("relay", Scalar::Text("unix".into()))];
-    let Some(running) = bench.start("roadrunner", &settings) else { return };
-    assert_eq!(
-        told(&running, "/")["served"],
-        told(&running, "/")["served"].as_i64().map_or(0, |n| n - 1)
-    );
+    for (name, setting, value) in [
+        ("roadrunner", "relay", "unix"),
+        ("nginx-roadrunner", "relay", "unix"),
+        ("nginx-roadrunner", "socket", "tcp"),
+        ("swoole", "server_mode", "base"),
+        ("openswoole", "server_mode", "base"),
+    ] {
+        let settings = [("workers", Scalar::Int(1)), (setting, Scalar::Text(value.into()))];
+        let Some(running) = bench.start(name, &settings) else { continue };
+        let served = || told(&running, "/")["served"].as_i64().expect("a number");
+        let (first, second) = (served(), served());
+        assert_eq!(second, first + 1, "{name} with {setting}: {value}");
+        let observed =
+            verify(&running, &bench.app).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(observed.workers, 1, "{name} with {setting}: {value}");
+        running.stop().expect("stop");
+    }
 }
 
 #[test]
@@ -249,6 +353,11 @@ fn workers_are_what_a_comparison_finds_comparable() {
         for mark in [" (assembled)", " (library)"] {
             assert_eq!(name.ends_with(mark), versions.contains(mark), "{name}: {versions}");
         }
+    }
+    for trial in trials(&place) {
+        let runtime = &trial["runtime"];
+        let has_it = runtime["mode"] != "per-request";
+        assert_eq!(runtime["settings"]["adapter"] == "own", has_it, "{runtime:#}");
     }
 }
 

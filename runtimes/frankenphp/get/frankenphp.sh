@@ -132,7 +132,7 @@ echo "building FrankenPHP" >&2
 mkdir empty
 ar rc empty/libphp.a
 whole="-Wl,--export-dynamic -Wl,--whole-archive $here/php/libs/libphp.a -Wl,--no-whole-archive"
-export CGO_ENABLED=1 CGO_LDFLAGS=-L$here/empty GOFLAGS=-mod=readonly
+export CGO_ENABLED=1 CGO_LDFLAGS=-L$here/empty GOFLAGS=-mod=readonly GOWORK=off
 export CGO_CFLAGS="-O2 -I$here/php -I$here/php/main -I$here/php/Zend -I$here/php/TSRM"
 "$GO" build -p "$jobs" -trimpath -tags nowatcher -o "$OUT/frankenphp" \
     -ldflags "-s -w -linkmode external -extldflags '$whole $(libraries)'" . ||

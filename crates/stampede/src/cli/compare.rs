@@ -94,7 +94,10 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
+    let has_measured = stored.trials.iter().any(|trial| trial.record.load.is_some());
+    if !has_measured && !interrupt::asked() {
+        Outcome::Nothing
+    } else if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet

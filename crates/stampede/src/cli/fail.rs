@@ -18,6 +18,8 @@ pub enum Outcome {
     Fine,
     /// Exit code 1: an expectation was not met.
     NotMet,
+    /// Exit code 2: nothing could be measured.
+    Nothing,
     /// Exit code 3: measured, but a cell is missing or invalid.
     Incomplete,
 }
@@ -27,6 +29,7 @@ impl From<Outcome> for ExitCode {
         ExitCode::from(match outcome {
             Outcome::Fine => 0,
             Outcome::NotMet => 1,
+            Outcome::Nothing => 2,
             Outcome::Incomplete => 3,
         })
     }

@@ -122,6 +122,14 @@ pub enum RuntimeError {
         /// `setting `php-fpm`` or `STAMPEDE_PHP_FPM`.
         given_by: String,
     },
+    /// An extension that is for another PHP, or is none.
+    #[error("PHP does not load `{extension}`: {said}")]
+    Extension {
+        /// The file.
+        extension: PathBuf,
+        /// PHP's words.
+        said: String,
+    },
     /// A port that was asked for is in use.
     #[error("port {port} is taken{by}")]
     PortTaken {
@@ -270,6 +278,9 @@ impl RuntimeError {
                 install.as_ref().map(|command| format!("get it with `{command}`"))
             }
             E::NamedProgram { .. } => Some("name an executable file by its full path".into()),
+            E::Extension { .. } => {
+                Some("build it with the `phpize` of the PHP that runs it".into())
+            }
             E::PortTaken { .. } => {
                 Some("end that process, or leave the port out: a free one is found".into())
             }

@@ -77,7 +77,7 @@ impl Places {
     /// PATH. `php` is the PHP that an extension is for. `Ok(None)`: it is nowhere.
     ///
     /// # Errors
-    /// A program that was named is not there.
+    /// A program that was named is not there, or an extension is for another PHP.
     pub fn find(
         &self,
         name: &str,
@@ -103,8 +103,10 @@ impl Places {
                 None => return Ok(None),
             },
         };
-        let version = version(&path, need, php);
-        Ok(Some(Located { path, version }))
+        match version(&path, need, php) {
+            Ok(version) => Ok(Some(Located { path, version })),
+            Err(said) => Err(RuntimeError::Extension { extension: path, said }),
+        }
     }
 
     fn search(&self, name: &str, need: &Need, php: Option<&Path>) -> Option<PathBuf> {
@@ -114,7 +116,10 @@ impl Places {
             let file = format!("{extension}.so");
             let found = folders.find_map(|dir| Some(dir.join(&file)).filter(|path| path.is_file()));
             // PHP itself, where it is built in.
-            let built_in = || php.filter(|php| extension_version(php, extension, php).is_some());
+            let is_in = |php: &&Path| {
+                extension_version(php, extension, php).is_ok_and(|version| !version.is_empty())
+            };
+            let built_in = || php.filter(is_in);
             return found.or_else(|| built_in().map(Path::to_path_buf));
         }
         if need.library.is_some() {
@@ -255,37 +260,48 @@ fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> 
     })
 }
 
-/// Once per process and file: a program start costs more than a whole trial may.
-fn version(path: &Path, need: &Need, php: Option<&Path>) -> String {
-    static KNOWN: Cache<String> = LazyLock::new(Mutex::default);
-    let known = || {
-        if let Some(command) = &need.version {
-            return printed(path, shell_words::split(command).ok()?.get(1..)?, "");
-        }
-        if let Some(extension) = &need.extension {
-            return extension_version(path, extension, php?);
-        }
-        if let Some(package) = &need.library {
-            return library_version(path, package);
-        }
-        let before = need.version_in_file.as_deref()?;
-        let bytes = std::fs::read(path).unwrap_or_default();
-        let found = texts(&bytes).find_map(|text| text.strip_prefix(before));
-        found.map(|text| text.trim().to_owned())
+/// Once per process and file: a program start costs more than a whole trial may. An error is why
+/// PHP does not load an extension.
+fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, String> {
+    static KNOWN: Cache<Result<String, String>> = LazyLock::new(Mutex::default);
+    let known = || match (&need.extension, php) {
+        (Some(extension), Some(php)) => extension_version(path, extension, php),
+        _ => Ok(told_version(path, need).unwrap_or_default()),
     };
     let key = need.extension.as_ref().map_or(path.to_path_buf(), |name| path.join(name));
-    cached(&KNOWN, &key, || known().unwrap_or_default())
+    cached(&KNOWN, &key, known)
 }
 
-/// What PHP says of an extension, a file or built into itself; nothing where it cannot load it.
-fn extension_version(path: &Path, extension: &str, php: &Path) -> Option<String> {
-    let mut words = ["-q", "-n", "-d", "display_errors=0"].map(String::from).to_vec();
+fn told_version(path: &Path, need: &Need) -> Option<String> {
+    if let Some(command) = &need.version {
+        return printed(path, shell_words::split(command).ok()?.get(1..)?, "");
+    }
+    if let Some(package) = &need.library {
+        return library_version(path, package);
+    }
+    let before = need.version_in_file.as_deref()?;
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let found = texts(&bytes).find_map(|text| text.strip_prefix(before));
+    found.map(|text| text.trim().to_owned())
+}
+
+/// What PHP says of an extension, a file or built into itself. Empty where that cannot be told:
+/// not built in, or it wants another extension first.
+///
+/// # Errors
+/// PHP's words, where it cannot be loaded: it is for another PHP, or is no extension.
+fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String, String> {
+    let quiet = ["-q", "-n", "-d", "display_errors=stderr", "-d", "html_errors=0"];
+    let mut words = quiet.map(String::from).to_vec();
     if path != php {
         words.extend(["-d".to_owned(), format!("extension={}", path.display())]);
     }
     // Not `-r`: php-cgi has none.
     let code = format!("<?php echo phpversion('{extension}');");
-    printed(php, &words, &code).filter(|version| !version.is_empty())
+    let said = printed(php, &words, &code).unwrap_or_default();
+    let Some((_, why)) = said.split_once("Warning: ") else { return Ok(said) };
+    let wants_another = why.contains("undefined symbol") || why.contains("required module");
+    if wants_another { Ok(String::new()) } else { Err(why.to_owned()) }
 }
 
 /// What Composer wrote down of a package beside the `autoload.php` of its vendor folder.
@@ -297,7 +313,7 @@ fn library_version(autoload: &Path, package: &str) -> Option<String> {
     Some(format!("{package} {}", found["version"].as_str()?))
 }
 
-/// The first line that a program prints, given `input`.
+/// The first words that a program prints, a line of them, given `input`.
 fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     let mut child = Command::new(path)
         .args(args)
@@ -321,7 +337,7 @@ fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     // nginx prints its version to standard error.
     let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().next().map(|line| line.trim().to_string())
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// NUL-terminated texts of a binary.

@@ -29,6 +29,9 @@ pub struct RuntimeManifest {
     pub web_server: Option<String>,
     /// Programs and files of the machine, by the name that `run:` lines and templates use.
     pub needs: BTreeMap<String, Need>,
+    /// Whether its workers are threads of one PHP, which has to be thread-safe for that.
+    #[serde(default)]
+    pub php_threads: bool,
     /// The need that carries PHP: the common php.ini is rendered, and the extension folder
     /// is read from this file. Without it no php.ini is written.
     #[serde(default)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::error::RuntimeError;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
@@ -17,33 +19,55 @@ pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// # Errors
 /// The given port is in use; names the process where it can be seen.
 pub fn free(given: Option<u16>) -> Result<u16, RuntimeError> {
-    let port = given.unwrap_or(0);
-    // std sets SO_REUSEADDR, so that connections in TIME_WAIT do not count as taken.
-    let bound = TcpListener::bind((HOST, port)).and_then(|listener| listener.local_addr());
-    match bound {
-        Ok(address) => Ok(address.port()),
-        Err(_) => {
-            let by = listeners(port).first().map_or(String::new(), |listener| {
-                format!(" by process `{}` (pid {})", listener.name, listener.pid)
-            });
-            Err(RuntimeError::PortTaken { port, by })
-        }
-    }
+    let Some(port) = given else { return another(&[]) };
+    can_bind(port).map_err(|_| {
+        let by = listeners(port).first().map_or(String::new(), |listener| {
+            format!(" by process `{}` (pid {})", listener.name, listener.pid)
+        });
+        RuntimeError::PortTaken { port, by }
+    })
 }
 
 /// A free port that is none of `taken`, which are free, too, as long as nobody listens.
 ///
+/// Below those that the kernel gives to outgoing connections where one is free there: such a
+/// port is not taken by a connection before the runtime listens.
+///
 /// # Errors
 /// No port is free.
 pub fn another(taken: &[u16]) -> Result<u16, RuntimeError> {
-    // The kernel may give the same port again, but hardly as often as this.
-    for _ in 0..100 {
-        let port = free(None)?;
-        if !taken.contains(&port) {
-            return Ok(port);
-        }
-    }
-    Err(RuntimeError::PortTaken { port: 0, by: String::new() })
+    let below = ephemeral().saturating_sub(LOWEST);
+    let candidates = (0..below).map(|_| LOWEST + turn() % below);
+    let by_kernel = std::iter::repeat_n(0, 100);
+    candidates
+        .chain(by_kernel)
+        .filter_map(|port| can_bind(port).ok())
+        .find(|port| !taken.contains(port))
+        .ok_or(RuntimeError::PortTaken { port: 0, by: String::new() })
+}
+
+/// Lower ones belong to well-known services.
+const LOWEST: u16 = 20_000;
+
+/// The port itself; of 0, one that the kernel chose.
+fn can_bind(port: u16) -> io::Result<u16> {
+    // std sets SO_REUSEADDR, so that connections in TIME_WAIT do not count as taken.
+    let listener = TcpListener::bind((HOST, port))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// The first port that the kernel gives to outgoing connections.
+fn ephemeral() -> u16 {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(LOWEST)
+}
+
+/// Another number each time, begun elsewhere in each process: two that start at once do not
+/// try the same ports.
+fn turn() -> u16 {
+    static TURN: AtomicU16 = AtomicU16::new(0);
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    (std::process::id() as u16).wrapping_mul(1009).wrapping_add(turn)
 }
 
 /// A process that listens on a port.
@@ -227,6 +251,14 @@ mod tests {
         assert!(error.contains(&format!("(pid {})", std::process::id())), "{error}");
         drop(listener);
         assert_eq!(free(Some(port)).expect("free again"), port);
+    }
+
+    #[test]
+    fn a_port_is_none_of_the_kernels_and_another_each_time() {
+        let (first, second) = (free(None).expect("a port"), free(None).expect("a port"));
+        assert!((LOWEST..ephemeral().max(LOWEST + 1)).contains(&first), "{first}");
+        assert_ne!(first, second);
+        assert_ne!(another(&[second + 1]).expect("a port"), second + 1);
     }
 
     #[test]

@@ -480,6 +480,7 @@ impl Parts<'_> {
             workers: self.settings.workers(),
             grows,
             keeps_memory: manifest.mode.keeps_memory(),
+            threads: manifest.php_threads,
             ini: asked_ini(&self.settings.values, &self.choice.php_ini),
             forced_extensions: forced.extensions.iter().cloned().chain(own()).collect(),
             forced_ini: forced.ini.iter().cloned().chain(own().map(|name| name + ".*")).collect(),

@@ -221,6 +221,8 @@ pub struct Given {
     pub grows: bool,
     /// Whether PHP goes on from request to request, by the runtime's nature.
     pub keeps_memory: bool,
+    /// Whether its workers are threads, which want a thread-safe PHP.
+    pub threads: bool,
     /// php.ini keys that the plan or a setting decides → what was asked for.
     pub ini: BTreeMap<String, String>,
     /// Extensions that its SAPI has by itself. A trailing `*` stands for any rest.

@@ -118,6 +118,7 @@ fn fire(
     phases.enter(Phase::Verify, None);
     let before = measured.verify(subject.app)?;
     record.runtime.before = Some(before.clone());
+    let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
     let load = ammo::load(subject, &measured.door(), ctx.load_cpus)?;
     if ctx.warm_up > Nanos(0) {
@@ -139,6 +140,7 @@ fn fire(
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
+    changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
     let did = load_record(&fired, &load, subject.load);
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     let replaced = replaced(record, measured, &resources, &logs);
