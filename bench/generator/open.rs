@@ -168,6 +168,32 @@ pub fn truth(rounds: usize) -> Result<String, String> {
     Ok(format!("\nMedians of {rounds} rounds of 10 s\n\n{}", table.markdown()))
 }
 
+/// What a load of one minute and one of so many take of memory, all of them at the same time.
+pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
+    let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
+    let fired: Vec<_> = loads
+        .map(|(engine, minutes)| {
+            let fire = move || Shot::fire(engine, rate, minutes * 60, Some(Freezes::Never));
+            (engine, minutes, std::thread::spawn(fire))
+        })
+        .collect();
+    let mut table =
+        Table::new(&["", "minutes", "shots", "ok", "MB resident", "CPU", "lateness p99 µs"]);
+    for (engine, minutes, fire) in fired {
+        let shot = fire.join().map_err(|_| "a load ended in a panic")??;
+        table.row([
+            engine.name().to_owned(),
+            minutes.to_string(),
+            format!("{:.0}", shot.printed("planned")),
+            format!("{:.3} %", 100.0 * shot.printed("ok") / shot.printed("planned")),
+            format!("{:.2}", shot.measured.resident_bytes_max as f64 / 1e6),
+            format!("{:.1} %", 100.0 * shot.measured.cpu_s / shot.seconds),
+            format!("{:.1}", shot.printed("lateness_p99_ns") / 1e3),
+        ]);
+    }
+    Ok(format!("\n{rate} shots/s by a schedule\n\n{}", table.markdown()))
+}
+
 /// Frozen for 500 ms at 2, 4, 6 and 8 s of 10: of all shots 4 × 0.5 ÷ 10 = 20 % wait, evenly
 /// from 500 ms down to 0, so that a share of 0.4 × (0.5 − t) waits longer than t seconds.
 fn frozen_us(share: f64) -> f64 {
