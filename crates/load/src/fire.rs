@@ -374,6 +374,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         counts: collected.counts,
         times: collected.times,
         service_time_all: collected.service_time_all,
+        connect_time: collected.connect_time,
         scheduled: longest(|report| report.scheduled),
         lasted: longest(|report| report.lasted),
         ok_inside: collected.ok_inside,

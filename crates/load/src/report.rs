@@ -50,6 +50,8 @@ pub struct ShotRecord {
     pub tag: Tag,
     /// How it ended.
     pub outcome: Outcome,
+    /// Of a whole answer; `None`: there was none.
+    pub status: Option<u16>,
 }
 
 /// One second, over all load threads.
@@ -76,6 +78,9 @@ pub struct Fired {
     pub times: TimeSet,
     /// Times of every started shot that ended, whatever its outcome (Little's law).
     pub service_time_all: Times,
+    /// Of each connection that was opened: from its first connect call until it was there, before
+    /// any TLS, to two digits (1 %).
+    pub connect_time: Times,
     /// Length of the schedule, stretched or cut short by a stop (closed: until no further
     /// shot may start, or the last answer of `requests`).
     pub scheduled: Nanos,
