@@ -10,6 +10,7 @@ mod open;
 mod peers;
 mod stamped;
 mod table;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -54,7 +55,7 @@ fn bench(words: &[&str]) -> Result<(), String> {
             "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)?,
             "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds)?,
             "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds)?,
-            "truth" => open::truth(rounds)?,
+            "truth" => truth::truth(rounds)?,
             _ => closed::memory(minutes, rate)?,
         };
         let text = format!("\n## {}\n{text}", heading(part));
