@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
 use crate::ammo::{AmmoNotes, Tag};
+use crate::engine::Naps;
 use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::time::Nanos;
@@ -104,6 +105,8 @@ pub struct Fired {
     pub began: Instant,
     /// The engine that moved the bytes: `epoll`, `io_uring`.
     pub engine: &'static str,
+    /// Short sleeps of the load threads in which answers of a crowd of users were left to come.
+    pub naps: Naps,
     /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
     pub end: End,
     /// Figures by tag, where the ammo has one; the empty name stands for shots without a

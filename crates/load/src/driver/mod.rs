@@ -8,7 +8,7 @@ mod shots;
 mod tests;
 
 use crate::Stop;
-use crate::engine::{Completion, Engine, Op, Slot};
+use crate::engine::{Completion, Engine, Naps, Op, Slot};
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -46,6 +46,7 @@ pub(crate) struct ThreadReport {
     pub(crate) connections: Connections,
     pub(crate) busy_share: f64,
     pub(crate) engine: &'static str,
+    pub(crate) naps: Naps,
     pub(crate) stretched: f64,
     pub(crate) end: End,
     pub(crate) examples: Vec<Example>,
@@ -395,6 +396,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
+            naps: self.parts.engine.naps(),
             end: self.end,
             examples: self.examples.into_list(),
         }

@@ -144,6 +144,9 @@ impl Measured {
         for note in &ready.notes {
             verdict::add(&mut verdict, Judged::Valid, note.clone());
         }
+        if let Some(note) = found::about_naps(&self.fired) {
+            verdict::add(&mut verdict, Judged::Valid, note);
+        }
         for (judged, text) in found::about_ammo(&self.fired) {
             verdict::add(&mut verdict, judged, text);
         }
