@@ -313,7 +313,7 @@ impl Phantom<'_> {
         let profile = self.get("load_profile");
         let kind = match profile.and_then(|profile| profile.get("load_type")) {
             Some(node) if node.text() == Some("stpd_file") => {
-                let mistake = Mistake::Refused("a file of phantom's own, `stpd_file`".to_owned());
+                let mistake = Mistake::Refused("a `stpd_file` is not read here".to_owned());
                 return Err(node.place.wrong(mistake, STEPPED));
             }
             Some(node) => name_of(node, "load type", &["rps", "instances"])?,
@@ -384,8 +384,9 @@ fn criteria_in(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<St
     let mut criteria = Vec::new();
     let mut at = 0;
     for text in node.text().unwrap_or_default().split_inclusive(')') {
+        let written = text.trim_matches([' ', ',', '\n', '\r', '\t']);
         match Autostop::parse(text) {
-            Ok(read) => criteria.push(read.to_string()),
+            Ok(_) => criteria.push(written.to_owned()),
             Err(AutostopError { problem: Problem::Empty, .. }) => {}
             Err(error) => {
                 let place = node.inside(at + error.offset, error.length);
@@ -398,8 +399,11 @@ fn criteria_in(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<St
                         return Err(place.wrong_name(mistake, expected, near.map(str::to_owned)));
                     }
                 };
-                let key = shortened(text.trim_matches([' ', ',', '\n', '\r', '\t']));
-                unsupported.push(Unsupported { key, line: place.line_column().0, why });
+                unsupported.push(Unsupported {
+                    key: shortened(written),
+                    line: place.line_column().0,
+                    why,
+                });
             }
         }
         at += text.len();
