@@ -103,8 +103,8 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
     table.markdown()
 }
 
-/// What connections and time take of memory.
-pub fn memory() -> Result<String, String> {
+/// What connections and time take of memory; `minutes` beside one minute, where it is more.
+pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
     let mut table = Table::new(&["", "connections", "seconds", "MB resident"]);
     for peer in [Peer::Epoll, Peer::IoUring] {
         for (connections, seconds) in [(1_000, 5), (10_000, 5), (10_000, 30)] {
@@ -117,5 +117,6 @@ pub fn memory() -> Result<String, String> {
             ]);
         }
     }
-    Ok(format!("\n{}", table.markdown()))
+    let over_time = if minutes > 1 { crate::open::memory(minutes, rate)? } else { String::new() };
+    Ok(format!("\n{}{over_time}", table.markdown()))
 }

@@ -10,6 +10,7 @@ mod open;
 mod peers;
 mod stamped;
 mod table;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,7 @@ fn bench(words: &[&str]) -> Result<(), String> {
         given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
     };
     let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 5)?);
+    let (minutes, rate) = (number("minutes", 1)?, number("rate", 200)?);
     let parts: Vec<&&str> = words.iter().filter(|word| !word.contains('=')).collect();
     let known = ["closed", "tls", "lag", "truth", "memory"];
     if let Some(unknown) = parts.iter().find(|part| !known.contains(part)) {
@@ -53,8 +55,8 @@ fn bench(words: &[&str]) -> Result<(), String> {
             "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)?,
             "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds)?,
             "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds)?,
-            "truth" => open::truth(rounds)?,
-            _ => closed::memory()?,
+            "truth" => truth::truth(rounds)?,
+            _ => closed::memory(minutes, rate)?,
         };
         let text = format!("\n## {}\n{text}", heading(part));
         print!("{text}");

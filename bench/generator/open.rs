@@ -1,5 +1,5 @@
-//! The open model: how far behind their due times shots arrive at the server, and whether what
-//! the generator prints is what the server saw.
+//! The open model: how far behind their due times shots arrive at the server, and what it takes
+//! of memory over time.
 
 use stampede_known_server::Waiting;
 
@@ -7,18 +7,18 @@ use crate::measured::{Measured, run, value};
 use crate::peers::Peer;
 use crate::stamped::{Freezes, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
-use crate::{LOAD_CPU, PERCENTILES, itself};
+use crate::{LOAD_CPU, itself};
 
 /// One load.
-struct Shot {
+pub struct Shot {
     measured: Measured,
-    stamps: Stamps,
+    pub stamps: Stamps,
     rate: f64,
     seconds: f64,
 }
 
 impl Shot {
-    fn fire(
+    pub fn fire(
         engine: Peer,
         rate: u32,
         seconds: u32,
@@ -28,22 +28,44 @@ impl Shot {
             None => Stamped::start(Freezes::Never, Waiting::Spin)?,
             Some(freezes) => Stamped::start(freezes, Waiting::Sleep)?,
         };
+        Shot::at(server, "fire-open", engine, rate, seconds)
+    }
+
+    /// So many users, each with a connection of its own.
+    pub fn fire_closed(
+        engine: Peer,
+        users: u32,
+        seconds: u32,
+        freezes: Freezes,
+    ) -> Result<Shot, String> {
+        let server = Stamped::start(freezes, Waiting::Sleep)?;
+        Shot::at(server, "fire-closed", engine, users, seconds)
+    }
+
+    /// `much`: shots per second, or users.
+    fn at(
+        server: Stamped,
+        model: &str,
+        engine: Peer,
+        much: u32,
+        seconds: u32,
+    ) -> Result<Shot, String> {
         let mut command = std::process::Command::new("taskset");
-        command.args(["--cpu-list", &LOAD_CPU.to_string(), &itself(), "fire-open", &server.url]);
-        command.args([&rate.to_string(), &seconds.to_string()]);
+        command.args(["--cpu-list", &LOAD_CPU.to_string(), &itself(), model, &server.url]);
+        command.args([&much.to_string(), &seconds.to_string()]);
         command.arg(if engine == Peer::IoUring { "io_uring" } else { "epoll" });
         let measured = run(&mut command).map_err(|why| why.to_string())?;
         let stamps = server.finish()?;
-        let (rate, seconds) = (f64::from(rate), f64::from(seconds));
+        let (rate, seconds) = (f64::from(much), f64::from(seconds));
         Ok(Shot { measured, stamps, rate, seconds })
     }
 
-    fn printed(&self, name: &str) -> f64 {
+    pub fn printed(&self, name: &str) -> f64 {
         value(&self.measured.printed, name).unwrap_or(f64::NAN)
     }
 
     /// How far the i-th moment lies behind i ÷ rate, on the load's own clock, in µs, sorted.
-    fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
+    pub fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
         let began = value_u64(&self.measured.printed, "began_ns");
         let moments = self.stamps.iter().map(moment);
         let behind = moments.enumerate().map(|(shot, moment)| {
@@ -122,56 +144,31 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
     Ok(format!("\nMedians of {rounds} rounds of {seconds} s\n\n{}", table.markdown()))
 }
 
-/// Response times as printed beside those that follow from the server's stamps, and beside
-/// arithmetic where the server freezes. The i-th arrival is taken for the i-th shot, so the
-/// machine has to let the server run.
-pub fn truth(rounds: usize) -> Result<String, String> {
-    let mut table = Table::new(&[
-        "",
-        "server",
-        "shots per s",
-        "percentile",
-        "printed µs",
-        "stamped µs",
-        "arithmetic µs",
-        "apart",
-    ]);
-    for (freezes, name) in [(Freezes::Never, "at once"), (Freezes::EveryTwoSeconds, "frozen")] {
-        for engine in ENGINES {
-            let rate = 2_000;
-            let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire(engine, rate, 10, Some(freezes))).collect();
-            let shots = shots?;
-            for (percentile, share) in PERCENTILES {
-                let printed =
-                    |shot: &Shot| shot.printed(&format!("response_time_{percentile}_ns")) / 1e3;
-                let stamped =
-                    |shot: &Shot| at_share(&shot.behind_us(|(_, answered)| *answered), share);
-                let apart = median(shots.iter().map(|shot| printed(shot) - stamped(shot)));
-                let arithmetic = match freezes {
-                    Freezes::Never => "–".to_owned(),
-                    Freezes::EveryTwoSeconds => format!("{:.0}", frozen_us(share)),
-                };
-                table.row([
-                    engine.name().to_owned(),
-                    name.to_owned(),
-                    rate.to_string(),
-                    percentile.to_owned(),
-                    format!("{:.1}", median(shots.iter().map(printed))),
-                    format!("{:.1}", median(shots.iter().map(stamped))),
-                    arithmetic,
-                    format!("{apart:+.1} µs"),
-                ]);
-            }
-        }
+/// What a load of one minute and one of so many take of memory, all of them at the same time.
+pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
+    let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
+    let fired: Vec<_> = loads
+        .map(|(engine, minutes)| {
+            let fire = move || Shot::fire(engine, rate, minutes * 60, Some(Freezes::Never));
+            (engine, minutes, std::thread::spawn(fire))
+        })
+        .collect();
+    let mut table =
+        Table::new(&["", "minutes", "shots", "ok", "MB resident", "CPU", "lateness p99 µs"]);
+    for (engine, minutes, fire) in fired {
+        let shot = fire.join().map_err(|_| "a load ended in a panic")??;
+        table.row([
+            engine.name().to_owned(),
+            minutes.to_string(),
+            format!("{:.0}", shot.printed("planned")),
+            format!("{:.3} %", 100.0 * shot.printed("ok") / shot.printed("planned")),
+            format!("{:.2}", shot.measured.resident_bytes_max as f64 / 1e6),
+            format!("{:.1} %", 100.0 * shot.measured.cpu_s / shot.seconds),
+            format!("{:.1}", shot.printed("lateness_p99_ns") / 1e3),
+        ]);
     }
-    Ok(format!("\nMedians of {rounds} rounds of 10 s\n\n{}", table.markdown()))
+    Ok(format!("\n{rate} shots/s by a schedule\n\n{}", table.markdown()))
 }
 
-/// Frozen for 500 ms at 2, 4, 6 and 8 s of 10: of all shots 4 × 0.5 ÷ 10 = 20 % wait, evenly
-/// from 500 ms down to 0, so that a share of 0.4 × (0.5 − t) waits longer than t seconds.
-fn frozen_us(share: f64) -> f64 {
-    (0.5 - (1.0 - share) / 0.4).max(0.0) * 1e6
-}
-
-const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];
+/// Both.
+pub const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];

@@ -1,29 +1,11 @@
-//! An answer of FastCGI is the same however it was torn, and ends its shot once. The first
-//! byte is the habit, the next four say where it is torn, the rest is what comes.
+//! Runs `entries/fastcgi.rs`, which says what must hold.
 #![no_main]
 
-use std::sync::LazyLock;
-
 use libfuzzer_sys::fuzz_target;
-use stampede_load::ammo::AnswerShape;
-use stampede_load::protocol::fastcgi::FastCgi;
-use stampede_load::spec::{Check, ConnectionHabit, Rule};
 
-#[path = "torn.rs"]
+#[path = "../entries/fastcgi.rs"]
+mod fastcgi;
+#[path = "../entries/torn.rs"]
 mod torn;
 
-/// One of each kind.
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let texts = ["header x contains a", "body ~ /a+b/", "json $.a[0] == 1", "size < 9"];
-    texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
-});
-
-fuzz_target!(|input: &[u8]| {
-    let Some((set, rest)) = input.split_first() else { return };
-    let Some((cuts, bytes)) = rest.split_first_chunk::<4>() else { return };
-    let habit = if set & 2 == 0 { ConnectionHabit::KeepAlive } else { ConnectionHabit::PerShot };
-    let shape = if set & 4 == 0 { AnswerShape::ByHeaders } else { AnswerShape::NoBody };
-    let rules = RULES.iter().filter(|_| set & 8 != 0).cloned();
-    let check = Check { rules: rules.collect(), ..Check::default() };
-    torn::same(|| FastCgi::with_head_limit(&check, habit, 512), shape, bytes, cuts);
-});
+fuzz_target!(|bytes: &[u8]| fastcgi::run(bytes));

@@ -16,6 +16,7 @@ pub(crate) struct Collected {
     pub(crate) counts: Counts,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
+    pub(crate) connect_time: Times,
     pub(crate) ok_inside: u64,
     /// By tag's number; empty where they were not counted apart.
     pub(crate) tags: Vec<Option<Box<TagFigures>>>,
@@ -77,6 +78,7 @@ impl Collector {
                 counts: Counts::default(),
                 times: empty_times(),
                 service_time_all: Times::new(),
+                connect_time: Times::coarse(),
                 ok_inside: 0,
                 tags: Vec::new(),
                 records_lost: 0,
@@ -99,6 +101,9 @@ impl Collector {
         add_counts(&mut self.all.counts, tally, check);
         add_times(&mut self.all.times, &tally.times);
         self.all.service_time_all.merge(&tally.service_time_all);
+        if !tally.connect_time.is_empty() {
+            self.all.connect_time.merge(&tally.connect_time);
+        }
         self.all.ok_inside += tally.ok_inside;
         self.all.records_lost += tally.records_lost;
         add_tags(&mut self.all.tags, &tally.tags);

@@ -14,9 +14,9 @@ use crate::collector::{Collected, collect};
 use crate::driver::{
     AmmoEnd, Closed, Dealt, Driver, Feed, Open, OpenParts, Pace, Parts, ThreadReport,
 };
-use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::engine::uring::Uring;
+use crate::engine::{Engine, Naps};
 use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
@@ -167,8 +167,9 @@ impl Crew {
         let Part { share, feed, ammo, tagging } = part;
         let work = move || {
             turn::own_descriptors();
+            turn::soon();
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
-            let engine = pinned.and_then(|()| engine(&load));
+            let engine = pinned.and_then(|()| engine(&load, waiting(&load, share.threads)));
             let set_up = engine.map(|engine| (engine, pace(&load, share, ammo)));
             match set_up {
                 Ok((engine, pace)) => {
@@ -232,9 +233,19 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn engine(load: &Load) -> Result<Chosen, LoadError> {
-    // Without a CPU of its own a spinning thread would take the runtime's.
-    let waiting = if load.cpus.is_empty() { Waiting::Sleep } else { Waiting::Spin };
+/// Awake for due times and quick answers on a CPU of its own. Without one only where that leaves
+/// the server another, and where there are due times: users wait for their answers anyway.
+fn waiting(load: &Load, threads: usize) -> Waiting {
+    // What the affinity allows, and a container's quota.
+    let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
+    match load.model {
+        _ if !load.cpus.is_empty() => Waiting::Spin,
+        Model::Open { .. } if is_room() => Waiting::Spin,
+        _ => Waiting::Sleep,
+    }
+}
+
+fn engine(load: &Load, waiting: Waiting) -> Result<Chosen, LoadError> {
     let (target, now) = (&load.target, Instant::now());
     let connections = match load.model {
         Model::Open { max_in_flight, .. } => max_in_flight,
@@ -374,6 +385,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         counts: collected.counts,
         times: collected.times,
         service_time_all: collected.service_time_all,
+        connect_time: collected.connect_time,
         scheduled: longest(|report| report.scheduled),
         lasted: longest(|report| report.lasted),
         ok_inside: collected.ok_inside,
@@ -389,6 +401,10 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         stretched: largest(|report| report.stretched).max(1.0),
         began,
         engine: reports.first().map_or("", |report| report.engine),
+        naps: Naps {
+            count: reports.iter().map(|report| report.naps.count).sum(),
+            lasted: Nanos(reports.iter().map(|report| report.naps.lasted.0).sum()),
+        },
         end: if stopped { End::Stopped } else { End::Complete },
         tags: BTreeMap::new(),
         records_lost: collected.records_lost,

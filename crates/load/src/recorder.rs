@@ -44,6 +44,8 @@ pub(crate) struct Tally {
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
+    /// Of connections that were opened, to two digits.
+    pub(crate) connect_time: Times,
     pub(crate) in_flight_max: u32,
     pub(crate) busy: Nanos,
     /// By tag; empty where they are not counted apart. Grows to the tags seen.
@@ -65,6 +67,7 @@ impl Tally {
             failures: Failures::new(),
             times: empty_times(),
             service_time_all: Times::new(),
+            connect_time: Times::coarse(),
             in_flight_max: 0,
             busy: Nanos(0),
             tags: Vec::new(),
@@ -97,6 +100,9 @@ impl Tally {
         self.times.connection_wait.clear();
         self.times.lateness.clear();
         self.service_time_all.clear();
+        if !self.connect_time.is_empty() {
+            self.connect_time.clear();
+        }
         (self.in_flight_max, self.busy) = (0, Nanos(0));
         self.tags.iter_mut().flatten().for_each(|figures| figures.clear());
         self.records_lost = 0;
@@ -339,6 +345,11 @@ impl Recorder {
 
     pub(crate) fn received(&mut self, bytes: u64) {
         self.tally.bytes_received += bytes;
+    }
+
+    /// A connection is there, so long after its first shot was started.
+    pub(crate) fn connected(&mut self, took: Nanos) {
+        self.tally.connect_time.record(took.0);
     }
 
     /// A shot's first connect or write call is about to be made.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
 use crate::ammo::{AmmoNotes, Tag};
+use crate::engine::Naps;
 use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::time::Nanos;
@@ -50,6 +51,8 @@ pub struct ShotRecord {
     pub tag: Tag,
     /// How it ended.
     pub outcome: Outcome,
+    /// Of a whole answer; `None`: there was none.
+    pub status: Option<u16>,
 }
 
 /// One second, over all load threads.
@@ -76,6 +79,9 @@ pub struct Fired {
     pub times: TimeSet,
     /// Times of every started shot that ended, whatever its outcome (Little's law).
     pub service_time_all: Times,
+    /// Of each connection that was opened: from its first connect call until it was there, before
+    /// any TLS, to two digits (1 %).
+    pub connect_time: Times,
     /// Length of the schedule, stretched or cut short by a stop (closed: until no further
     /// shot may start, or the last answer of `requests`).
     pub scheduled: Nanos,
@@ -99,6 +105,8 @@ pub struct Fired {
     pub began: Instant,
     /// The engine that moved the bytes: `epoll`, `io_uring`.
     pub engine: &'static str,
+    /// Short sleeps of the load threads in which answers of a crowd of users were left to come.
+    pub naps: Naps,
     /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
     pub end: End,
     /// Figures by tag, where the ammo has one; the empty name stands for shots without a

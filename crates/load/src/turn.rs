@@ -2,28 +2,39 @@
 
 use std::num::NonZeroU64;
 
-/// Asks for it as soon as possible, where the kernel and our rights allow: a shot is not to
-/// wait for another program's time slice. For the calling thread alone.
+/// Timers on time, and a short slice: for the calling thread alone, which keeps its nice value.
 ///
-/// Timers are not to be late on purpose either: 50 µs of slack is what threads begin with
-/// (prctl(2), `PR_SET_TIMERSLACK`).
-///
-/// A short slice of its own is what lets a waking thread interrupt another before that one's
-/// slice is over (Linux 6.12, `PREEMPT_SHORT` of EEVDF), and anybody may ask for it; a nice
-/// value below 0 takes rights. Not a real-time class: it would shut out the rest of stampede
-/// while a closed load keeps this thread busy.
-pub(crate) fn at_once() {
+/// Timers are late on purpose otherwise: 50 µs of slack is what threads begin with (prctl(2),
+/// `PR_SET_TIMERSLACK`). A short slice of its own is what lets a waking thread interrupt another
+/// before that one's slice is over (Linux 6.12, `PREEMPT_SHORT` of EEVDF), and anybody may ask
+/// for it.
+pub(crate) fn soon() {
     // Where that fails, sleeps are a little later, and the clock learns by how much.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    if is_ordinary() {
+        let _ = set(current_nice());
+    }
+}
+
+/// Asks for the CPU as soon as possible, where our rights allow (a nice value below 0): on one of
+/// its own a shot is not to wait for another program. Not a real-time class: it would shut out
+/// the rest of stampede while a closed load keeps this thread busy.
+pub(crate) fn at_once() {
+    if is_ordinary() {
+        let _ = set(FIRST);
+    }
+}
+
+/// Whether nobody chose a class for us (`chrt`): who does knows why.
+fn is_ordinary() -> bool {
     // SAFETY: reads a number of the calling thread.
-    if unsafe { libc::sched_getscheduler(0) } != libc::SCHED_OTHER {
-        // Whoever started us chose a class (`chrt`), and knows why.
-        return;
-    }
-    // Both at once, else the slice alone.
-    if set(FIRST).is_err() {
-        let _ = set(0);
-    }
+    unsafe { libc::sched_getscheduler(0) == libc::SCHED_OTHER }
+}
+
+/// As we were started, with `nice` or without.
+fn current_nice() -> i32 {
+    // SAFETY: reads a number of the calling thread; -1 is also an error's, which it cannot have.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 
 /// Gives the calling thread a table of descriptors of its own, with standard input, output and
@@ -75,7 +86,7 @@ mod tests {
     #[test]
     fn the_kernel_takes_what_we_ask_for() {
         // In a thread of its own: the test runner's are not ours to change.
-        let taken = std::thread::spawn(|| set(0)).join().expect("no panic");
+        let taken = std::thread::spawn(|| set(current_nice())).join().expect("no panic");
         taken.expect("a slice takes no rights");
         assert_eq!(size_of::<Attributes>(), 48);
     }

@@ -1,16 +1,30 @@
 //! Whatever a server does, nothing of it stays: no descriptor, no thread, no memory. Alone
 //! in its program: all three are the process's.
+#![allow(clippy::duplicate_mod, reason = "servers of both kinds share their loads")]
 
 mod bad;
+#[allow(dead_code, reason = "what its other users need")]
+mod certified;
+#[allow(dead_code, reason = "what its other users need")]
+mod played;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use bad::{LONG, SHORT, WAYS, address, broken, endless, load, oversized, whole};
+use played::{Played, Then, counted, forever, read_until};
+use rustls::server::{ServerConfig, ServerConnection};
+use rustls::{StreamOwned, version::TLS13};
 use stampede_known_server::{Behaviour, KnownServer};
+use stampede_load::ammo::Request;
+use stampede_load::protocol::fastcgi::{Script, request};
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
-use stampede_load::spec::Rule;
+use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Rule, Wire};
 use stampede_load::{Listener, Stop, fire};
 
 static LIVE: AtomicI64 = AtomicI64::new(0);
@@ -68,8 +82,107 @@ fn held_at_rest(expected: &Held) -> Held {
     }
 }
 
-/// Every bad answer once, kept and per shot.
+/// All protocols once.
 fn all() {
+    http();
+    fastcgi();
+    tls();
+}
+
+/// An answer, what follows it over and over, and how it ends.
+type Said = (&'static [u8], &'static [u8], Then);
+
+/// Every end that an answer of FastCGI can have.
+fn fastcgi() {
+    const WHOLE: &[u8] =
+        b"\x01\x06\0\x01\0\x0d\x05\0A: b\r\n\r\nhello-----\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
+    const MORE: &[u8] = b"\x01\x06\0\x01\0\x06\0\0A: b\r\n";
+    let script = Script::new("/app/index.php");
+    let get = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
+    let said: [Said; 7] = [
+        (WHOLE, b"", Then::Hold),
+        (WHOLE, b"", Then::Close),
+        (&WHOLE[..20], b"", Then::Close),
+        (&WHOLE[..20], b"", Then::Reset),
+        (&WHOLE[..20], b"", Then::Hold),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", Then::Hold),
+        (b"", MORE, Then::Hold),
+    ];
+    for said in said {
+        let part = move |socket: &mut TcpStream| {
+            // An empty STDIN is where a request ends.
+            read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
+            say(socket, said)?;
+            said.2.end(socket)
+        };
+        met(part, &Wire::FastCgi, get, said.2);
+    }
+}
+
+/// The same inside TLS, and what is no TLS.
+fn tls() {
+    const WHOLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let config = certified::config(&TLS13);
+    let wire = Wire::Tls(Setup::new("localhost", Certificates::Any, Sessions::New).unwrap());
+    let said: [Said; 6] = [
+        (WHOLE, b"", Then::Hold),
+        (WHOLE, b"", Then::Close),
+        (&WHOLE[..20], b"", Then::Close),
+        (&WHOLE[..20], b"", Then::Reset),
+        (&WHOLE[..20], b"", Then::Hold),
+        (b"HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n", Then::Hold),
+    ];
+    for said in said {
+        let config = config.clone();
+        let part = move |socket: &mut TcpStream| {
+            // That the client went is no matter here.
+            let _ = say_inside(socket, config.clone(), said);
+            said.2.end(socket)
+        };
+        met(part, &wire, get, said.2);
+    }
+    let plain = |socket: &mut TcpStream| {
+        let _ = socket.read(&mut [0; 4096])?;
+        socket.write_all(WHOLE)?;
+        Then::Hold.end(socket)
+    };
+    met(plain, &wire, get, Then::Close);
+}
+
+fn get(connection: ConnectionHabit) -> Request {
+    let habits = Habits { version: HttpVersion::Http11, connection };
+    Request::build("GET", "/", &[], b"", habits, None).unwrap()
+}
+
+fn say(to: &mut impl Write, (bytes, endless, _): Said) -> io::Result<()> {
+    to.write_all(bytes)?;
+    if endless.is_empty() { to.flush() } else { forever(to, endless) }
+}
+
+fn say_inside(socket: &TcpStream, config: Arc<ServerConfig>, said: Said) -> io::Result<()> {
+    let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+    let mut stream = StreamOwned::new(connection, socket.try_clone()?);
+    read_until(&mut stream, b"\r\n\r\n")?;
+    say(&mut stream, said)
+}
+
+/// A load of each kind at a server that plays this part on each connection.
+fn met(
+    part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
+    wire: &Wire,
+    request: impl Fn(ConnectionHabit) -> Request,
+    then: Then,
+) {
+    let timeout = if matches!(then, Then::Hold) { played::SHORT } else { played::LONG };
+    for way in [played::WAYS[0], played::WAYS[3]] {
+        let server = Played::start(part.clone());
+        let load = played::load(&server, wire.clone(), &request, way, timeout);
+        counted(&server, &load, &format!("{way:?}"));
+    }
+}
+
+/// Every bad answer once, kept and per shot.
+fn http() {
     let ways = [WAYS[0], WAYS[3]];
     let rules =
         ["header x-cache", "body ~ /hello/", "json $.ok"].map(|it| Rule::parse(it).unwrap());

@@ -8,7 +8,7 @@ mod shots;
 mod tests;
 
 use crate::Stop;
-use crate::engine::{Completion, Engine, Op, Slot};
+use crate::engine::{Completion, Engine, Naps, Op, Slot};
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -46,6 +46,7 @@ pub(crate) struct ThreadReport {
     pub(crate) connections: Connections,
     pub(crate) busy_share: f64,
     pub(crate) engine: &'static str,
+    pub(crate) naps: Naps,
     pub(crate) stretched: f64,
     pub(crate) end: End,
     pub(crate) examples: Vec<Example>,
@@ -186,6 +187,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         if self.parts.recorder.wants_records() {
             self.shots.follow(id, if fresh { Line::New(None) } else { Line::Kept });
         }
+        if fresh {
+            // On this machine it is there when the call returns: what the next ones take is not
+            // this one's.
+            self.parts.engine.refresh();
+            self.take_completions();
+        }
     }
 
     fn take_completions(&mut self) {
@@ -193,11 +200,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..COMPLETIONS {
             let Some(completion) = self.parts.engine.next() else { return };
             match completion {
-                Completion::Connected(slot) => {
-                    self.opened += 1;
-                    self.pool.at(slot).state = State::Open;
-                    self.note(slot, |progress| progress.line = Line::New(Some(now)));
-                }
+                Completion::Connected(slot) => self.connected(slot, now),
                 Completion::Sent(slot, bytes) => {
                     self.parts.recorder.sent(bytes);
                     self.note(slot, |progress| {
@@ -225,6 +228,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 Completion::Failed(slot, failure) => self.give_up(slot, failure.into(), now),
             }
         }
+    }
+
+    fn connected(&mut self, slot: Slot, now: Nanos) {
+        self.opened += 1;
+        let connection = self.pool.at(slot);
+        connection.state = State::Open;
+        if let Some(began) = connection.waiting_since(&self.shots) {
+            self.parts.recorder.connected(now.since(began));
+        }
+        self.note(slot, |progress| progress.line = Line::New(Some(now)));
     }
 
     /// Bytes were taken: sends what the protocol itself says to them.
@@ -276,7 +289,11 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             let service_time = now.since(self.shots.at(answer.shot).shot.started);
             let outcome = judged(&self.parts.check, answer.end, service_time);
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
-            self.end_shot(answer.shot, outcome, first_byte, now);
+            let status = match answer.end {
+                AnswerEnd::Whole { status, .. } => Some(status),
+                _ => None,
+            };
+            self.end_shot(answer.shot, Came { outcome, first_byte, status }, now);
         }
         self.answers = answers;
         usable
@@ -286,7 +303,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn give_up(&mut self, slot: Slot, reason: Net, now: Nanos) {
         while let Some(shot) = self.pool.at(slot).shots.first().copied() {
             let first_byte = self.pool.at(slot).protocol.first_byte();
-            self.end_shot(shot, Outcome::Net(reason), first_byte, now);
+            let outcome = Outcome::Net(reason);
+            self.end_shot(shot, Came { outcome, first_byte, status: None }, now);
         }
         self.close(slot);
     }
@@ -305,7 +323,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    fn end_shot(&mut self, id: ShotId, outcome: Outcome, first_byte: Option<Nanos>, done: Nanos) {
+    fn end_shot(&mut self, id: ShotId, came: Came, done: Nanos) {
+        let Came { outcome, first_byte, status } = came;
         let under_way = self.shots.count();
         let known_end = self.parts.pace.end();
         let slot = self.shots.at(id).slot;
@@ -351,6 +370,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 bytes_received: progress.bytes_received,
                 tag,
                 outcome,
+                status,
             });
         }
     }
@@ -376,10 +396,19 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
+            naps: self.parts.engine.naps(),
             end: self.end,
             examples: self.examples.into_list(),
         }
     }
+}
+
+/// What came of a shot.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    outcome: Outcome,
+    first_byte: Option<Nanos>,
+    status: Option<u16>,
 }
 
 /// Whether a connection can carry more after what it received.

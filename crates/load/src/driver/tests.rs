@@ -181,6 +181,7 @@ fn always(fired: &Fired, seconds: &[Second]) {
     assert_eq!(fired.times.service_time.len(), counts.ok);
     assert_eq!(fired.times.lateness.len(), counts.started);
     assert_eq!(fired.service_time_all.len(), counts.started);
+    assert_eq!(fired.connect_time.len(), fired.connections.opened);
     assert!(fired.ok_inside <= counts.ok);
     let of = |count: fn(&Second) -> u64| seconds.iter().map(count).sum::<u64>();
     assert_eq!(of(|second| second.counts.planned), counts.planned);
@@ -262,6 +263,18 @@ fn a_connection_per_shot_opens_one_for_each() {
     let case = Case { habit: ConnectionHabit::PerShot, ..open(every(ms(10), 20), 5) };
     let (fired, _) = fired(&case);
     assert_eq!((fired.counts.ok, fired.connections.opened), (20, 20));
+}
+
+#[test]
+fn each_connection_that_was_opened_has_its_connect_time() {
+    let mut case = Case { habit: ConnectionHabit::PerShot, ..open(every(ms(10), 20), 5) };
+    case.script.connect_time = ms(2);
+    case.script.connects = vec![ConnectFate::Accept, ConnectFate::Refuse];
+    let (fired, _) = fired(&case);
+    let times = &fired.connect_time;
+    assert_eq!((times.len(), fired.connections.opened), (10, 10), "not the refused ones");
+    // Two digits.
+    assert!(times.min() >= 1_980_000 && times.max() <= 2_020_000, "{times:?}");
 }
 
 #[test]

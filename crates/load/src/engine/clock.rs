@@ -31,6 +31,16 @@ pub(super) struct Clock {
     /// Until when the last send's answer is waited for without sleeping.
     lingers: Nanos,
     pulse: Pulse,
+    naps: Naps,
+}
+
+/// Short sleeps in which answers of a crowd were left to come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Naps {
+    /// How many.
+    pub count: u64,
+    /// How long they lasted together.
+    pub lasted: Nanos,
 }
 
 impl Clock {
@@ -47,6 +57,7 @@ impl Clock {
             overshoot,
             lingers: Nanos(0),
             pulse: Pulse::default(),
+            naps: Naps::default(),
         }
     }
 
@@ -92,8 +103,14 @@ impl Clock {
         std::thread::sleep(Duration::from_nanos(length.0));
         let before = self.now;
         self.refresh();
-        self.pulse.napped(length, self.now.since(before));
+        let lasted = self.now.since(before);
+        self.pulse.napped(length, lasted);
+        self.naps = Naps { count: self.naps.count + 1, lasted: self.naps.lasted.plus(lasted) };
         true
+    }
+
+    pub(super) fn taken_naps(&self) -> Naps {
+        self.naps
     }
 
     /// Until when a wait for `until` should sleep; `None`: not at all, what is left is spun.

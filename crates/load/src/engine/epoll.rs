@@ -22,7 +22,7 @@ use rustix::time::{
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
 use super::socket::{Target, There};
-use super::{Completion, Engine, Failure, Op, Slot};
+use super::{Completion, Engine, Failure, Naps, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 
@@ -443,12 +443,14 @@ impl Engine for Epoll {
             }
         }
         let lingers = self.clock.lingers_until(until, crowd);
-        if lingers > self.clock.now() || until <= self.clock.now() {
-            self.poll(Patience::None);
-            self.spin_until(lingers);
-        } else {
-            self.events.clear();
+        let is_at_once = lingers > self.clock.now() || until <= self.clock.now();
+        match crowd {
+            // It was asked just now.
+            CROWD.. => {}
+            _ if is_at_once => self.poll(Patience::None),
+            _ => self.events.clear(),
         }
+        self.spin_until(lingers);
         while self.events.is_empty() && self.clock.now() < until {
             let Some(end) = self.clock.sleeps_until(until) else {
                 return self.spin_until(until);
@@ -496,6 +498,10 @@ impl Engine for Epoll {
 
     fn busy(&self) -> Nanos {
         self.clock.busy()
+    }
+
+    fn naps(&self) -> Naps {
+        self.clock.taken_naps()
     }
 }
 

@@ -7,6 +7,8 @@ pub mod simulated;
 mod socket;
 pub mod uring;
 
+pub use clock::Naps;
+
 use crate::time::Nanos;
 
 /// One connection's place in an engine: an index from zero, used again after its
@@ -94,4 +96,9 @@ pub trait Engine {
 
     /// CPU time that this thread spent on work so far, spinning not counted.
     fn busy(&self) -> Nanos;
+
+    /// Short sleeps so far in which answers of a crowd were left to come.
+    fn naps(&self) -> Naps {
+        Naps::default()
+    }
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use stampede_load::ammo::{
     Ammo, AmmoError, AmmoFile, Format, Header, Passes, Request, Source as AmmoSource,
 };
+use stampede_load::autostop::{Autostop, AutostopError, Problem};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::error::{Mistake, PlanError, Source};
 use super::read::{file_text, home};
-use super::tank_keys::{PHANTOM, SECTIONS, why};
+use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
 use super::tree::{self, Node, Value, shortened};
 use super::value::{
     ANY_LENGTH, Fields, entries, length, name_of, not_a, schedule, text, texts, whole, whole_u32,
@@ -311,6 +312,10 @@ impl Phantom<'_> {
         };
         let profile = self.get("load_profile");
         let kind = match profile.and_then(|profile| profile.get("load_type")) {
+            Some(node) if node.text() == Some("stpd_file") => {
+                let mistake = Mistake::Refused("a `stpd_file` is not read here".to_owned());
+                return Err(node.place.wrong(mistake, STEPPED));
+            }
             Some(node) => name_of(node, "load type", &["rps", "instances"])?,
             None => "rps",
         };
@@ -336,7 +341,8 @@ impl Phantom<'_> {
 
 /// `const(users, length)`: other schedules of instances have no counterpart.
 fn constant_users(node: &Node, ammo_ends: bool) -> Result<Model, PlanError> {
-    const EXPECTED: &str = "`const(10, 60s)`: the number of users is constant here, it cannot rise";
+    const EXPECTED: &str = "`const(10, 60s)`, for the number of users is constant here; several of \
+                            them are several loads, and a load that rises is one of `load_type: rps`";
     let text = text(node, "a schedule of instances", EXPECTED)?.trim();
     let inner = text.strip_prefix("const").map(str::trim_start);
     let inner = inner.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
@@ -361,8 +367,7 @@ fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Strin
         match key.text().unwrap_or_default() {
             "autostop" => {
                 for text in texts(value, EXPECTED)? {
-                    let all = text.text().unwrap_or_default().split_inclusive(')').map(str::trim);
-                    criteria.extend(all.filter(|one| !one.is_empty()).map(str::to_owned));
+                    criteria.extend(criteria_in(text, unsupported)?);
                 }
             }
             "enabled" | "package" => {}
@@ -370,6 +375,38 @@ fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Strin
                 pass_over(unsupported, "autostop.", key, "the end of a load is told in its summary")
             }
         }
+    }
+    Ok(criteria)
+}
+
+/// Those of a text that are judged here; Tank's others are passed over.
+fn criteria_in(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<String>, PlanError> {
+    let mut criteria = Vec::new();
+    let mut at = 0;
+    for text in node.text().unwrap_or_default().split_inclusive(')') {
+        let written = text.trim_matches([' ', ',', '\n', '\r', '\t']);
+        match Autostop::parse(text) {
+            Ok(_) => criteria.push(written.to_owned()),
+            Err(AutostopError { problem: Problem::Empty, .. }) => {}
+            Err(error) => {
+                let place = node.inside(at + error.offset, error.length);
+                let why = match error.problem {
+                    Problem::Monitoring { .. } => NO_MONITORING,
+                    Problem::Tag => NO_TAG,
+                    _ => {
+                        let (expected, near) = (error.expected(), error.nearest());
+                        let mistake = Mistake::Refused(error.to_string());
+                        return Err(place.wrong_name(mistake, expected, near.map(str::to_owned)));
+                    }
+                };
+                unsupported.push(Unsupported {
+                    key: shortened(written),
+                    line: place.line_column().0,
+                    why,
+                });
+            }
+        }
+        at += text.len();
     }
     Ok(criteria)
 }
@@ -430,6 +467,8 @@ const READ: [&str; 17] = [
     "timeout",
     "uris",
 ];
+const STEPPED: &str =
+    "the schedule that it was made of, as `load_type: rps`, beside its `ammofile` or `uris`";
 const AMMO_TYPES: [&str; 4] = ["phantom", "uri", "uripost", "access"];
 const TIMEOUT: Nanos = Nanos::from_secs(11);
 const INSTANCES: u32 = 1_000;

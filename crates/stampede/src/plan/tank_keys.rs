@@ -30,7 +30,7 @@ pub(super) const PHANTOM: [(&str, &str); 31] = [
     ("phout_file", "the file of records is named on the command line"),
     ("source_log_prefix", PHANTOM_ITSELF),
     ("tank_type", "only HTTP is spoken"),
-    ("threads", "a load thread runs on each of `--load-cpus`"),
+    ("threads", "say `--threads` instead"),
     ("use_caching", NO_CACHE),
     ("writelog", "requests and answers are not logged; of each failure an example is kept"),
 ];
@@ -58,6 +58,10 @@ pub(super) const SECTIONS: [(&str, &str); 20] = [
     ("version", TANK_ITSELF),
     ("ycmonitoring", "the target's machine is not monitored from here"),
 ];
+
+/// Why a criterion of `autostop` is left out.
+pub(super) const NO_MONITORING: &str = "the target's machine is not monitored from here";
+pub(super) const NO_TAG: &str = "a criterion is for all shots, not for those of one tag";
 
 /// What is so instead of `key`; a general word where it is not in the table.
 pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {

@@ -108,9 +108,12 @@ fn what_has_no_meaning_is_said_in_words() {
          use_caching: false\n  multi: []\n  gatling_ip: ''\n  client_certificate: a.pem\n  \
          tank_type: none\n  autocases: 2\noverload: {enabled: true, token_file: t}\n\
          uploader: {enabled: false}\npandora: {}\nmine: {a: b}\n\
-         autostop: {autostop: 'limit(1m)', report_file: a.txt}\n",
+         autostop:\n  autostop:\n  - limit(1m), metric_lower(127.0.0.1,CPU_idle,50,20)\n  \
+         - http(5xx,10%,5s,buy) quantile(95,1s,10s)\n  report_file: a.txt\n",
     );
-    let lines: Vec<String> = config.unwrap().unsupported.iter().map(ToString::to_string).collect();
+    let config = config.unwrap();
+    assert_eq!(config.autostop, ["limit(1m)", "quantile(95,1s,10s)"]);
+    let lines: Vec<String> = config.unsupported.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
 
@@ -146,6 +149,9 @@ fn every_mistake_is_shown() {
         "phantom: {address: a, ammofile: x, ammo_type: line, rps_schedule: 'const(1,1)'}"
             .to_owned(),
         "phantom: {address: a, uris: [/], instances_schedule: 'line(1,10,1m)'}".to_owned(),
+        with("timeout: 1s")
+            + "autostop:\n  autostop:\n  - time(1s,10s)\n  - limit(1m) htp(5xx,1,2s)\n",
+        with("timeout: 1s") + "autostop: {autostop: 'time(1s)'}\n",
     ];
     let shown = texts.iter().map(|text| match read(text) {
         Err(error) => error.render(Look::Plain),

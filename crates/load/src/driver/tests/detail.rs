@@ -21,6 +21,7 @@ fn a_record_says_when_each_step_was() {
         bytes_received: received,
         tag: Tag::NONE,
         outcome: Outcome::Ok,
+        status: Some(200),
     };
     let second = ShotRecord {
         due: ms(20),
@@ -45,6 +46,7 @@ fn a_record_of_what_never_was_ends_with_the_shot() {
     let outcomes: Vec<Outcome> = seconds.1.iter().map(|shot| shot.outcome).collect();
     let timeout = Outcome::Net(Net::Timeout);
     assert_eq!(outcomes, [timeout, timeout, Outcome::Net(Net::CutShort)]);
+    assert!(seconds.1.iter().all(|shot| shot.status.is_none()), "none was whole");
     let [hung, silent, cut] = seconds.1[..] else { panic!("three shots") };
     assert_eq!((hung.connected, hung.sent, hung.done), (Some(ms(5)), ms(5), ms(5)));
     assert_eq!((hung.first_byte, hung.bytes_sent, hung.bytes_received), (None, 0, 0));
@@ -81,6 +83,7 @@ fn a_listener_that_never_comes_loses_records_and_no_shot() {
         bytes_received: 0,
         tag: Tag::NONE,
         outcome: Outcome::Ok,
+        status: Some(200),
     };
     (0..300_000).for_each(|_| recorder.record(shot));
     recorder.finish(zero);

@@ -23,7 +23,7 @@ use rustix::net::sockopt;
 
 use super::clock::{CROWD, Clock, Waiting};
 use super::socket::{Target, There};
-use super::{Completion, Engine, Failure, Op, Slot};
+use super::{Completion, Engine, Failure, Naps, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP};
@@ -536,6 +536,10 @@ impl Engine for Uring {
 
     fn busy(&self) -> Nanos {
         self.clock.busy()
+    }
+
+    fn naps(&self) -> Naps {
+        self.clock.taken_naps()
     }
 }
 

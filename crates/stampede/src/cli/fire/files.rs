@@ -39,8 +39,6 @@ struct About {
     /// When the load began.
     began: SystemTime,
     tags: Tags,
-    /// Of a correct answer.
-    ok_status: u16,
 }
 
 /// A file that is written, until that fails once.
@@ -85,24 +83,14 @@ impl Files {
             prometheus: out(&flags.prometheus)?,
             phout: out(&flags.phout)?,
             model: LoadModel::Open,
-            about: About { began: SystemTime::now(), tags: Tags::new(), ok_status: 200 },
+            about: About { began: SystemTime::now(), tags: Tags::new() },
         })
-    }
-
-    /// Whether each shot has to be looked at.
-    pub fn wants_shots(&self) -> bool {
-        self.phout.is_some()
     }
 
     /// The measured load is about to be fired.
     pub fn begin(&mut self, load: &Load) {
         self.model = report::model(&load.model);
-        // Correct answers are not told apart by their status.
-        let ok_status = match load.check.statuses.as_slice() {
-            [only] => *only,
-            _ => 200,
-        };
-        self.about = About { began: SystemTime::now(), tags: load.ammo.tags.clone(), ok_status };
+        self.about = About { began: SystemTime::now(), tags: load.ammo.tags.clone() };
         if let Some(csv) = &mut self.csv {
             csv.write(CSV_HEAD.as_bytes());
         }
@@ -139,7 +127,7 @@ impl Files {
     /// The load is over.
     pub fn end(&mut self, report: &Report, fired: &Fired) {
         if let Some(out) = &mut self.prometheus {
-            out.write(prometheus::text(report, &fired.times).as_bytes());
+            out.write(prometheus::text(report, fired).as_bytes());
         }
     }
 
@@ -152,11 +140,9 @@ impl Files {
 
 impl About {
     fn line(&self, shot: &ShotRecord) -> String {
-        let (net_code, status) = match shot.outcome {
-            Outcome::Http(status) => (0, status),
-            Outcome::Net(net) => (net_code_of(net), 0),
-            // Whole, and with a right status.
-            _ => (0, self.ok_status),
+        let net_code = match shot.outcome {
+            Outcome::Net(net) => net_code_of(net),
+            _ => 0,
         };
         let row = Row {
             tag: &self.tags.name(shot.tag),
@@ -168,7 +154,7 @@ impl About {
             bytes_sent: shot.bytes_sent,
             bytes_received: shot.bytes_received,
             net_code,
-            status,
+            status: shot.status.unwrap_or(0),
         };
         row.line(self.began)
     }

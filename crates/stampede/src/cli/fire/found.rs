@@ -55,6 +55,16 @@ fn harmless(bytes: &[u8]) -> String {
     mask_secrets(&text)
 }
 
+/// Short sleeps of the generator, which an answer may have come in.
+pub fn about_naps(fired: &Fired) -> Option<String> {
+    let mean = fired.naps.lasted.0.checked_div(fired.naps.count)?;
+    let (naps, mean) = (words::count(fired.naps.count), words::time(mean as f64));
+    Some(format!(
+        "{naps} times the generator slept while many answers were to come, {mean} on average: by up \
+         to that an answer may have been there before it was seen"
+    ))
+}
+
 /// What a reader of the result must know of the file of requests, and of records that were lost.
 pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     let ammo = &fired.ammo;

@@ -122,8 +122,9 @@ fn most_in_a_minute(model: &Model) -> Option<u64> {
             let all: u64 = schedule.segments().iter().map(shots).sum();
             Some(highest.min(all))
         }
+        // Until the ammo is over, or for a time.
+        Model::Closed { until: Until::Requests(u64::MAX) | Until::For(_), .. } => None,
         Model::Closed { until: Until::Requests(requests), .. } => Some(*requests),
-        Model::Closed { until: Until::For(_), .. } => None,
     }
 }
 
@@ -179,6 +180,9 @@ mod tests {
         let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerShot) };
         assert_eq!(said(Asked::ByFlag, &here), "", "there are more addresses to come from");
         assert_eq!(said(Asked::ByFlag, &open(470, 100, ConnectionHabit::PerShot)), "");
+        let endless = Model::Closed { users: 1, until: Until::Requests(u64::MAX) };
+        let endless = Load { model: endless, ..open(1, 1, ConnectionHabit::PerShot) };
+        assert_eq!(said(Asked::ByFlag, &endless), "", "how many the ammo has nobody knows");
         let sayings = [
             said(Asked::ByFlag, &open(1, 3_969, kept)),
             said(Asked::ByDefault, &open(1, 5_000, kept)),

@@ -96,9 +96,7 @@ struct Measured {
 }
 
 fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
-    let connect_time = files.wants_shots().then(Default::default);
-    let watched = Watched { connect_time, ..Watched::default() };
-    let mut watch = Watch { shown, files, watched };
+    let mut watch = Watch { shown, files, watched: Watched::default() };
     let (fired, autostop, is_limit) = match ready.autostop.clone() {
         None => (fire(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
@@ -145,6 +143,9 @@ impl Measured {
         let mut verdict = judge(&record, &ready.load.model, self.autostop.as_deref(), machine);
         for note in &ready.notes {
             verdict::add(&mut verdict, Judged::Valid, note.clone());
+        }
+        if let Some(note) = found::about_naps(&self.fired) {
+            verdict::add(&mut verdict, Judged::Valid, note);
         }
         for (judged, text) in found::about_ammo(&self.fired) {
             verdict::add(&mut verdict, judged, text);

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use stampede_load::report::TimeSet;
+use stampede_load::report::Fired;
 use stampede_stats::histogram::Times;
 
 use super::report::{Report, TimeNs, TimesNs};
@@ -12,7 +12,8 @@ use crate::store::record::Judged;
 
 /// All figures; times in seconds. A percentile that lands on a failed shot is `+Inf`: slower
 /// than any answer.
-pub fn text(report: &Report, times: &TimeSet) -> String {
+pub fn text(report: &Report, fired: &Fired) -> String {
+    let times = &fired.times;
     let mut text = Text(String::new());
     text.about("stampede_info", "gauge", "What was fired.");
     let named = [
@@ -54,6 +55,10 @@ pub fn text(report: &Report, times: &TimeSet) -> String {
         "From when a shot was started, over all planned shots; sum and count of the ok ones.";
     let service = &report.service_time_ns;
     text.summary("stampede_service_time_seconds", help, service, &times.service_time);
+    if let Some(connect) = &report.connect_time_ns {
+        let help = "Until a connection was there, of those opened.";
+        text.summary("stampede_connect_time_seconds", help, connect, &fired.connect_time);
+    }
     let help = "How late the generator itself started shots.";
     text.summary("stampede_lateness_seconds", help, &report.lateness_ns, &times.lateness);
     text.0

@@ -60,9 +60,8 @@ impl Ready {
         notes.extend(passed_over.map(|key| key.to_string()));
         let warm_up = (warm_up > Nanos(0))
             .then(|| Load { model: trial::ammo::warm_up(&load.model, warm_up), ..load.clone() });
-        let of_tank = tank.iter().flat_map(|tank| &tank.autostop);
-        let criteria: Vec<String> = of_tank.chain(&args.autostop).cloned().collect();
-        let autostop = autostop(&criteria, &load)?;
+        let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
+        let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(Ready { url, choice, load, warm_up, autostop, notes })
     }
 }
@@ -156,11 +155,17 @@ fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Fail
     ))
 }
 
-fn autostop(given: &[String], load: &Load) -> Result<Option<Judge>, Failure> {
-    if given.is_empty() {
+/// The file's criteria, which were read with it, and those of the flags.
+fn autostop(of_tank: &[String], flags: &[String], load: &Load) -> Result<Option<Judge>, Failure> {
+    if !flags.is_empty() {
+        let text = flags.join(" ");
+        Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
+    }
+    let all: Vec<&str> = of_tank.iter().chain(flags).map(String::as_str).collect();
+    if all.is_empty() {
         return Ok(None);
     }
-    let text = given.join(" ");
+    let text = all.join(" ");
     let autostop = Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
     let judge = Judge::new(&autostop, load);
     judge.map(Some).map_err(|unfit| Failure::new(&unfit).hint(unfit.hint()))

@@ -82,8 +82,8 @@ pub struct Report {
     pub connection_wait_ns: Option<TimesNs>,
     /// started − max(due, free): the generator's own fault.
     pub lateness_ns: TimesNs,
-    /// Until a new connection was there; null where shots are not looked at one by one
-    /// (`--phout` does).
+    /// From the connect call of each connection that was opened until it was there, without TLS;
+    /// null where none was.
     pub connect_time_ns: Option<TimesNs>,
     /// Fields above that are only known to be at least what is given: a timeout cut a shot
     /// off, or the generator was at its limit.
@@ -313,7 +313,7 @@ impl Report {
             service_time_ok_ns: times.service_time_ok,
             connection_wait_ns: times.connection_wait,
             lateness_ns: times.lateness,
-            connect_time_ns: parts.watched.connect_time.as_ref().map(alone),
+            connect_time_ns: connect_time(fired),
             lower_bounds,
             bytes_in: counts.bytes_received,
             bytes_out: counts.bytes_sent,
@@ -419,6 +419,11 @@ impl TimesNs {
 /// The times of these shots, none of which failed.
 pub fn alone(times: &Times) -> TimesNs {
     TimesNs::of(Ranked::ok_alone(times), CutOff { shots: 0, after_ns: 0 })
+}
+
+/// Of connections that were opened.
+fn connect_time(fired: &Fired) -> Option<TimesNs> {
+    (!fired.connect_time.is_empty()).then(|| alone(&fired.connect_time))
 }
 
 /// The model's name.

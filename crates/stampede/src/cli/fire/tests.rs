@@ -17,8 +17,17 @@ fn fired(server: &KnownServer, flags: &[&str]) -> Report {
 
 /// The same, and how the command would end.
 fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
-    let url = format!("http://{}/", server.address());
-    let args: Vec<&str> = ["stampede", "fire", &url].iter().chain(flags).copied().collect();
+    let (report, measured) = measured(server, flags);
+    let outcome = measured.outcome(&report);
+    (report, outcome)
+}
+
+fn measured(server: &KnownServer, flags: &[&str]) -> (Report, Measured) {
+    measured_at(&format!("http://{}/", server.address()), flags)
+}
+
+fn measured_at(url: &str, flags: &[&str]) -> (Report, Measured) {
+    let args: Vec<&str> = ["stampede", "fire", url].iter().chain(flags).copied().collect();
     let Command::Fire(args) = Cli::try_parse_from(args).expect("flags").command else {
         panic!("no `fire`");
     };
@@ -30,8 +39,7 @@ fn ended(server: &KnownServer, flags: &[&str]) -> (Report, Outcome) {
     let report = measured.report(&ready, &machine);
     files.end(&report, &measured.fired);
     assert!(files.written().is_empty());
-    let outcome = measured.outcome(&report);
-    (report, outcome)
+    (report, measured)
 }
 
 fn server(behaviour: Behaviour) -> KnownServer {
@@ -109,8 +117,38 @@ fn phout_has_a_row_a_shot_and_the_times_of_connecting() {
     assert_eq!((with("200"), with("503")), (20, 20), "{text}");
     let sent: u64 = rows.iter().map(|row| number(row, 8)).sum();
     assert_eq!(sent, report.bytes_out);
-    let connect = report.connect_time_ns.expect("shots were looked at");
-    assert!(matches!(connect.max, TimeNs::Ns(ns) if ns > 0), "{connect:?}");
+}
+
+#[test]
+fn a_correct_answer_that_is_no_200_was_written_as_200() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("phout.log");
+    let path = file.display().to_string();
+    let odd = Reply { answer: Answer::new(201, "made"), ..Reply::default() };
+    let server = server(Behaviour { exceptions: vec![(2, odd)], ..half_bad() });
+    let flags = ["--users", "1", "--requests", "4", "--phout", &path, "--check", "size > 4"];
+    let report = fired(&server, &flags);
+    assert_eq!(report.errors["check:size > 4"], 4, "{:?}", report.errors);
+    let text = std::fs::read_to_string(&file).expect("rows");
+    let status = |row: &str| row.rsplit('\t').next().unwrap_or_default().to_owned();
+    assert_eq!(text.lines().map(status).collect::<Vec<_>>(), ["200", "201", "200", "201"]);
+}
+
+/// What took 20 µs is not to have the time of all that were opened before it.
+#[test]
+fn connections_that_were_opened_have_a_connect_time() {
+    let good = server(Behaviour::answering(Answer::ok()));
+    let report = fired(&good, &["--users", "8", "--requests", "40", "--no-keep-alive"]);
+    let value = serde_json::to_value(&report).expect("JSON");
+    assert_eq!(value["connections"], 40);
+    let connect = &value["connect_time_ns"];
+    assert!(connect["max"].as_u64() >= connect["mean"].as_u64(), "{value:#}");
+    assert!(connect["p50"].as_u64().is_some_and(|ns| ns > 1_000), "{value:#}");
+    assert!(summary::text(&report).contains("\n  connect time "));
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let nobody = format!("http://{}/", nobody.expect("a port"));
+    let (none, _) = measured_at(&nobody, &["--users", "1", "--requests", "2"]);
+    assert_eq!(none.connect_time_ns, None, "none was opened");
 }
 
 #[test]
@@ -293,17 +331,19 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
 
 #[test]
 fn prometheus_reads_what_is_written_for_it() {
-    let none = stampede_stats::histogram::Times::new;
-    let mut response_time = none();
-    response_time.record_many(1_000_000, 2_957);
-    let times = stampede_load::report::TimeSet {
-        service_time: response_time.clone(),
-        response_time,
-        connection_wait: none(),
-        lateness: none(),
-    };
+    let good = server(Behaviour::answering(Answer::ok()));
+    // One that was measured, with figures that are known.
+    let mut fired = measured(&good, &["--users", "1", "--requests", "1"]).1.fired;
+    let times = &mut fired.times;
+    for times in [&mut times.response_time, &mut times.service_time, &mut times.lateness] {
+        times.clear();
+    }
+    fired.times.response_time.record_many(1_000_000, 2_957);
+    fired.times.service_time.record_many(1_000_000, 2_957);
+    fired.connect_time.clear();
+    fired.connect_time.record_many(100_000, 2_999);
     let report = Report { url: "http://127.0.0.1:8080/\"q\\".to_owned(), ..made() };
-    insta::assert_snapshot!(prometheus::text(&report, &times));
+    insta::assert_snapshot!(prometheus::text(&report, &fired));
 }
 
 /// Requests of a file, told apart by their tags, and rules that their answers break.

@@ -3,18 +3,15 @@
 use stampede_load::Listener;
 use stampede_load::report::{Second, ShotRecord};
 use stampede_load::time::Nanos;
-use stampede_stats::histogram::Times;
 
 use super::files::Files;
 use super::screen::Shown;
 
 /// What was seen while a load ran.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Watched {
     /// CPU time of the load threads.
     pub busy: Nanos,
-    /// How long new connections took; `None`: shots were not looked at one by one.
-    pub connect_time: Option<Times>,
 }
 
 /// The listener of a measured load.
@@ -30,13 +27,6 @@ pub struct Watch<'a> {
 impl Listener for Watch<'_> {
     fn shots(&mut self, shots: &[ShotRecord]) {
         self.files.shots(shots);
-        let Some(connect_time) = &mut self.watched.connect_time else { return };
-        for shot in shots {
-            // One that ended without a connection has none to tell of.
-            if let Some(connected) = shot.connected.filter(|connected| *connected < shot.done) {
-                connect_time.record(connected.since(shot.started).0);
-            }
-        }
     }
 
     fn second(&mut self, second: &Second) {

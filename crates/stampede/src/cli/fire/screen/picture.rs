@@ -40,6 +40,8 @@ pub struct Picture {
 enum Length {
     Time(Nanos),
     Shots(u64),
+    /// As long as there is ammo.
+    Ammo,
 }
 
 /// Seconds, one or many.
@@ -126,6 +128,7 @@ impl Picture {
         self.length = match model {
             Model::Open { schedule, .. } => Length::Time(schedule.length()),
             Model::Closed { until: Until::For(length), .. } => Length::Time(*length),
+            Model::Closed { until: Until::Requests(u64::MAX), .. } => Length::Ammo,
             Model::Closed { until: Until::Requests(requests), .. } => Length::Shots(*requests),
         };
         (self.last, self.all) = (Sum::default(), Sum::default());
@@ -174,15 +177,20 @@ impl Picture {
                 let (now, all) = (words::count(self.all.started), words::count(shots));
                 (share, format!("{now} of {all} shots"))
             }
+            Length::Ammo => (0.0, format!("{} shots so far", words::count(self.all.started))),
         };
         let phase = phase_word(self.phase);
         let room = width.saturating_sub(phase.len() + far.chars().count() + 4).min(BAR);
         let full = (share.min(1.0) * room as f64).round() as usize;
-        let bar = format!("{}{}", "█".repeat(full), "░".repeat(room - full));
+        let bar = match self.length {
+            // Nobody knows how far it is.
+            Length::Ammo => String::new(),
+            _ => format!("{}{}  ", "█".repeat(full), "░".repeat(room - full)),
+        };
         let mut lines = vec![
             Line::from(self.url.clone()).bold(),
             Line::from(self.load.clone()),
-            Line::from(format!("{phase}  {bar}  {far}")),
+            Line::from(format!("{phase}  {bar}{far}")),
         ];
         lines.extend(self.notes.iter().map(|note| Line::from(format!("note: {note}")).dim()));
         lines.push(Line::default());

@@ -66,3 +66,6 @@ fn give_back() {
 /// How the terminal was, while it is borrowed.
 static TAKEN: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOKS: Once = Once::new();
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,14 @@ fn before_the_first_second_nothing_is_invented() {
 }
 
 #[test]
+fn a_load_until_the_ammo_is_over_was_one_of_so_many_shots() {
+    let model = Model::Closed { users: 50, until: Until::Requests(u64::MAX) };
+    let drawn = drawn(&picture(&model, 3, &[]), 80, 16);
+    assert!(drawn.contains("measure  78 shots so far"), "{drawn}");
+    assert!(!drawn.contains("18 446"), "{drawn}");
+}
+
+#[test]
 fn no_terminal_is_too_small() {
     let picture = picture(&open(), 5, &[("net:refused", 9)]);
     for width in [1, 2, 9, 13, 26, 200] {

@@ -1,4 +1,4 @@
-//! One connection fed in pieces: what every target about answers does. Included by them.
+//! One connection fed in pieces: what every target about answers does.
 
 use stampede_load::ammo::{AnswerShape, Request};
 use stampede_load::protocol::{Answer, Next, Protocol, ShotId};

@@ -1,0 +1,97 @@
+//! Connections that end leave no descriptor in a load thread's own table, whoever ends them: more
+//! shots are fired, each on a connection of its own, than the table has room for. Alone in its
+//! program: the limit is the process's.
+
+#[allow(dead_code, reason = "what its other users need")]
+#[path = "certified/mod.rs"]
+mod certified;
+#[allow(dead_code, reason = "what its other users need")]
+#[path = "played/mod.rs"]
+mod played;
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+
+use played::{Kind, LONG, Played, Then, read_until};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustls::server::ServerConnection;
+use rustls::{Stream, version::TLS13};
+use stampede_load::ammo::Request;
+use stampede_load::protocol::fastcgi::{Script, request};
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
+use stampede_load::report::Second;
+use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Model, Until, Wire};
+use stampede_load::{Listener, Load, Stop, fire};
+
+/// Open files that the process may have: those of the servers, too, which are few at once.
+const FILES: u64 = 200;
+const SHOTS: u64 = 300;
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// A record of output and one of the end.
+const FASTCGI_OK: &[u8] =
+    b"\x01\x06\0\x01\0\x0d\0\0A: b\r\n\r\nhello\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+fn get(connection: ConnectionHabit) -> Request {
+    let habits = Habits { version: HttpVersion::Http11, connection };
+    Request::build("GET", "/", &[], b"", habits, None).unwrap()
+}
+
+/// `part` for each connection; every shot ends as `counts_as`.
+fn fired(
+    wire: &Wire,
+    request: impl Fn(ConnectionHabit) -> Request,
+    part: impl Fn(&mut TcpStream) -> io::Result<()> + Clone + Send + 'static,
+    counts_as: &str,
+) {
+    let server = Played::start(part);
+    let way = (Kind::Closed, ConnectionHabit::PerShot);
+    let model = Model::Closed { users: 3, until: Until::Requests(SHOTS) };
+    let load = Load { model, ..played::load(&server, wire.clone(), request, way, LONG) };
+    let fired = fire(&load, &Stop::default(), &mut Nobody).unwrap();
+    let counts = fired.counts;
+    let all = if counts_as == "ok" { counts.ok } else { counts.failed[counts_as] };
+    assert_eq!(all, SHOTS, "{counts_as}: {counts:?}");
+}
+
+#[test]
+fn a_connection_that_ended_leaves_no_descriptor() {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum: Some(FILES) }).unwrap();
+    let script = Script::new("/app/index.php");
+    let of_fastcgi = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
+    let tls = Wire::Tls(Setup::new("localhost", Certificates::Any, Sessions::New).unwrap());
+    let config = certified::config(&TLS13);
+    // Whole, cut short, reset.
+    let ends =
+        [(0, Then::Close, "ok"), (2, Then::Close, "net:cut-short"), (2, Then::Reset, "net:reset")];
+    for (missing, then, counts_as) in ends {
+        let http = move |socket: &mut TcpStream| {
+            read_until(socket, b"\r\n\r\n")?;
+            socket.write_all(&OK[..OK.len() - missing])?;
+            then.end(socket)
+        };
+        fired(&Wire::Http1, get, http, counts_as);
+        let fastcgi = move |socket: &mut TcpStream| {
+            read_until(socket, &[1, 5, 0, 1, 0, 0, 0, 0])?;
+            socket.write_all(&FASTCGI_OK[..FASTCGI_OK.len() - missing])?;
+            then.end(socket)
+        };
+        fired(&Wire::FastCgi, of_fastcgi, fastcgi, counts_as);
+        let config = config.clone();
+        let inside = move |socket: &mut TcpStream| {
+            let connection = ServerConnection::new(config.clone());
+            let mut connection = connection.map_err(io::Error::other)?;
+            let mut stream = Stream::new(&mut connection, socket);
+            read_until(&mut stream, b"\r\n\r\n")?;
+            stream.write_all(&OK[..OK.len() - missing])?;
+            stream.flush()?;
+            then.end(socket)
+        };
+        fired(&tls, get, inside, counts_as);
+    }
+}

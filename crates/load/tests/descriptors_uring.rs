@@ -1,0 +1,4 @@
+//! The same over io_uring.
+
+#[path = "descriptors.rs"]
+mod descriptors;

@@ -1,0 +1,145 @@
+//! The terminal of a program that ends in each way: this test's own program once more, with a
+//! pseudo-terminal behind its standard error.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::*;
+
+/// Says to the program that it is the one in the terminal, and how it ends.
+const PART: &str = "STAMPEDE_TEST_TERMINAL";
+/// What takes the screen, and what gives it back.
+const TAKEN: &str = "\u{1b}[?1049h";
+const GIVEN_BACK: &str = "\u{1b}[?1049l";
+const HIDDEN: &str = "\u{1b}[?25l";
+const SHOWN: &str = "\u{1b}[?25h";
+
+/// A program and its terminal.
+struct Seen {
+    child: Child,
+    /// The program's end of the terminal.
+    there: File,
+    text: Arc<Mutex<String>>,
+    reading: JoinHandle<()>,
+}
+
+impl Seen {
+    /// Runs the test `name` of this program, which plays `part`.
+    fn start(name: &str, part: &str) -> Seen {
+        let here = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&here).and_then(|()| unlockpt(&here)).expect("its other end");
+        let path = ptsname(&here, Vec::new()).expect("its name").into_string().expect("text");
+        let no_controlling = rustix::fs::OFlags::NOCTTY.bits() as i32;
+        let mut open = OpenOptions::new();
+        let there = open.read(true).write(true).custom_flags(no_controlling).open(path);
+        let there = there.expect("its other end");
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&there, size).expect("a size");
+        let child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", &format!("{}::{name}", module_path!().split_once("::").unwrap().1)])
+            .arg("--nocapture")
+            .env(PART, part)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(there.try_clone().expect("a descriptor"))
+            .spawn()
+            .expect("this program");
+        let text = Arc::new(Mutex::new(String::new()));
+        let (read, mut here) = (Arc::clone(&text), File::from(here));
+        let reading = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Fails once nobody has the other end.
+            while let Ok(count @ 1..) = here.read(&mut bytes) {
+                read.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        Seen { child, there, text, reading }
+    }
+
+    fn is_taken(&self) -> bool {
+        self.text.lock().unwrap().contains(HIDDEN)
+    }
+
+    fn interrupt(&self) {
+        let pid = Pid::from_raw(self.child.id() as i32).expect("a process");
+        let _ = kill_process(pid, Signal::INT);
+    }
+
+    /// How it ended, whether what is typed is shown again, and all that was written.
+    fn end(mut self) -> (ExitStatus, bool, String) {
+        let status = self.child.wait().expect("its end");
+        let is_echoed = tcgetattr(&self.there).expect("its modes").local_modes;
+        let is_echoed = is_echoed.contains(LocalModes::ECHO);
+        drop(self.there);
+        self.reading.join().expect("all of it");
+        let text = self.text.lock().unwrap().clone();
+        (status, is_echoed, text)
+    }
+}
+
+/// The screen was taken, and then given back with its cursor.
+fn is_given_back(text: &str) -> bool {
+    let last = |what: &str| text.rfind(what);
+    last(TAKEN).is_some() && last(GIVEN_BACK) > last(TAKEN) && last(SHOWN) > last(HIDDEN)
+}
+
+fn soon(mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "not within half a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back() {
+    if std::env::var_os(PART).is_some() {
+        let _borrowed = Borrowed::take().expect("a terminal");
+        panic!("told to");
+    }
+    let (status, is_echoed, text) = Seen::start("a_panic_gives_the_terminal_back", "panics").end();
+    assert!(!status.success() && is_echoed && is_given_back(&text), "{status} {text:?}");
+    let told = text.find("told to").expect("what it panicked with");
+    assert!(text.find(GIVEN_BACK) < Some(told), "said where it can be read: {text:?}");
+}
+
+#[test]
+fn an_ordinary_end_gives_the_terminal_back() {
+    if std::env::var_os(PART).is_some() {
+        drop(Borrowed::take().expect("a terminal"));
+        return;
+    }
+    let seen = Seen::start("an_ordinary_end_gives_the_terminal_back", "ends");
+    let (status, is_echoed, text) = seen.end();
+    assert!(status.success() && is_echoed && is_given_back(&text), "{status} {text:?}");
+}
+
+/// Where a load does not end by itself after the first, and does not after the second.
+#[test]
+fn the_third_interrupt_gives_the_terminal_back() {
+    if std::env::var_os(PART).is_some() {
+        interrupt::listen().expect("signals");
+        let _borrowed = Borrowed::take().expect("a terminal");
+        std::thread::sleep(Duration::from_secs(60));
+        return;
+    }
+    let mut seen = Seen::start("the_third_interrupt_gives_the_terminal_back", "hangs");
+    soon(|| seen.is_taken());
+    // Two that come together are one.
+    soon(|| {
+        seen.interrupt();
+        seen.child.try_wait().expect("its state").is_some()
+    });
+    let (status, is_echoed, text) = seen.end();
+    assert_eq!(status.code(), Some(130), "{text:?}");
+    assert!(is_echoed && is_given_back(&text), "{text:?}");
+}

@@ -1,0 +1,45 @@
+//! A rule is read or refused with a place in its text; its name reads as the same rule, and
+//! what it asks of a body does no harm. A line end parts the rule from the body.
+
+use stampede_load::ammo::AnswerShape;
+use stampede_load::protocol::http1::Http1;
+use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, ShotId};
+use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
+use stampede_load::time::Nanos;
+
+const HABITS: Habits =
+    Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+
+/// One input.
+pub fn run(input: &str) {
+    let (text, body) = input.split_once('\n').unwrap_or((input, ""));
+    match Rule::parse(text) {
+        Ok(rule) => {
+            assert_eq!(Rule::parse(rule.name()).as_ref(), Ok(&rule));
+            ask(rule, body);
+        }
+        Err(error) => {
+            assert!(text.get(error.offset..error.offset + error.length).is_some(), "{error:?}");
+            assert!(!error.to_string().is_empty() && !error.expected().is_empty());
+        }
+    }
+}
+
+fn ask(rule: Rule, body: &str) {
+    let check = Check { rules: vec![rule], ..Check::default() };
+    let mut http = Http1::new(&check, HABITS);
+    let request = stampede_load::ammo::Request {
+        bytes: Vec::new(),
+        answer: AnswerShape::ByHeaders,
+        tag: Default::default(),
+    };
+    http.start(ShotId(0), &request, &mut Vec::new());
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let mut ends = Vec::new();
+    http.received(answer.as_bytes(), Nanos(1), &mut |answer: Answer| ends.push(answer.end));
+    let [AnswerEnd::Whole { check, .. }] = ends[..] else { panic!("{ends:?}") };
+    if let Checked::Wrong(failed) = check {
+        let found = http.excerpt(Some(failed)).found;
+        assert!(!found.is_empty() && !found.contains(char::is_control), "{found:?}");
+    }
+}

@@ -1,0 +1,41 @@
+//! A `load.yaml` is understood, and what is passed over is told in its order; or it is refused
+//! with a place in its text. Whichever, what people are shown can be written.
+
+use std::path::PathBuf;
+
+use stampede::plan::tank::{TankConfig, parse};
+use stampede::plan::{Look, PlanError, Source};
+use stampede_load::autostop::Autostop;
+
+/// One input.
+pub fn run(text: &str) {
+    let (name, base) = ("load.yaml".to_owned(), PathBuf::from("folder"));
+    let lines = text.matches('\n').count() + 1;
+    match parse(Source { name, text: text.to_owned(), base }) {
+        Ok(config) => understood(&config, lines),
+        Err(error) => {
+            let PlanError::Wrong(wrong) = &error else { panic!("{error:?}") };
+            let (line, column) = wrong.place.line_column();
+            assert!((1..=lines).contains(&line) && (1..=text.len() + 1).contains(&column));
+            assert!(!wrong.to_string().is_empty() && !wrong.expected.is_empty(), "{error:?}");
+            assert!(error.render(Look::Plain).contains("expected"), "{error:?}");
+        }
+    }
+}
+
+fn understood(config: &TankConfig, lines: usize) {
+    assert!(config.url.starts_with("http://") || config.url.starts_with("https://"));
+    assert!(config.unsupported.is_sorted_by_key(|key| key.line));
+    for key in &config.unsupported {
+        assert!((1..=lines).contains(&key.line) && !key.why.is_empty(), "{key:?}");
+        assert!(!key.to_string().is_empty());
+    }
+    if let Err(error) = config.ammo() {
+        assert!(!error.to_string().is_empty());
+    }
+    // As `fire` reads them: what it could not read was passed over or refused.
+    if !config.autostop.is_empty() {
+        let all = config.autostop.join(" ");
+        assert!(Autostop::parse(&all).is_ok(), "{all}");
+    }
+}
