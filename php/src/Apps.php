@@ -26,8 +26,7 @@ final class Apps
             $known = implode(', ', self::ADAPTERS);
             throw new Problem("`$adapter` is no adapter; there are $known");
         }
-        $vendor = "$folder/vendor/autoload.php";
-        is_file($vendor) && require_once $vendor;
+        self::load($folder);
         $app = match ($kind) {
             'callable' => new CallableApp("$folder/handler.php"),
             'psr15' => new Psr15App("$folder/handler.php"),
@@ -42,5 +41,17 @@ final class Apps
         $app->reboot();
 
         return $app;
+    }
+
+    /** Classes of the app: of its vendor folder or, where it has none, as it says itself. */
+    private static function load(string $folder): void
+    {
+        foreach (['vendor/autoload.php', 'autoload.php'] as $file) {
+            if (is_file("$folder/$file")) {
+                require_once "$folder/$file";
+
+                return;
+            }
+        }
     }
 }
