@@ -43,14 +43,23 @@ final class Apps
         return $app;
     }
 
-    /** Classes of the app: of its vendor folder or, where it has none, as it says itself. */
+    /**
+     * Classes of the app: of its vendor folder or, where it has none, as it says itself. They come
+     * before those of a runtime's own library, which may have another version of the same.
+     */
     private static function load(string $folder): void
     {
-        foreach (['vendor/autoload.php', 'autoload.php'] as $file) {
-            if (is_file("$folder/$file")) {
-                require_once "$folder/$file";
-
-                return;
+        $files = ["$folder/vendor/autoload.php", "$folder/autoload.php"];
+        $file = current(array_filter($files, 'is_file'));
+        if ($file === false) {
+            return;
+        }
+        $others = spl_autoload_functions();
+        require_once $file;
+        foreach (array_reverse(spl_autoload_functions()) as $loader) {
+            if (!in_array($loader, $others, true)) {
+                spl_autoload_unregister($loader);
+                spl_autoload_register($loader, true, true);
             }
         }
     }

@@ -4,6 +4,7 @@
 mod bench_support;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,19 +16,37 @@ use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, pre
 const WITHIN: Duration = Duration::from_secs(10);
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
-/// Starts the app on every runtime; says which were there. What `ask` gives must be the same.
+/// Starts the app on every runtime. What `ask` gives must be the same on all that are here; each
+/// that does otherwise is named.
 fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> String) {
     let bench = Bench::new(app);
-    let mut first: Option<(String, String)> = None;
-    bench.each(&ONE_WORKER, |name, running| {
-        let told = ask(name, &bench, running);
-        match &first {
-            None => first = Some((name.to_owned(), told)),
-            Some((other, text)) => assert_eq!(&told, text, "{name} beside {other}"),
+    let mut told: Vec<(String, String)> = Vec::new();
+    let mut wrong: Vec<String> = Vec::new();
+    for name in bench.catalogue.runtime_names() {
+        let Some(started) = bench.try_start(name, &ONE_WORKER) else { continue };
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        match catch_unwind(AssertUnwindSafe(|| ask(name, &bench, &running))) {
+            Ok(text) => told.push((name.to_owned(), text)),
+            Err(_) => wrong.push(format!("{name}: see above; {}", running.last_lines())),
         }
-    });
-    if first.is_none() {
-        eprintln!("skipped: no runtime is here for {app:?}");
+        running.stop().expect("stop");
+    }
+    for (name, text) in &told {
+        let (other, first) = &told[0];
+        if text != first {
+            wrong.push(format!("{name} beside {other}: {text} beside {first}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{app:?}:\n{}", wrong.join("\n"));
+    match told.len() {
+        0 => eprintln!("skipped: no runtime is here for {app:?}"),
+        count => eprintln!("{app:?} on {count} runtimes"),
     }
 }
 
@@ -205,8 +224,13 @@ fn no_framework_and_a_failed_preparation_are_clear_errors() {
     let framework = "needs:\n  nowhere:\n    package: a/framework\n    file: /nowhere/autoload.php\n    \
         version: { file: /nowhere/autoload.php, after: x }\n    \
         install: { debian: { packages: [php-nowhere] } }\n";
-    insta::assert_snapshot!(refused(framework, ""), @"");
-    insta::assert_snapshot!(refused("prepare: prepare.php\n", "throw new Exception('no disk');"), @"");
+    insta::assert_snapshot!(refused(framework, ""), @r"
+    error: app `shop` needs `a/framework`, which neither a vendor folder of its own nor this machine's packages have
+    hint: get it with `apt-get install --no-install-recommends php-nowhere`, or with `composer require a/framework` in a copy of the app
+    ");
+    let failed = refused("prepare: prepare.php\n", "throw new Exception('no disk');");
+    let how = "error: app `shop` could not be prepared: `prepare.php` ended with exit code 255\n";
+    assert!(failed.starts_with(how) && failed.contains("Uncaught Exception: no disk"), "{failed}");
 }
 
 fn refused(lines: &str, script: &str) -> String {
@@ -240,11 +264,7 @@ fn refused(lines: &str, script: &str) -> String {
         Ok(_) => panic!("it is prepared"),
     };
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-    // Where PHP says it stands is another place each time.
-    let text = format!("error: {error}{hint}");
-    let lines =
-        text.lines().filter(|line| !line.contains("/stampede-") && !line.contains("{main}"));
-    lines.collect::<Vec<_>>().join("\n")
+    format!("error: {error}{hint}")
 }
 
 /// A work folder that goes when this is dropped.
@@ -279,7 +299,7 @@ fn client() -> ureq::Agent {
 
 fn get(running: &Running, target: &str, cookie: &str) -> (u16, String) {
     let call = client().get(format!("{}{target}", running.url())).header("Cookie", cookie);
-    read(call.call().expect("an answer"))
+    read(call.call().unwrap_or_else(|error| panic!("{target}: {error}")))
 }
 
 fn read(mut answer: Http) -> (u16, String) {

@@ -59,6 +59,7 @@ pub(super) fn run(
     let err = out.try_clone().map_err(io_error("write", &log))?;
     let mut command = Command::new(php);
     command.args(["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"]);
+    command.args(["-d", "log_errors=0"]);
     for extension in extensions(app, php) {
         command.args(["-d", &format!("extension={extension}")]);
     }
@@ -83,7 +84,10 @@ pub(super) fn run(
     }
     let how = match command.spawn().map(ended) {
         Ok(Some(status)) if status.success() => return Ok(()),
-        Ok(Some(status)) => format!("ended with {status}"),
+        Ok(Some(status)) => match status.code() {
+            Some(code) => format!("ended with exit code {code}"),
+            None => "was killed".to_owned(),
+        },
         Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
         Err(error) => format!("was not started: {error}"),
     };
