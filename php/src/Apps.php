@@ -26,8 +26,7 @@ final class Apps
             $known = implode(', ', self::ADAPTERS);
             throw new Problem("`$adapter` is no adapter; there are $known");
         }
-        $vendor = "$folder/vendor/autoload.php";
-        is_file($vendor) && require_once $vendor;
+        self::load($folder);
         $app = match ($kind) {
             'callable' => new CallableApp("$folder/handler.php"),
             'psr15' => new Psr15App("$folder/handler.php"),
@@ -42,5 +41,26 @@ final class Apps
         $app->reboot();
 
         return $app;
+    }
+
+    /**
+     * Classes of the app: of its vendor folder or, where it has none, as it says itself. They come
+     * before those of a runtime's own library, which may have another version of the same.
+     */
+    private static function load(string $folder): void
+    {
+        $files = ["$folder/vendor/autoload.php", "$folder/autoload.php"];
+        $file = current(array_filter($files, 'is_file'));
+        if ($file === false) {
+            return;
+        }
+        $others = spl_autoload_functions();
+        require_once $file;
+        foreach (array_reverse(spl_autoload_functions()) as $loader) {
+            if (!in_array($loader, $others, true)) {
+                spl_autoload_unregister($loader);
+                spl_autoload_register($loader, true, true);
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use App\Kernel;
 use Laravel\Lumen\Application;
 use PHPUnit\Framework\TestCase;
 use Stampede\Worker\App;
+use Stampede\Worker\App\Illuminate;
 use Stampede\Worker\Apps;
 use Stampede\Worker\Needs;
 use Stampede\Worker\Problem;
@@ -119,6 +120,44 @@ final class AppsTest extends TestCase
             'forget',
             'make Illuminate\Contracts\Http\Kernel',
         ], LaravelDouble::$calls);
+    }
+
+    /** Values of one session were in the next, whoever's that was. */
+    public function testASessionOfLaravelEndsWithItsRequest(): void
+    {
+        $service = new class () {
+            /** @var list<string> */
+            public array $calls = [];
+
+            public function driver(): self
+            {
+                return $this;
+            }
+
+            /** @param array<mixed> $arguments */
+            public function __call(string $name, array $arguments): void
+            {
+                $this->calls[] = $name;
+            }
+        };
+        $app = new class ($service) {
+            public function __construct(private object $service)
+            {
+            }
+
+            public function resolved(string $name): bool
+            {
+                return $name === 'session';
+            }
+
+            public function make(string $name): object
+            {
+                return $this->service;
+            }
+        };
+        Illuminate::forget($app);
+        self::assertSame(['flush', 'regenerate'], $service->calls);
+        Illuminate::forget(new \stdClass());
     }
 
     public function testLaravelsFilesNeedNotBeUploadsThatPhpTook(): void

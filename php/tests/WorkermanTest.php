@@ -64,12 +64,12 @@ final class WorkermanTest extends TestCase
 
     public function testARequestIsTurnedWithItsFormAndFiles(): void
     {
-        $head = "POST /p?q=1 HTTP/1.0\r\nHost: h\r\nX-Two: 2\r\nContent-Type: ";
+        $head = "POST /p?q=1 HTTP/1.0\r\nHost: h\r\nX-Two: 2\r\nCookie: c=1%202\r\nContent-Type: ";
         $asked = new WorkermanRequest("{$head}multipart/form-data; boundary=b\r\n\r\nraw", ['a' => '1'], ['f' => []]);
         $request = Messages::request($asked, '::1');
         self::assertSame(['POST', '/p?q=1', 'HTTP/1.0'], [$request->method, $request->target, $request->protocol]);
         self::assertSame(['2'], $request->headers['X-Two']);
-        self::assertSame([['c' => '1'], ['a' => '1'], ['f' => []]], [$request->cookies, $request->form, $request->files]);
+        self::assertSame([['c' => '1 2'], ['a' => '1'], ['f' => []]], [$request->cookies, $request->form, $request->files]);
         self::assertSame('', $request->body);
         $json = new WorkermanRequest("{$head}application/json\r\n\r\n{\"a\":1}", ['a' => 1]);
         $request = Messages::request($json, '::1');

@@ -24,6 +24,7 @@ final class Server
     /** Seconds that requests have which are still coming when it is asked to end. */
     private const PATIENCE = 5;
 
+    private Site $site;
     private SocketHttpServer $http;
     private Clients $clients;
     private Listening $listening;
@@ -35,6 +36,8 @@ final class Server
     /** @param resource $port */
     public function __construct(private Setup $setup, $port, private Line $line)
     {
+        // The app first: it may bring another version of PSR-3, and what is loaded first stays.
+        $this->site = Site::boot($setup);
         $log = new Log();
         $this->clients = new Clients(new SocketClientFactory($log));
         $this->listening = new Listening($port, $this->clients);
@@ -52,8 +55,7 @@ final class Server
     /** Until it is asked to end, or its requests are over. */
     public function run(): void
     {
-        $site = Site::boot($this->setup);
-        $this->shift = Shift::of($this->setup, $site, fn () => $this->leave());
+        $this->shift = Shift::of($this->setup, $this->site, fn () => $this->leave());
         $handler = fn (Request $asked): Response => $this->answer($asked);
         $this->http->start(new ClosureRequestHandler($handler), new DefaultErrorHandler());
         $this->clients->onNone = fn () => $this->idle();

@@ -10,10 +10,10 @@ use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** `handler.php` returns a closure: `$_SERVER` in; status, headers and body out. */
+/** `handler.php` returns a closure: `$_SERVER` and the body in; status, headers and body out. */
 final class CallableApp implements App
 {
-    /** @var callable(array<string, mixed>): array<string, mixed> */
+    /** @var callable(array<string, mixed>, string): array<string, mixed> */
     private $handler;
 
     public function __construct(private string $file)
@@ -27,7 +27,7 @@ final class CallableApp implements App
 
     public function handle(Request $request): Response
     {
-        $answer = ($this->handler)($_SERVER);
+        $answer = ($this->handler)($_SERVER, $request->body);
         if (!is_array($answer) || !isset($answer['status'])) {
             throw new Problem("`{$this->file}` answers no status, headers and body");
         }

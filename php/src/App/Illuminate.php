@@ -20,6 +20,27 @@ final class Illuminate
     }
 
     /**
+     * Takes from services that live on what a request has left in them: a session's values would be
+     * in the next session, whoever's that is.
+     */
+    public static function forget(object $app): void
+    {
+        $made = static fn (string $name): ?object =>
+            method_exists($app, 'resolved') && $app->resolved($name) ? $app->make($name) : null;
+        if (($sessions = $made('session')) !== null) {
+            $sessions->driver()->flush();
+            $sessions->driver()->regenerate();
+        }
+        // Some came late in Laravel 8.
+        foreach (['cookie' => 'flushQueuedCookies', 'auth' => 'forgetGuards'] as $name => $method) {
+            $service = $made($name);
+            if ($service !== null && method_exists($service, $method)) {
+                $service->$method();
+            }
+        }
+    }
+
+    /**
      * Files in the framework's own class. From Symfony's it would make them itself, and then ask
      * PHP whether each is an upload. PHP took none here.
      *

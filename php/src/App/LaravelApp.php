@@ -43,6 +43,7 @@ final class LaravelApp implements App
     {
         [$finish, $this->finish] = [$this->finish, null];
         $finish && $finish();
+        Illuminate::forget($this->app);
         // From Laravel 8.75 on: what is bound for one request only.
         if (method_exists($this->app, 'forgetScopedInstances')) {
             $this->app->forgetScopedInstances();

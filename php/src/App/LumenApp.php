@@ -44,6 +44,7 @@ final class LumenApp implements App
         if (method_exists($this->app, 'terminate')) {
             $this->app->terminate();
         }
+        Illuminate::forget($this->app);
     }
 
     public function reboot(): void

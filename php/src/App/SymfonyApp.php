@@ -60,10 +60,22 @@ final class SymfonyApp implements App
     public function reboot(): void
     {
         if ($this->kernel instanceof RebootableInterface) {
+            self::leaveSession();
             $this->kernel->reboot(null);
         } else {
             $this->kernel = $this->adapter === 'symfony-runtime' ? $this->resolved() : $this->own();
         }
+    }
+
+    /** PHP's own session outlives the services that would leave it: the next would have its id. */
+    private static function leaveSession(): void
+    {
+        if (!function_exists('session_status')) {
+            return;
+        }
+        session_status() === PHP_SESSION_ACTIVE && session_abort();
+        $_SESSION = [];
+        headers_sent() || session_id('');
     }
 
     private function own(): HttpKernelInterface

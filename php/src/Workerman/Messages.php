@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Workerman;
 
+use Stampede\Worker\Form;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Workerman\Protocols\Http\Request as WorkermanRequest;
@@ -29,7 +30,8 @@ final class Messages
             $asked->uri(),
             $headers,
             $files === [] ? $asked->rawBody() : '',
-            array_filter((array) $asked->cookie(), 'is_string'),
+            // It would leave them encoded.
+            Form::cookies((string) $asked->header('cookie', '')),
             $isForm ? (array) $asked->post() : [],
             $files,
             'HTTP/' . $asked->protocolVersion(),

@@ -8,7 +8,7 @@ use super::client::Habits;
 use super::error::{Mistake, PlanError, one_of};
 use super::expect::expectations;
 use super::model::{LoadChoice, RequestSpec};
-use super::requests::{requests_of, single_request};
+use super::requests::{requests_of, says_one, single_request};
 use super::runtimes::{Named, selection};
 use super::tree::{Node, Value, shortened};
 use super::value::{
@@ -327,7 +327,7 @@ pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
     }
 }
 
-/// What is fired, in turn.
+/// What is fired, in turn; nothing where the plan does not say it: each app's own request is, then.
 fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));
@@ -337,7 +337,7 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let Some((key, list)) =
         list.map(|n| ("requests", n)).or_else(|| fields.get("urls").map(|n| ("urls", n)))
     else {
-        return Ok(vec![base]);
+        return Ok(if says_one(fields) { vec![base] } else { Vec::new() });
     };
     fields.not_both(key, "path")?;
     requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)

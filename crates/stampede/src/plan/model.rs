@@ -175,7 +175,7 @@ pub struct LoadChoice {
     pub client: Client,
     /// From *started* to done.
     pub timeout: Nanos,
-    /// Requests, in turn. At least one.
+    /// Requests, in turn. None: what each app asks.
     pub requests: Vec<RequestSpec>,
     /// Runtimes (by name) that it is for; empty: all.
     pub only: Vec<String>,

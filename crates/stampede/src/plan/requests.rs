@@ -27,6 +27,11 @@ pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanErr
     changed(get, fields)
 }
 
+/// Whether any of it is said.
+pub(super) fn says_one(fields: &Fields<'_>) -> bool {
+    KEYS.iter().any(|key| fields.get(key).is_some())
+}
+
 /// Requests in turn, each made from `base` by what its entry says.
 pub(super) fn requests_of(
     items: &[Node],

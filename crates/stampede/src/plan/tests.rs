@@ -116,8 +116,7 @@ fn the_short_form() {
     assert_eq!(plan.rounds, Rounds::Fixed(1));
     assert_eq!(plan.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);
-    assert_eq!(plan.loads[0].requests.len(), 1);
-    assert_eq!(plan.loads[0].requests[0].path, "/");
+    assert_eq!(plan.loads[0].requests, [], "each app's own");
 }
 
 /// Every key once; what becomes of it is read in the snapshot.

@@ -76,13 +76,20 @@ impl App {
             env: Default::default(),
             extensions: extensions_of(&composer, &json("composer.lock")),
             writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
+            needs: Default::default(),
+            prepare: None,
         };
         App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
     }
 
+    /// Bytes of one of its files; `None` where it is not there.
+    pub(super) fn file(&self, name: &str) -> Option<Vec<u8>> {
+        self.folder.file(name)
+    }
+
     /// Whether its vendor folder has a Composer package.
     pub(super) fn has_package(&self, name: &str) -> bool {
-        self.folder.file(&format!("vendor/{name}/composer.json")).is_some()
+        self.file(&format!("vendor/{name}/composer.json")).is_some()
     }
 
     /// What each answer under load must contain; for the per-shot check.

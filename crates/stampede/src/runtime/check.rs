@@ -6,7 +6,7 @@ use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::manifest::HeldBy;
 use super::prepare::check_app;
-use super::{locate, setting};
+use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
 
 /// What planning needs to know of a runtime.
@@ -32,6 +32,8 @@ impl Catalogue {
         let runtime = self.chosen(choice)?;
         check_app(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
+        framework::versions(app, &self.places)?;
+        preparation::php(app, &self.places, settings.programs.get("php"))?;
         let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,

@@ -55,6 +55,37 @@ pub enum RuntimeError {
         /// The first of them.
         package: String,
     },
+    /// The app's framework is nowhere.
+    #[error(
+        "app `{app}` needs {}, which neither a vendor folder of its own nor this machine's packages have",
+        backticked(.packages)
+    )]
+    NoFramework {
+        /// App's name.
+        app: String,
+        /// The Composer packages.
+        packages: Vec<String>,
+        /// Command that installs them for the whole machine, where one is known.
+        install: Option<String>,
+    },
+    /// The app has a script that prepares it, and nothing can run that.
+    #[error("app `{app}` is prepared by a script, for which this machine has no `php`")]
+    NoPhp {
+        /// App's name.
+        app: String,
+    },
+    /// The script that prepares the app failed.
+    #[error("app `{app}` could not be prepared: `{script}` {how}{log}")]
+    Unprepared {
+        /// App's name.
+        app: String,
+        /// The script, from the app's folder.
+        script: String,
+        /// How it ended.
+        how: String,
+        /// Last lines of what it said, each on a line of its own.
+        log: String,
+    },
     /// A `runtime.yaml` or `app.yaml` is wrong.
     #[error("{file}{}: {problem}", place(*.line, *.column))]
     Manifest {
@@ -270,6 +301,21 @@ impl RuntimeError {
             E::AppLacks { packages, .. } => {
                 Some(format!("in the app: composer require {packages}"))
             }
+            E::NoFramework { packages, install, .. } => {
+                let composer = format!("composer require {}", packages.join(" "));
+                Some(match install {
+                    Some(command) => {
+                        format!(
+                            "get it with `{command}`, or with `{composer}` in a copy of the app"
+                        )
+                    }
+                    None => format!("in a copy of the app: {composer}"),
+                })
+            }
+            E::NoPhp { .. } => Some(
+                "install PHP's command line (Debian: `php-cli`), or name it with STAMPEDE_PHP"
+                    .into(),
+            ),
             E::Manifest { nearest, .. } => {
                 nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
             }
@@ -293,7 +339,7 @@ impl RuntimeError {
             E::Unverified { runtime, .. } => Some(look_alone(runtime)),
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
-            E::Keeper { .. } | E::Lost { .. } => None,
+            E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `runtime.yaml` and `app.yaml` as they are written.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -430,6 +431,39 @@ pub struct AppManifest {
     /// Folders of the copy that it writes to.
     #[serde(default)]
     pub writable: Vec<String>,
+    /// Frameworks that it is written for, by the names that their versions are recorded under.
+    #[serde(default)]
+    pub needs: BTreeMap<String, Framework>,
+    /// PHP script of its folder that is run once in the copy before a runtime starts: it fills
+    /// caches, as a deployment does.
+    #[serde(default)]
+    pub prepare: Option<String>,
+}
+
+/// A framework: a Composer package of the app's own vendor folder or, where the app has no such
+/// folder, a package of the distribution.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framework {
+    /// The Composer package.
+    pub package: String,
+    /// Absolute path of what the distribution's package brings.
+    pub file: PathBuf,
+    /// Where that says its version.
+    pub version: VersionIn,
+    /// The distribution's packages, by family.
+    #[serde(default)]
+    pub install: BTreeMap<String, Install>,
+}
+
+/// A version that stands in a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionIn {
+    /// Absolute path.
+    pub file: PathBuf,
+    /// Text that it follows.
+    pub after: String,
 }
 
 /// What is asked to see whether an app works.

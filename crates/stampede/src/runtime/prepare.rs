@@ -16,11 +16,13 @@ use stampede_load::time::Nanos;
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::error::RuntimeError;
+use super::framework;
 use super::front;
 use super::library;
 use super::locate::{self, Located};
 use super::manifest::{Need, ProcessManifest, RunAs};
 use super::port;
+use super::preparation;
 use super::reach;
 use super::setting::{self, Settings};
 use super::start::{Failure, Keep};
@@ -108,6 +110,8 @@ pub fn prepare(
     let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
+    let frameworks = framework::versions(app, places)?;
+    let php = preparation::php(app, places, settings.programs.get("php"))?;
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
@@ -115,11 +119,13 @@ pub fn prepare(
     let dir = places.temp.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
-    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
-    env.extend(app.manifest.env.clone());
-    env.extend(choice.env.clone());
+    let env = app_env(app, choice);
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
+    php.map_or(Ok(()), |php| {
+        let env = base_env(&dir).into_iter().chain(env.clone()).collect();
+        preparation::run(app, &php, &dir, &env, user.as_ref())
+    })?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
@@ -132,12 +138,13 @@ pub fn prepare(
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
-    let status = runtime.manifest.effective_workers.status.as_deref();
-    let status = status.map(|text| render("effective_workers", text, &values)).transpose()?;
-    let grows = runtime.manifest.effective_workers.grows.as_deref().unwrap_or("false");
-    let grows = render("effective_workers", grows, &values)?.eq_ignore_ascii_case("true");
+    let asked = &runtime.manifest.effective_workers;
+    let rendered = |text: &str| render("effective_workers", text, &values);
+    let status = asked.status.as_deref().map(rendered).transpose()?;
+    let grows = rendered(asked.grows.as_deref().unwrap_or("false"))?.eq_ignore_ascii_case("true");
     let given = parts.given(grows);
-    let record = RuntimeRecord { given, ..parts.record(files, &processes) };
+    let mut record = RuntimeRecord { given, ..parts.record(files, &processes) };
+    record.versions.extend(frameworks);
     let spec = StackSpec {
         id,
         in_memory: vec![dir.join(SESSIONS)],
@@ -189,6 +196,14 @@ pub(super) fn check_app(
             package: (*first).to_owned(),
         }),
     }
+}
+
+/// What the app finds in its environment; the plan's word is the last.
+fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
+    env.extend(app.manifest.env.clone());
+    env.extend(choice.env.clone());
+    env
 }
 
 /// Unique on this machine while this process lives, and hard to guess.
@@ -347,9 +362,7 @@ impl Parts<'_> {
         let is_need =
             |name: &String| needs.values().any(|need| need.extension.as_ref() == Some(name));
         wanted.retain(|name| exists(name) && !is_need(name));
-        let rank = |name: &String| FIRST.iter().position(|first| first == name);
-        wanted.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
-        wanted.dedup();
+        in_loading_order(&mut wanted);
         // PHP looks for a plain name where it was built to.
         let own_dir = php.and_then(|php| locate::own_extensions(&php.path));
         let named = |name: &str| match &own_dir {
@@ -505,6 +518,13 @@ impl Parts<'_> {
             ..RuntimeRecord::default()
         }
     }
+}
+
+/// Sorts extensions, each once, so that each finds those whose symbols it needs.
+pub(super) fn in_loading_order(extensions: &mut Vec<String>) {
+    let rank = |name: &String| FIRST.iter().position(|first| first == name);
+    extensions.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
+    extensions.dedup();
 }
 
 pub(crate) fn docroot(dir: &Path, app: &App) -> PathBuf {

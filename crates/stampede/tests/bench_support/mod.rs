@@ -69,7 +69,10 @@ impl Bench {
             Err(
                 error @ (RuntimeError::Missing { .. }
                 | RuntimeError::BadSetting { .. }
-                | RuntimeError::WrongKind { .. }),
+                | RuntimeError::WrongKind { .. }
+                | RuntimeError::AppLacks { .. }
+                | RuntimeError::NoFramework { .. }
+                | RuntimeError::NoPhp { .. }),
             ) => {
                 eprintln!("SKIPPED {name}: {error}");
                 None

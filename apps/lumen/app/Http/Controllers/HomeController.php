@@ -1,0 +1,22 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use Illuminate\Http\JsonResponse;
+use Illuminate\Http\Request;
+
+/** What article 001 asked for. */
+final class HomeController
+{
+    public function __invoke(Request $request): JsonResponse
+    {
+        return new JsonResponse([
+            'app_env' => config('app.env'),
+            'type' => 'lumen',
+            'number' => random_int(0, 2147483647),
+            'headers' => $request->headers->all(),
+        ]);
+    }
+}

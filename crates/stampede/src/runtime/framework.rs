@@ -1,0 +1,105 @@
+//! The frameworks that an app is written for: of its own vendor folder, or of the distribution.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::app::App;
+use super::error::RuntimeError;
+use super::locate::Places;
+use super::manifest::Framework;
+
+/// Each framework of the app and its version. Where the app has a vendor folder, that is what
+/// it runs with, whatever the machine has beside it.
+///
+/// # Errors
+/// All that are nowhere, in one.
+pub(super) fn versions(
+    app: &App,
+    places: &Places,
+) -> Result<BTreeMap<String, String>, RuntimeError> {
+    let mut found = BTreeMap::new();
+    let mut missing = Vec::new();
+    for (name, need) in &app.manifest.needs {
+        match version(app, need) {
+            Some(version) => {
+                found.insert(name.clone(), version);
+            }
+            None => missing.push(need),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    Err(RuntimeError::NoFramework {
+        app: app.name.clone(),
+        packages: missing.iter().map(|need| need.package.clone()).collect(),
+        install: install(&missing, &places.family),
+    })
+}
+
+/// The command that installs the distribution's packages, where one is known.
+fn install(missing: &[&Framework], family: &[String]) -> Option<String> {
+    let known = |family: &&String| missing.iter().all(|need| need.install.contains_key(*family));
+    let family = family.iter().find(known)?;
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|need| need.install[family].packages.iter().map(String::as_str))
+        .collect();
+    let packages = packages.join(" ");
+    match family.as_str() {
+        "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
+        _ => None,
+    }
+}
+
+/// Empty where it is there and does not say it.
+fn version(app: &App, need: &Framework) -> Option<String> {
+    if app.file(AUTOLOAD).is_some() {
+        let found = app.has_package(&need.package);
+        return found.then(|| in_vendor(app, &need.package).unwrap_or_default() + " (vendor)");
+    }
+    need.file.is_file().then(|| after(&need.version.file, &need.version.after).unwrap_or_default())
+}
+
+/// As Composer wrote it down.
+fn in_vendor(app: &App, package: &str) -> Option<String> {
+    let installed: Value = serde_json::from_slice(&app.file(INSTALLED)?).ok()?;
+    let packages = installed["packages"].as_array()?;
+    let found = packages.iter().find(|one| one["name"] == package)?;
+    Some(found["version"].as_str()?.trim_start_matches('v').to_owned())
+}
+
+/// What follows `before` in a file, as far as it looks like a version.
+fn after(file: &Path, before: &str) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let (_, rest) = text.split_once(before)?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
+    Some(rest[..end.unwrap_or(rest.len())].to_owned())
+}
+
+/// What tells a vendor folder that Composer has filled.
+const AUTOLOAD: &str = "vendor/autoload.php";
+/// In it, the list of what it has.
+const INSTALLED: &str = "vendor/composer/installed.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_ends_where_it_no_longer_looks_like_one() {
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("Kernel.php");
+        let said = |text: &str, before: &str| {
+            std::fs::write(&file, text).expect("file");
+            after(&file, before)
+        };
+        let constant = "public const VERSION = '6.4.21';\n";
+        assert_eq!(said(constant, "const VERSION = '").as_deref(), Some("6.4.21"));
+        let lumen = "return 'Lumen (10.0.4) (Laravel Components ^10.0)';";
+        assert_eq!(said(lumen, "'Lumen (").as_deref(), Some("10.0.4"));
+        assert_eq!(said(lumen, "VERSION"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! An app's own preparation: its script, run once in the copy before a runtime starts.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::app::{App, io_error};
+use super::error::RuntimeError;
+use super::locate::{self, Places};
+use super::logs;
+use super::manifest::Need;
+use super::user::User;
+use crate::interrupt;
+
+/// What runs the script: PHP's command line, the same for all runtimes, so that what it leaves
+/// is the same for all. `in_plan` is where the plan says it is. `None`: the app has no script.
+///
+/// # Errors
+/// It is nowhere.
+pub(super) fn php(
+    app: &App,
+    places: &Places,
+    in_plan: Option<&String>,
+) -> Result<Option<PathBuf>, RuntimeError> {
+    if app.manifest.prepare.is_none() {
+        return Ok(None);
+    }
+    let need = Need {
+        programs: vec!["php*".into()],
+        files: Vec::new(),
+        extension: None,
+        library: None,
+        version: None,
+        version_in_file: None,
+    };
+    let found = places.find("php", &need, in_plan.map(String::as_str), None)?;
+    let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
+    Ok(Some(found.path))
+}
+
+/// Runs the script to its end, as the user that PHP runs as, with the app's environment. What it
+/// says goes to a log of the work folder.
+///
+/// # Errors
+/// It fails, takes too long, or the person asks for an end.
+pub(super) fn run(
+    app: &App,
+    php: &Path,
+    dir: &Path,
+    env: &BTreeMap<String, String>,
+    user: Option<&User>,
+) -> Result<(), RuntimeError> {
+    let script = app.manifest.prepare.clone().unwrap_or_default();
+    let log = dir.join("logs/prepare.log");
+    let out = File::create(&log).map_err(io_error("write", &log))?;
+    let err = out.try_clone().map_err(io_error("write", &log))?;
+    let mut command = Command::new(php);
+    command.args(["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"]);
+    command.args(["-d", "log_errors=0"]);
+    for extension in extensions(app, php) {
+        command.args(["-d", &format!("extension={extension}")]);
+    }
+    command
+        .arg(dir.join("app").join(&script))
+        .current_dir(dir.join("app"))
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err);
+    if let Some(user) = user {
+        command.uid(user.uid).gid(user.gid);
+    }
+    // SAFETY: runs between fork and exec; it is one system call. No keeper holds this process:
+    // the kernel ends it with the thread that waits for it.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            Ok(())
+        });
+    }
+    let how = match command.spawn().map(ended) {
+        Ok(Some(status)) if status.success() => return Ok(()),
+        Ok(Some(status)) => match status.code() {
+            Some(code) => format!("ended with exit code {code}"),
+            None => "was killed".to_owned(),
+        },
+        Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
+        Err(error) => format!("was not started: {error}"),
+    };
+    let log = match logs::last_lines(dir, env) {
+        lines if lines.is_empty() => lines,
+        lines => format!("\n{lines}"),
+    };
+    Err(RuntimeError::Unprepared { app: app.name.clone(), script, how, log })
+}
+
+/// `None`: it was killed, for it took too long or nobody waits any more.
+fn ended(mut child: Child) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    while begun.elapsed() < WITHIN && !interrupt::asked() {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        std::thread::sleep(RETRY);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
+}
+
+/// Those of the app that are files of this PHP. A php.ini of the machine is not read: it is none
+/// of the runtime's.
+fn extensions(app: &App, php: &Path) -> Vec<String> {
+    let Some(dir) = locate::extension_dir(php) else { return Vec::new() };
+    let there = |name: &&String| dir.join(format!("{name}.so")).is_file();
+    let wanted = app.manifest.extensions.iter().filter(there);
+    let mut wanted: Vec<String> = wanted.cloned().collect();
+    super::prepare::in_loading_order(&mut wanted);
+    wanted
+}
+
+/// A large project's caches take some seconds.
+const WITHIN: Duration = Duration::from_secs(120);
+/// Between two looks.
+const RETRY: Duration = Duration::from_millis(5);

@@ -1,0 +1,346 @@
+//! The apps of the catalogue, each on every runtime that is here and runs its kind: they give the
+//! same masked answer everywhere, and a request brings the same to each framework.
+
+mod bench_support;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bench_support::Bench;
+use serde_json::{Value, json};
+use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, prepare};
+
+const WITHIN: Duration = Duration::from_secs(10);
+/// Two versions of a class meet.
+const OTHER_VERSION: &str = "must be compatible with";
+/// What was seen and is not stampede's: runtime, kind, why.
+const KNOWN: [(&str, &str, &str); 2] = [
+    ("frankenphp-worker", "symfony", "FrankenPHP 1.4 loses the session handler after a request"),
+    ("php-ppm", "lumen", "PHP-PM brings another version of Symfony's error handler"),
+];
+const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
+
+/// Starts the app on every runtime. What `ask` gives must be the same on all that are here; each
+/// that does otherwise is named.
+fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> String) {
+    let bench = Bench::new(app);
+    let mut told: Vec<(String, String)> = Vec::new();
+    let mut wrong: Vec<String> = Vec::new();
+    for name in bench.catalogue.runtime_names() {
+        let Some(started) = bench.try_start(name, &ONE_WORKER) else { continue };
+        let running = match started {
+            Ok(running) => running,
+            // PHP loads a class once: Debian's Symfony and what PHP-PM itself brings of it differ.
+            Err(error) if error.to_string().contains(OTHER_VERSION) => {
+                eprintln!("skipped: {name}: its own library and the framework need other versions");
+                continue;
+            }
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        match catch_unwind(AssertUnwindSafe(|| ask(name, &bench, &running))) {
+            Ok(text) => told.push((name.to_owned(), text)),
+            Err(_) => wrong.push(format!("{name}: see above; {}", running.last_lines())),
+        }
+        running.stop().expect("stop");
+    }
+    for (name, text) in &told {
+        let (other, first) = &told[0];
+        if text != first {
+            wrong.push(format!("{name} beside {other}: {text} beside {first}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{app:?}:\n{}", wrong.join("\n"));
+    match told.len() {
+        0 => eprintln!("skipped: no runtime is here for {app:?}"),
+        count => eprintln!("{app:?} on {count} runtimes"),
+    }
+}
+
+/// A runtime is ready when its answer is the expected one; once more, and the whole of it.
+fn answers_the_same(name: &str) {
+    same_everywhere(&AppChoice::Named(name.into()), |runtime, bench, running| {
+        let answer = running.ask(WITHIN).unwrap_or_else(|error| panic!("{runtime}: {error}"));
+        assert_eq!(bench.app.wrong(&answer), None, "{runtime}");
+        for (need, version) in known_versions(bench, running) {
+            let is_number = version.starts_with(|c: char| c.is_ascii_digit());
+            assert!(is_number, "{runtime}: {need} is `{version}`");
+        }
+        answer.masked(&bench.app.masks)
+    });
+}
+
+/// Those of the app's frameworks, as the result has them.
+fn known_versions(bench: &Bench, running: &Running) -> Vec<(String, String)> {
+    let versions = running.record().versions;
+    let needs = bench.app.manifest.needs.keys();
+    needs.map(|need| (need.clone(), versions[need].clone())).collect()
+}
+
+#[test]
+fn symfony_is_the_same_on_every_runtime() {
+    answers_the_same("symfony");
+}
+
+#[test]
+fn symfony_twig_is_the_same_on_every_runtime() {
+    answers_the_same("symfony-twig");
+}
+
+#[test]
+fn laravel_is_the_same_on_every_runtime() {
+    answers_the_same("laravel");
+}
+
+#[test]
+fn lumen_is_the_same_on_every_runtime() {
+    answers_the_same("lumen");
+}
+
+#[test]
+fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
+    for name in ["cpu", "sleep", "memory", "download"] {
+        answers_the_same(name);
+    }
+}
+
+#[test]
+fn what_is_uploaded_arrives_whole_on_every_runtime() {
+    // Larger than one read, and no text.
+    let body: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
+    same_everywhere(&AppChoice::Named("upload".into()), |runtime, _, running| {
+        let client = client();
+        let answer = client
+            .post(running.url())
+            .header("Content-Type", "application/octet-stream")
+            .send(&body[..]);
+        let told = read(answer.unwrap_or_else(|error| panic!("{runtime}: {error}"))).1;
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(
+            (&told["bytes"], &told["method"]),
+            (&json!(300_000), &json!("POST")),
+            "{runtime}"
+        );
+        told.to_string()
+    });
+}
+
+/// What the known apps spend is what they were asked to spend.
+#[test]
+fn sleep_and_cpu_take_what_they_are_asked_for() {
+    for (name, field) in [("sleep", "slept_ms"), ("cpu", "spent_ms")] {
+        same_everywhere(&AppChoice::Named(name.into()), |runtime, _, running| {
+            let (status, text) = get(running, "/?ms=30", "");
+            assert_eq!(status, 200, "{runtime}: {text}");
+            let told: Value = serde_json::from_str(&text).expect("JSON");
+            assert!(told[field].as_i64().is_some_and(|ms| ms >= 30), "{runtime}: {told}");
+            get(running, "/?ms=-1", "").1
+        });
+    }
+}
+
+/// One with routes for all that a request may bring, of each kind.
+fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
+    let folder = tempfile::tempdir().expect("folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shipped = root.join("../../apps").join(kind);
+    if shipped.is_dir() {
+        copy(&shipped, folder.path());
+    }
+    copy(&root.join("tests/kinds").join(kind), folder.path());
+    same_everywhere(&AppChoice::Folder(folder.path().to_owned()), |runtime, _, running| {
+        match KNOWN.iter().find(|(on, of, _)| *on == runtime && *of == kind) {
+            Some((_, _, why)) => eprintln!("skipped: {runtime}: sessions and 404 of {kind}: {why}"),
+            None => {
+                ask(runtime, running);
+                assert_eq!(get(running, "/no-such-page", "").0, 404, "{runtime}");
+            }
+        }
+        ["/form", "/cookies", "/upload"].map(|path| common(runtime, running, path)).join("\n")
+    });
+}
+
+fn common(runtime: &str, running: &Running, path: &str) -> String {
+    let client = client();
+    let url = format!("{}{path}", running.url());
+    let (answer, expected) = match path {
+        "/form" => (
+            client.post(format!("{url}?q=x%20y")).send_form([("a[]", "1"), ("b", "2 3 é")]),
+            json!({"form": {"a": ["1"], "b": "2 3 é"}, "query": {"q": "x y"}}),
+        ),
+        "/upload" => (
+            client.post(url).header("Content-Type", MULTIPART).send(FILE),
+            json!({"name": "hello.txt", "bytes": 5, "sha256": SHA256}),
+        ),
+        _ => (
+            client.get(url).header("Cookie", "one=1; two=a%20b").call(),
+            json!({"cookies": {"one": "1", "two": "a b"}}),
+        ),
+    };
+    let answer = answer.unwrap_or_else(|error| panic!("{runtime}: {path}: {error}"));
+    let set = cookies(&answer);
+    let (status, text) = read(answer);
+    assert_eq!(status, 200, "{runtime}: {path}: {text}");
+    let told: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(told, expected, "{runtime}: {path}");
+    let names: Vec<String> = set.into_iter().filter(|_| path == "/cookies").collect();
+    assert!(path != "/cookies" || names == ["first=1", "second=2"], "{runtime}: {names:?}");
+    // RoadRunner's cookies have no order.
+    format!("{status} {expected} {names:?}")
+}
+
+/// Counts in a session; another client has another one.
+fn sessions(runtime: &str, running: &Running) {
+    let asked = |cookie: &str| {
+        let call = client().get(format!("{}/session", running.url())).header("Cookie", cookie);
+        let answer = call.call().unwrap_or_else(|error| panic!("{runtime}: {error}"));
+        let set = cookies(&answer);
+        let (status, text) = read(answer);
+        assert_eq!(status, 200, "{runtime}: {text}");
+        (serde_json::from_str::<Value>(&text).expect("JSON")["asked"].clone(), set)
+    };
+    let (first, set) = asked("none=1");
+    assert!(!set.is_empty(), "{runtime}: a session has a cookie");
+    assert_eq!(first, 1, "{runtime}");
+    let (second, renewed) = asked(&set.join("; "));
+    assert_eq!(second, 2, "{runtime}");
+    let set = if renewed.is_empty() { set } else { renewed };
+    assert_eq!(asked("none=1").0, 1, "{runtime}: nobody else's");
+    assert_eq!(asked(&set.join("; ")).0, 3, "{runtime}");
+}
+
+#[test]
+fn a_request_brings_the_same_to_a_plain_handler() {
+    of_kind("callable", |_, _| ());
+}
+
+#[test]
+fn a_request_brings_the_same_to_symfony() {
+    of_kind("symfony", sessions);
+}
+
+#[test]
+fn a_request_brings_the_same_to_laravel() {
+    of_kind("laravel", sessions);
+}
+
+/// Lumen has no sessions.
+#[test]
+fn a_request_brings_the_same_to_lumen() {
+    of_kind("lumen", |_, _| ());
+}
+
+/// An app whose framework is nowhere, or that cannot be prepared: one error, and what to do.
+#[test]
+fn no_framework_and_a_failed_preparation_are_clear_errors() {
+    let framework = "needs:\n  nowhere:\n    package: a/framework\n    file: /nowhere/autoload.php\n    \
+        version: { file: /nowhere/autoload.php, after: x }\n    \
+        install: { debian: { packages: [php-nowhere] } }\n";
+    insta::assert_snapshot!(refused(framework, ""), @r"
+    error: app `shop` needs `a/framework`, which neither a vendor folder of its own nor this machine's packages have
+    hint: get it with `apt-get install --no-install-recommends php-nowhere`, or with `composer require a/framework` in a copy of the app
+    ");
+    let failed = refused("prepare: prepare.php\n", "throw new Exception('no disk');");
+    let how = "error: app `shop` could not be prepared: `prepare.php` ended with exit code 255\n";
+    assert!(failed.starts_with(how) && failed.contains("Uncaught Exception: no disk"), "{failed}");
+}
+
+fn refused(lines: &str, script: &str) -> String {
+    let folder = tempfile::tempdir().expect("folder");
+    let app = folder.path().join("shop");
+    let write = |name: &str, text: &str| {
+        let path = app.join(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::write(path, text).expect("file");
+    };
+    write("app.yaml", &format!("title: t\nkind: script\n{lines}"));
+    write("index.php", "<?php");
+    write("prepare.php", &format!("<?php {script}"));
+    let places = Places { family: vec!["debian".into()], ..Places::from_env() };
+    let catalogue = Catalogue::load(places);
+    let app = catalogue.app(&AppChoice::Folder(app)).expect("app");
+    let choice = RuntimeChoice {
+        name: "php-builtin".into(),
+        source: RuntimeSource::Catalogue("php-builtin".into()),
+        settings: BTreeMap::new(),
+        php_ini: BTreeMap::new(),
+        env: BTreeMap::new(),
+    };
+    let keep = |_: &str, path: &Path| {
+        std::fs::create_dir(path)?;
+        Ok(Box::new(Made(path.to_owned())) as Box<dyn stampede::runtime::Keep>)
+    };
+    let error = match prepare(&catalogue, &choice, &app, &Placement::default(), keep) {
+        Err(error @ RuntimeError::Missing { .. }) => return format!("skipped: {error}"),
+        Err(error) => error,
+        Ok(_) => panic!("it is prepared"),
+    };
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    format!("error: {error}{hint}")
+}
+
+/// A work folder that goes when this is dropped.
+struct Made(PathBuf);
+
+impl stampede::runtime::Keep for Made {
+    fn start(
+        self: Box<Self>,
+        _: &stampede::keeper::spec::StackSpec,
+    ) -> Result<Box<dyn stampede::runtime::Guard>, stampede::runtime::Failure> {
+        Err("nothing is started here".into())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+type Http = ureq::http::Response<ureq::Body>;
+
+/// Each question on a connection of its own: one worker may be held by a kept one.
+fn client() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_idle_connections(0)
+        .timeout_global(Some(WITHIN))
+        .build()
+        .into()
+}
+
+fn get(running: &Running, target: &str, cookie: &str) -> (u16, String) {
+    let call = client().get(format!("{}{target}", running.url())).header("Cookie", cookie);
+    read(call.call().unwrap_or_else(|error| panic!("{target}: {error}")))
+}
+
+fn read(mut answer: Http) -> (u16, String) {
+    (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
+}
+
+/// Name and value of each cookie that is set.
+fn cookies(answer: &Http) -> Vec<String> {
+    let set = answer.headers().get_all("set-cookie").iter();
+    set.filter_map(|value| Some(value.to_str().ok()?.split(';').next()?.to_owned())).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("folder");
+    for entry in std::fs::read_dir(from).expect("folder") {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).expect("entry");
+        match path.is_dir() {
+            true => copy(&path, &to.join(name)),
+            false => drop(std::fs::copy(&path, to.join(name)).expect("copy")),
+        }
+    }
+}
+
+const MULTIPART: &str = "multipart/form-data; boundary=x";
+const FILE: &str = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"hello.txt\"\r\n\
+    Content-Type: text/plain\r\n\r\nhello\r\n--x--\r\n";
+const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
