@@ -46,7 +46,7 @@ pub(super) const KEYS: [&str; 18] = [
 
 /// Settings that mean the same for all runtimes, and so may stand in the plan itself.
 /// `keep_alive` is not among them: in a plan it is a habit of the loads.
-pub const SETTINGS: [&str; 10] = [
+pub const SETTINGS: [&str; 12] = [
     "workers",
     "max_requests",
     "memory_limit",
@@ -57,6 +57,8 @@ pub const SETTINGS: [&str; 10] = [
     "keepalive_timeout",
     "opcache",
     "jit",
+    "database",
+    "database_cpus",
 ];
 
 /// Discarded load before measuring, where the plan says nothing.

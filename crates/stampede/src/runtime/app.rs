@@ -78,6 +78,7 @@ impl App {
             writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
             needs: Default::default(),
             prepare: None,
+            database: None,
         };
         App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
     }
@@ -85,6 +86,20 @@ impl App {
     /// Bytes of one of its files; `None` where it is not there.
     pub(super) fn file(&self, name: &str) -> Option<Vec<u8>> {
         self.folder.file(name)
+    }
+
+    /// SQL that makes and fills its tables; empty: it has none.
+    ///
+    /// # Errors
+    /// The file that it names is not there.
+    pub(super) fn schema(&self) -> Result<String, RuntimeError> {
+        let Some(database) = &self.manifest.database else { return Ok(String::new()) };
+        let bytes = self.file(&database.schema).ok_or_else(|| RuntimeError::Io {
+            what: "read",
+            path: Path::new(&self.name).join(&database.schema),
+            source: io::ErrorKind::NotFound.into(),
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Whether its vendor folder has a Composer package.

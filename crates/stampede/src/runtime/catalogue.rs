@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::app::App;
 use super::error::{RuntimeError, nearest};
+use super::database::Database;
 use super::front::Front;
 use super::locate::Places;
 use super::manifest::{Get, RuntimeManifest, VariantManifest};
@@ -52,6 +53,8 @@ pub struct RuntimeFolder {
     pub manifest: Arc<RuntimeManifest>,
     /// The web server before it, where a plan asked for one.
     pub front: Option<Front>,
+    /// The database beside it, where the app has one.
+    pub database: Option<Arc<Database>>,
     pub(super) folder: Folder,
     pub(super) common: Folder,
 }
@@ -106,7 +109,7 @@ impl Catalogue {
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Folder::Embedded(&RUNTIMES));
         let name = name.to_string();
         let (manifest, folder) = (Arc::new(manifest), folder.clone());
-        Ok(RuntimeFolder { name, manifest, front: None, folder, common })
+        Ok(RuntimeFolder { name, manifest, front: None, database: None, folder, common })
     }
 
     /// A need has one name in all folders, and is made alike for all: a runtime's own recipes come

@@ -29,7 +29,7 @@ impl Catalogue {
     /// # Errors
     /// The first that does not fit, as `prepare` would say it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
-        let runtime = self.chosen(choice)?;
+        let runtime = self.serving(choice, app)?;
         check_app(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
         framework::versions(app, &self.places)?;

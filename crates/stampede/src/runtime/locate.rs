@@ -133,11 +133,10 @@ impl Places {
                 return Some(path);
             }
         }
-        need.files.iter().find_map(|pattern| {
-            let pattern = Path::new(pattern);
-            let name = pattern.file_name()?.to_str()?;
-            highest(matching(pattern.parent()?, name).into_iter())
-        })
+        let highest_of = |paths: Vec<PathBuf>| {
+            paths.into_iter().max_by_key(|path| numbers(&path.to_string_lossy()))
+        };
+        need.files.iter().find_map(|pattern| highest_of(paths(Path::new(pattern))))
     }
 
     /// The command that gets what a runtime needs here, where one is known: stampede's own
@@ -394,17 +393,33 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Files whose path fits: one part of it, a folder or the file, may have a `*`.
+fn paths(pattern: &Path) -> Vec<PathBuf> {
+    let has_star = |part: &Path| part.as_os_str().as_encoded_bytes().contains(&b'*');
+    let Some(part) = pattern.ancestors().filter(|part| has_star(part)).last() else {
+        return vec![pattern.to_path_buf()].into_iter().filter(|path| path.is_file()).collect();
+    };
+    let name = part.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let rest = pattern.strip_prefix(part).unwrap_or(Path::new(""));
+    let found = matching(part.parent().unwrap_or(Path::new("/")), name).into_iter();
+    let found = found.map(|path| if rest == Path::new("") { path } else { path.join(rest) });
+    found.filter(|path| path.is_file()).collect()
+}
+
 /// The highest version by the numbers in the file name; the first found among equals.
 fn highest(found: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     found.fold(None, |best: Option<PathBuf>, path| match best {
-        Some(best) if numbers(&best) >= numbers(&path) => Some(best),
+        Some(best) if numbers(&name_of(&best)) >= numbers(&name_of(&path)) => Some(best),
         _ => Some(path),
     })
 }
 
-fn numbers(path: &Path) -> Vec<u32> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn numbers(text: &str) -> Vec<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -421,6 +436,23 @@ mod tests {
         assert_eq!(found, Some(folder.path().join("php8.10")));
         assert_eq!(matching(folder.path(), "php*").len(), 4);
         assert_eq!(highest(matching(folder.path(), "nginx").into_iter()), None);
+    }
+
+    #[test]
+    fn a_folder_on_the_way_may_have_the_version() {
+        let folder = tempfile::tempdir().expect("folder");
+        for version in ["9", "15", "15-old"] {
+            let bin = folder.path().join(version).join("bin");
+            std::fs::create_dir_all(&bin).expect("folder");
+            std::fs::write(bin.join("postgres"), "").expect("file");
+        }
+        std::fs::create_dir_all(folder.path().join("17/bin")).expect("folder");
+        let need = Need {
+            files: vec![folder.path().join("*/bin/postgres").display().to_string()],
+            ..Need::default()
+        };
+        let found = Places::default().find("postgres", &need, None, None).expect("no error");
+        assert_eq!(found.map(|found| found.path), Some(folder.path().join("15/bin/postgres")));
     }
 
     #[test]

@@ -201,7 +201,7 @@ pub enum HeldBy {
 }
 
 /// Something of the machine that a runtime needs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
     /// Names to look for in PATH and the `sbin` folders, in this order; globs allowed, of
@@ -438,6 +438,45 @@ pub struct AppManifest {
     /// caches, as a deployment does.
     #[serde(default)]
     pub prepare: Option<String>,
+    /// What it keeps in a database.
+    #[serde(default)]
+    pub database: Option<AppDatabase>,
+}
+
+/// What an app keeps in a database.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppDatabase {
+    /// Those that it can use; the first where the plan names none.
+    pub any_of: Vec<String>,
+    /// SQL file of its folder that makes and fills its tables in each of them. An empty line
+    /// follows each command.
+    pub schema: String,
+    /// Queries that an answer takes.
+    pub queries: Queries,
+}
+
+/// How many queries an answer takes: `each`, times what the query parameter `times` says, if
+/// the request has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queries {
+    /// Without the parameter.
+    pub each: u64,
+    /// The parameter.
+    #[serde(default)]
+    pub times: Option<String>,
+}
+
+impl Queries {
+    /// Queries of an answer to a request for `target`.
+    pub fn of(&self, target: &str) -> u64 {
+        let (_, query) = target.split_once('?').unwrap_or_default();
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let asked = pairs.filter(|(name, _)| self.times.as_deref() == Some(*name)).last();
+        let times = asked.and_then(|(_, value)| value.parse().ok()).unwrap_or(1);
+        self.each.saturating_mul(times)
+    }
 }
 
 /// A framework: a Composer package of the app's own vendor folder or, where the app has no such

@@ -9,6 +9,7 @@ mod answer;
 mod app;
 mod catalogue;
 mod check;
+mod database;
 mod error;
 mod fastcgi;
 mod framework;

@@ -28,21 +28,13 @@ pub(super) fn php(
     if app.manifest.prepare.is_none() {
         return Ok(None);
     }
-    let need = Need {
-        programs: vec!["php*".into()],
-        files: Vec::new(),
-        extension: None,
-        library: None,
-        version: None,
-        version_in_file: None,
-    };
+    let need = Need { programs: vec!["php*".into()], ..Need::default() };
     let found = places.find("php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(Some(found.path))
 }
 
-/// Runs the script to its end, as the user that PHP runs as, with the app's environment. What it
-/// says goes to a log of the work folder.
+/// Runs the script to its end, with the app's environment.
 ///
 /// # Errors
 /// It fails, takes too long, or the person asks for an end.
@@ -54,24 +46,48 @@ pub(super) fn run(
     user: Option<&User>,
 ) -> Result<(), RuntimeError> {
     let script = app.manifest.prepare.clone().unwrap_or_default();
-    let log = dir.join("logs/prepare.log");
-    let out = File::create(&log).map_err(io_error("write", &log))?;
-    let err = out.try_clone().map_err(io_error("write", &log))?;
-    let mut command = Command::new(php);
-    command.args(["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"]);
-    command.args(["-d", "log_errors=0"]);
+    let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
+    let mut args: Vec<String> = quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
     for extension in extensions(app, php) {
-        command.args(["-d", &format!("extension={extension}")]);
+        args.extend(["-d".to_owned(), format!("extension={extension}")]);
     }
-    command
-        .arg(dir.join("app").join(&script))
-        .current_dir(dir.join("app"))
-        .env_clear()
-        .envs(env)
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(err);
-    if let Some(user) = user {
+    args.push(dir.join("app").join(&script).display().to_string());
+    let cwd = &dir.join("app");
+    let step = Step { what: &script, program: php, args: &args, dir, cwd, env, input: "", user };
+    self::step(app, &step)
+}
+
+/// A program that makes a part of what is served, before anything of it runs.
+pub(super) struct Step<'a> {
+    /// What it is, for people.
+    pub what: &'a str,
+    pub program: &'a Path,
+    pub args: &'a [String],
+    /// Work folder, which has the log.
+    pub dir: &'a Path,
+    /// Where it runs.
+    pub cwd: &'a Path,
+    /// Its whole environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// What it reads.
+    pub input: &'a str,
+    /// Whom it runs as: the user that PHP runs as.
+    pub user: Option<&'a User>,
+}
+
+/// Runs it to its end. What it says goes to a log of the work folder.
+///
+/// # Errors
+/// It fails, takes too long, or the person asks for an end.
+pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
+    let log = step.dir.join("logs/prepare.log");
+    let out = File::options().create(true).append(true).open(&log);
+    let out = out.map_err(io_error("write", &log))?;
+    let err = out.try_clone().map_err(io_error("write", &log))?;
+    let mut command = Command::new(step.program);
+    command.args(step.args).current_dir(step.cwd).env_clear().envs(step.env);
+    command.stdin(given(step)?).stdout(out).stderr(err);
+    if let Some(user) = step.user {
         command.uid(user.uid).gid(user.gid);
     }
     // SAFETY: runs between fork and exec; it is one system call. No keeper holds this process:
@@ -91,11 +107,21 @@ pub(super) fn run(
         Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
         Err(error) => format!("was not started: {error}"),
     };
-    let log = match logs::last_lines(dir, env) {
+    let log = match logs::last_lines(step.dir, step.env) {
         lines if lines.is_empty() => lines,
         lines => format!("\n{lines}"),
     };
-    Err(RuntimeError::Unprepared { app: app.name.clone(), script, how, log })
+    Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
+}
+
+/// A file with what a step reads: nobody has to write while it runs.
+fn given(step: &Step<'_>) -> Result<Stdio, RuntimeError> {
+    if step.input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let path = step.dir.join("tmp/input");
+    std::fs::write(&path, step.input).map_err(io_error("write", &path))?;
+    Ok(File::open(&path).map_err(io_error("read", &path))?.into())
 }
 
 /// `None`: it was killed, for it took too long or nobody waits any more.

@@ -15,6 +15,7 @@ use stampede_load::time::Nanos;
 
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
+use super::database::{self, Asks};
 use super::error::RuntimeError;
 use super::framework;
 use super::front;
@@ -40,6 +41,8 @@ pub struct Placement {
     pub cpus: Vec<usize>,
     /// CPUs of single roles.
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// CPUs that neither the stack nor the load has, for what is beside the stack.
+    pub beside: Vec<usize>,
     /// Memory limit in bytes; 0: none.
     pub memory_bytes: u64,
     /// Port; `None`: a free one.
@@ -80,6 +83,8 @@ pub struct PreparedStack {
     pub env: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
     pub ready_within: Duration,
+    /// How its database is asked for the number of its queries; `None`: it has none that can be.
+    pub asks: Option<Asks>,
 }
 
 /// The probe: shows what the SAPI is. See `verify`.
@@ -105,9 +110,9 @@ pub fn prepare(
     placement: &Placement,
     keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let runtime = catalogue.chosen(choice)?;
+    let runtime = catalogue.serving(choice, app)?;
     check_app(&choice.name, &runtime, app)?;
-    let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
+    let mut settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
     let frameworks = framework::versions(app, places)?;
@@ -119,14 +124,30 @@ pub fn prepare(
     let dir = places.temp.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
+    let database = runtime.database.clone();
+    if let Some(database) = &database {
+        database.settle(&mut settings, &placement.beside);
+    }
+    let app = &match &database {
+        Some(database) => database.given_to(app, &dir)?,
+        None => app.clone(),
+    };
     let env = app_env(app, choice);
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
+    let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
+    let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
+    let asks = match &database {
+        Some(database) => {
+            database.make(app, &place)?;
+            database.asks(&place)?
+        }
+        None => None,
+    };
     php.map_or(Ok(()), |php| {
         let env = base_env(&dir).into_iter().chain(env.clone()).collect();
         preparation::run(app, &php, &dir, &env, user.as_ref())
     })?;
-    let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -150,7 +171,7 @@ pub fn prepare(
         in_memory: vec![dir.join(SESSIONS)],
         work: dir,
         cpus: placement.cpus.clone(),
-        cpus_by_role: placement.cpus_by_role.clone(),
+        cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
         processes,
     };
@@ -167,6 +188,7 @@ pub fn prepare(
         record,
         probe,
         env,
+        asks,
     };
     Ok(Prepared { stack, keep })
 }
@@ -196,6 +218,16 @@ pub(super) fn check_app(
             package: (*first).to_owned(),
         }),
     }
+}
+
+/// Those of the plan, and the database's where it has CPUs of its own.
+fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, Vec<usize>> {
+    let mut cpus = placement.cpus_by_role.clone();
+    let beside = settings.values.get(database::CPUS).is_some_and(|at| at == database::CPUS_OF[0]);
+    if beside && !placement.beside.is_empty() {
+        cpus.entry(database::ROLE.into()).or_insert_with(|| placement.beside.clone());
+    }
+    cpus
 }
 
 /// What the app finds in its environment; the plan's word is the last.

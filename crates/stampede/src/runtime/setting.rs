@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_saphyr::Location;
 
+use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
 use super::error::{RuntimeError, nearest};
 use super::front::FRONTS;
 use super::manifest::{RuntimeManifest, SettingSpec};
@@ -58,7 +59,12 @@ pub const COMMON: &[Common] = &[
     common("keepalive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
     common("buffers", "KiB of an answer that the web server takes off PHP's hands", BUFFERS),
     common("front", "web server before it", Kind::Word(&FRONTS)),
+    common(SETTING, "what the app keeps its data in", Kind::Word(&DATABASES)),
+    common(CPUS, "whose CPUs it runs on", Kind::Word(&CPUS_OF)),
 ];
+
+/// Those that are none of a runtime's business: every one has them.
+const OF_ALL: [&str; 2] = [SETTING, CPUS];
 
 /// 16 buffers of 16 KiB.
 const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
@@ -183,7 +189,7 @@ fn find(name: &str) -> Option<&'static Common> {
 
 /// Whether a runtime lists a common setting.
 pub(super) fn honours(manifest: &RuntimeManifest, name: &str) -> bool {
-    manifest.common.iter().any(|common| common.value == name)
+    OF_ALL.contains(&name) || manifest.common.iter().any(|common| common.value == name)
 }
 
 fn defaults(manifest: &RuntimeManifest) -> BTreeMap<String, Value> {

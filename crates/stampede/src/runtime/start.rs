@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get};
+use super::database::Asks;
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
 use super::port::{self, HOST};
@@ -135,6 +136,14 @@ impl Running {
         let ready = &self.stack.runtime.manifest.ready.path;
         let path = self.stack.app.manifest.request.path.as_ref().unwrap_or(ready);
         format!("{}{path}", self.url())
+    }
+
+    /// Queries that its database has answered so far; `None`: it has none that can be asked.
+    ///
+    /// # Errors
+    /// The database does not say, in words.
+    pub fn queries(&self) -> Option<Result<u64, String>> {
+        self.stack.asks.as_ref().map(Asks::queries)
     }
 
     /// Its processes by role.

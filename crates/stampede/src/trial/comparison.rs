@@ -241,18 +241,23 @@ pub fn place(budget: &Budget) -> Places {
         Budget::Shared { memory_bytes, .. } => (*memory_bytes, BTreeMap::new()),
         Budget::ByRole { cpus, memory_bytes } => (*memory_bytes, by_role(cpus, &split.stack)),
     };
-    let placement = |&count| Placement {
-        // Of a larger stack a smaller one is a part.
-        cpus: keeper::split_cpus(count).stack,
-        cpus_by_role: cpus_by_role.clone(),
-        memory_bytes,
-        port: None,
-    };
     let threads = match budget {
         Budget::ByRole { cpus, .. } => cpus.get("load").map_or(1, |&count| count as usize),
         Budget::Shared { .. } => 1,
     };
-    let load_cpus = split.load.iter().copied().take(threads).collect();
+    let (load_cpus, beside) = split.load.split_at(threads.min(split.load.len()));
+    // CPUs that the load shares with the stack are nobody's own.
+    let beside: Vec<usize> =
+        beside.iter().copied().filter(|cpu| !split.stack.contains(cpu)).collect();
+    let placement = |&count| Placement {
+        // Of a larger stack a smaller one is a part.
+        cpus: keeper::split_cpus(count).stack,
+        cpus_by_role: cpus_by_role.clone(),
+        beside: beside.clone(),
+        memory_bytes,
+        port: None,
+    };
+    let load_cpus = load_cpus.to_vec();
     Places { placements: counts.iter().map(placement).collect(), load_cpus, split }
 }
 

@@ -113,6 +113,14 @@ impl Measured {
         }
     }
 
+    /// What its database has answered so far; `None`: it has none that can be asked.
+    pub fn queries(&self) -> Option<Result<u64, String>> {
+        match self {
+            Measured::Started(running) => running.queries(),
+            Measured::Live(_) => None,
+        }
+    }
+
     /// How long its logs are now.
     pub fn log_marks(&self) -> LogMarks {
         match self {

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cells;
 pub mod comparison;
 mod measured;
+mod queries;
 pub mod refusal;
 pub mod verdict;
 mod watch;
@@ -134,14 +135,17 @@ fn fire(
     phases.enter(Phase::Measure, cells::length(&load.model));
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
+    let asked_before = measured.queries();
     let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
+    let asked_after = measured.queries();
     let died = died(&measured.exited(), ended_before);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
     changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
     let did = load_record(&fired, &load, subject.load);
+    changed.extend(queries::judged(subject, &did.counts, asked_before, asked_after));
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     let replaced = replaced(record, measured, &resources, &logs);
     changed.extend(replaced.map(|text| (Judged::Valid, text)));

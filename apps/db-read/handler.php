@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+/** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
+$connect = static function (): PDO {
+    static $connection = null;
+
+    return $connection ??= new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
+        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+        PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+        PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
+    ]);
+};
+
+/** One row by its key. */
+$row = static function (PDOStatement $by): array {
+    $by->execute([random_int(1, 10000)]);
+
+    return array_map('intval', $by->fetch());
+};
+
+/** Twenty rows as a page. */
+$table = static function (PDO $database): string {
+    $lines = '';
+    foreach ($database->query('SELECT id, number FROM world WHERE id <= 20 ORDER BY id') as $row) {
+        $lines .= '<tr><td>' . htmlspecialchars((string) $row['id'])
+            . '</td><td>' . htmlspecialchars((string) $row['number']) . "</td></tr>\n";
+    }
+
+    return "<!doctype html>\n<title>db-read</title>\n<table>\n$lines</table>\n";
+};
+
+/** Reads `?queries=` rows, one by one; `/rows` renders twenty from one query. */
+return static function (array $server) use ($connect, $row, $table): array {
+    $database = $connect();
+    if (parse_url($server['REQUEST_URI'], PHP_URL_PATH) === '/rows') {
+        return ['status' => 200, 'headers' => ['Content-Type' => 'text/html; charset=utf-8'], 'body' => $table($database)];
+    }
+    $queries = max(1, min(500, (int) ($_GET['queries'] ?? 1)));
+    $by = $database->prepare('SELECT id, number FROM world WHERE id = ?');
+    $rows = [];
+    for ($i = 0; $i < $queries; $i++) {
+        $rows[] = $row($by);
+    }
+
+    return [
+        'status' => 200,
+        'headers' => ['Content-Type' => 'application/json'],
+        'body' => json_encode(['app' => 'db-read', 'rows' => $rows], JSON_THROW_ON_ERROR),
+    ];
+};

@@ -1,0 +1,54 @@
+<?php
+
+declare(strict_types=1);
+
+/** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
+$connect = static function (): PDO {
+    static $connection = null;
+
+    return $connection ??= new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
+        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+        PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+        PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
+    ]);
+};
+
+/** Keys of rows, each once: in one order for all, so that no two transactions wait for each other. */
+$keys = static function (int $count): array {
+    $keys = [];
+    while (count($keys) < $count) {
+        $keys[random_int(1, 10000)] = true;
+    }
+    ksort($keys);
+
+    return array_keys($keys);
+};
+
+/** Changes `?queries=` rows in one transaction, and reads each back. */
+return static function () use ($connect, $keys): array {
+    $database = $connect();
+    $write = $database->prepare('UPDATE world SET number = number + 1 WHERE id = ?');
+    $read = $database->prepare('SELECT id, number FROM world WHERE id = ?');
+    // SQLite lets one write at a time: the others wait for their turn from the beginning.
+    $is_file = $database->getAttribute(PDO::ATTR_DRIVER_NAME) === 'sqlite';
+    $database->exec($is_file ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
+    try {
+        $rows = [];
+        foreach ($keys(max(1, min(500, (int) ($_GET['queries'] ?? 1)))) as $key) {
+            $write->execute([$key]);
+            $read->execute([$key]);
+            $rows[] = array_map('intval', $read->fetch());
+            $read->closeCursor();
+        }
+    } catch (Throwable $error) {
+        $database->exec('ROLLBACK');
+        throw $error;
+    }
+    $database->exec('COMMIT');
+
+    return [
+        'status' => 200,
+        'headers' => ['Content-Type' => 'application/json'],
+        'body' => json_encode(['app' => 'db-write', 'rows' => $rows], JSON_THROW_ON_ERROR),
+    ];
+};

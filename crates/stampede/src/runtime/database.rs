@@ -1,0 +1,295 @@
+//! The database of an app: processes, files and needs that any runtime can be given, from
+//! `runtimes/common/database-<name>.yaml`, and what tells how many queries reached it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use minijinja::context;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::app::{App, io_error, make_dir};
+use super::catalogue::{Catalogue, RuntimeFolder, parse};
+use super::error::RuntimeError;
+use super::locate::Located;
+use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
+use super::preparation::{self, Step};
+use super::setting::Settings;
+use super::template::render;
+use super::user::User;
+use crate::plan::model::RuntimeChoice;
+
+/// Databases that a plan may name.
+pub const DATABASES: [&str; 4] = [NONE, "sqlite", "postgresql", "mariadb"];
+/// The common setting that names it.
+pub const SETTING: &str = "database";
+/// The common setting that says where it runs, and what it may be.
+pub const CPUS: &str = "database_cpus";
+/// On CPUs that neither the stack nor the load has where there are some; else on the stack's.
+pub const CPUS_OF: [&str; 2] = ["beside", "stack"];
+/// Role of its processes.
+pub const ROLE: &str = "database";
+const NONE: &str = "none";
+/// Folder of its files in the work folder.
+const FOLDER: &str = "database";
+
+/// `database-<name>.yaml`: what is added to a runtime.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DatabaseManifest {
+    /// For people.
+    title: String,
+    /// As a runtime's.
+    needs: BTreeMap<String, Need>,
+    /// Commands that make it, in order; each begins with a need.
+    make: Vec<Make>,
+    /// Templates of the shared folder.
+    #[serde(default)]
+    files: Vec<Spanned<String>>,
+    /// Started before the runtime's own, stopped after them.
+    #[serde(default)]
+    processes: Vec<ProcessManifest>,
+    /// The app's environment → template.
+    env: BTreeMap<String, String>,
+    /// PHP extensions that the app reaches it with.
+    extensions: Vec<String>,
+    /// Command that prints how many queries it has answered so far: lines whose last words are
+    /// numbers to add. `None`: it cannot be asked.
+    #[serde(default)]
+    queries: Option<String>,
+    /// As a runtime's.
+    #[serde(default)]
+    install: BTreeMap<String, Install>,
+}
+
+/// A command that makes a part of a database.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Make {
+    /// A template.
+    run: String,
+    /// What it is given, a template in which `schema` is the app's.
+    #[serde(default)]
+    input: String,
+}
+
+/// The database beside a runtime: how it is made, and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Database {
+    name: String,
+    make: Vec<Make>,
+    env: BTreeMap<String, String>,
+    extensions: Vec<String>,
+    queries: Option<String>,
+}
+
+impl Catalogue {
+    /// The runtime of `choice` with what its settings add to it, as `app` needs it.
+    ///
+    /// # Errors
+    /// As `chosen`; and the app cannot use the database, or has no use for one.
+    pub fn serving(
+        &self,
+        choice: &RuntimeChoice,
+        app: &App,
+    ) -> Result<RuntimeFolder, RuntimeError> {
+        let runtime = self.chosen(choice)?;
+        let asked = choice.settings.get(SETTING).map(ToString::to_string);
+        let Some(name) = which(app, choice, asked)? else { return Ok(runtime) };
+        let file = format!("database-{name}.yaml");
+        let text = runtime.common_text(&file)?;
+        let manifest: DatabaseManifest = parse(&format!("common/{file}"), &text)?;
+        let both = Arc::new(beside(&runtime.manifest, &manifest));
+        let DatabaseManifest { make, env, extensions, queries, .. } = manifest;
+        let database = Some(Arc::new(Database { name, make, env, extensions, queries }));
+        Ok(RuntimeFolder { manifest: both, database, ..runtime })
+    }
+}
+
+/// The database that is asked for, or the app's first; `None`: it has none.
+fn which(
+    app: &App,
+    choice: &RuntimeChoice,
+    asked: Option<String>,
+) -> Result<Option<String>, RuntimeError> {
+    let able = app.manifest.database.as_ref().map(|database| database.any_of.as_slice());
+    let able = able.unwrap_or_default();
+    let fits = match &asked {
+        None => return Ok(able.first().cloned()),
+        Some(name) if name == NONE => able.is_empty(),
+        // Whether there is such a one at all is said where all settings are resolved.
+        Some(name) => able.contains(name) || !DATABASES.contains(&name.as_str()),
+    };
+    if fits {
+        return Ok(asked.filter(|name| able.contains(name)));
+    }
+    let why = match able.is_empty() {
+        true => format!("app `{}` has no use for one", app.name),
+        false => format!("app `{}` cannot do with it", app.name),
+    };
+    Err(RuntimeError::BadSetting {
+        runtime: choice.name.clone(),
+        setting: SETTING.into(),
+        value: asked.unwrap_or_default(),
+        because: format!(": {why}"),
+        allowed: if able.is_empty() { NONE.into() } else { able.join(", ") },
+    })
+}
+
+/// `runtime` with the database's processes before its own.
+fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeManifest {
+    let mut both = runtime.clone();
+    both.title = format!("{}, with {}", both.title, database.title);
+    for (name, need) in &database.needs {
+        both.needs.entry(name.clone()).or_insert_with(|| need.clone());
+    }
+    both.files.extend(database.files.iter().cloned());
+    both.processes.splice(0..0, database.processes.iter().cloned());
+    for (family, more) in &database.install {
+        let all = both
+            .install
+            .entry(family.clone())
+            .or_insert_with(|| Install { packages: Vec::new(), note: None });
+        all.packages.extend(more.packages.iter().cloned());
+    }
+    both
+}
+
+/// Where a database is made, and by whom.
+pub(super) struct Place<'a> {
+    /// Work folder.
+    pub dir: &'a Path,
+    /// Programs by name.
+    pub needs: &'a BTreeMap<String, Located>,
+    /// Whom it belongs to.
+    pub user: Option<&'a User>,
+}
+
+impl Database {
+    /// `app` with what it needs to reach this in the work folder `dir`.
+    ///
+    /// # Errors
+    /// A template is wrong.
+    pub(super) fn given_to(&self, app: &App, dir: &Path) -> Result<App, RuntimeError> {
+        let mut app = app.clone();
+        app.manifest.extensions.extend(self.extensions.iter().cloned());
+        for (name, text) in &self.env {
+            let value = render("env of the database", text, &context! { dir => dir.to_string_lossy() })?;
+            app.manifest.env.insert(name.clone(), value);
+        }
+        Ok(app)
+    }
+
+    /// What of it is in force: its name and where it runs, `beside` being CPUs that nobody else
+    /// has.
+    pub(super) fn settle(&self, settings: &mut Settings, beside: &[usize]) {
+        settings.values.insert(SETTING.into(), self.name.clone().into());
+        if beside.is_empty() {
+            settings.values.insert(CPUS.into(), CPUS_OF[1].into());
+        }
+    }
+
+    /// Makes it in the work folder, with the app's tables in it. Nothing of it runs afterwards.
+    ///
+    /// # Errors
+    /// A command fails; its last words are part of it.
+    pub(super) fn make(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
+        let Place { dir, user, .. } = *place;
+        let folder = dir.join(FOLDER);
+        make_dir(&folder)?;
+        if let Some(user) = user {
+            std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
+                .map_err(io_error("give away", &folder))?;
+        }
+        let values = context! { dir => dir.to_string_lossy(), schema => app.schema()? };
+        for make in &self.make {
+            let (program, args) = place.command(&make.run)?;
+            let input = render("input of the database", &make.input, &values)?;
+            let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
+            let what = make.run.split_whitespace().next().unwrap_or_default();
+            let step = Step { what, program, args, dir, cwd: &folder, env, input: &input, user };
+            preparation::step(app, &step)?;
+        }
+        Ok(())
+    }
+
+    /// The command line that asks it; `None`: it cannot be asked.
+    ///
+    /// # Errors
+    /// A template is wrong.
+    pub(super) fn asks(&self, place: &Place<'_>) -> Result<Option<Asks>, RuntimeError> {
+        let Some(queries) = &self.queries else { return Ok(None) };
+        let (program, args) = place.command(queries)?;
+        Ok(Some(Asks { program, args }))
+    }
+}
+
+impl Place<'_> {
+    /// Program and arguments of a line whose first word is a need.
+    fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
+        let dir = self.dir;
+        let line = render("a command of the database", line, &context! { dir => dir.to_string_lossy() })?;
+        let words = shell_words::split(&line).unwrap_or_default();
+        let located = words.first().and_then(|first| self.needs.get(first));
+        let located = located.ok_or_else(|| RuntimeError::Manifest {
+            file: "common".into(),
+            line: 0,
+            column: 0,
+            problem: format!("a command of the database begins with no need: `{line}`"),
+            nearest: None,
+        })?;
+        Ok((located.path.clone(), words[1..].to_vec()))
+    }
+}
+
+/// How a database is asked for the number of its queries.
+#[derive(Clone, Debug)]
+pub struct Asks {
+    program: PathBuf,
+    args: Vec<String>,
+}
+
+impl Asks {
+    /// Queries that it has answered since it runs.
+    ///
+    /// # Errors
+    /// It does not answer, in words.
+    pub fn queries(&self) -> Result<u64, String> {
+        let output = Command::new(&self.program)
+            .args(&self.args)
+            .env_clear()
+            .output()
+            .map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        match (output.status.success(), sum(&text)) {
+            (true, Some(queries)) => Ok(queries),
+            _ => Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)).trim().into()),
+        }
+    }
+}
+
+/// Of the last words of all lines; `None`: one is no number, or there is no line.
+fn sum(text: &str) -> Option<u64> {
+    let mut all = None;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let number: u64 = line.split_whitespace().last()?.parse().ok()?;
+        all = Some(all.unwrap_or(0) + number);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_added() {
+        assert_eq!(sum("4711\n"), Some(4711));
+        assert_eq!(sum("Com_select\t3\nCom_update\t4\n"), Some(7));
+        assert_eq!(sum("ERROR 2002\n"), Some(2002));
+        assert_eq!(sum("cannot connect\n"), None);
+        assert_eq!(sum(""), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether the queries that the app's answers stand for reached the database: an answer from a
+//! cache would look fast, and would be about something else.
+
+use std::ops::RangeInclusive;
+
+use stampede_load::report::Counts;
+
+use super::Subject;
+use crate::plan::model::RequestSpec;
+use crate::runtime::App;
+use crate::store::record::Judged;
+use crate::summary::words;
+
+/// What a database that can be asked has answered so far, or why it does not say.
+pub(super) type Count = Option<Result<u64, String>>;
+
+/// What the database's own count before and after the load makes of the trial; `None`: there is
+/// nothing to say.
+pub(super) fn judged(
+    subject: &Subject<'_>,
+    counts: &Counts,
+    before: Count,
+    after: Count,
+) -> Option<(Judged, String)> {
+    let expected = expected(subject.app, &subject.load.requests, counts)?;
+    let (before, after) = match (before?, after?) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(why), _) | (_, Err(why)) => {
+            let text = format!("the database does not tell how many queries reached it: {why}");
+            return Some((Judged::Suspect, text));
+        }
+    };
+    Some(compared(&expected, after.saturating_sub(before)))
+}
+
+/// Queries of the answers that came, up to those of all shots: one that failed may have asked.
+fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<RangeInclusive<u64>> {
+    let queries = &app.manifest.database.as_ref()?.queries;
+    let own = app.manifest.request.path.as_deref().unwrap_or("/");
+    let each: Vec<u64> = match requests.is_empty() {
+        true => vec![queries.of(own)],
+        false => requests.iter().map(|request| queries.of(&request.path)).collect(),
+    };
+    let (least, most) = (each.iter().min()?, each.iter().max()?);
+    Some(counts.ok.saturating_mul(*least)..=counts.started.saturating_mul(*most))
+}
+
+fn compared(expected: &RangeInclusive<u64>, seen: u64) -> (Judged, String) {
+    let (least, most) = (words::count(*expected.start()), words::count(*expected.end()));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    let seen_words = words::count(seen);
+    match expected.contains(&seen) {
+        true => (Judged::Valid, format!("{seen_words} queries reached the database, of {range}")),
+        false => {
+            let text = format!("{seen_words} queries reached the database, and {range} should have");
+            (Judged::Invalid, text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_queries_than_answers_are_another_app() {
+        let told = |range, seen| compared(&range, seen);
+        assert_eq!(told(200..=200, 200).0, Judged::Valid);
+        assert_eq!(told(200..=220, 211).0, Judged::Valid, "some failed, and some of these asked");
+        let (judged, text) = told(20_000..=20_000, 40);
+        assert_eq!(judged, Judged::Invalid);
+        insta::assert_snapshot!(text, @"40 queries reached the database, and 20 000 should have");
+        assert_eq!(told(200..=200, 201).0, Judged::Invalid, "somebody else asked, or it asks twice");
+    }
+}
