@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use ureq::Agent;
 
 use super::app::App;
+use super::app_manifest::Mask;
 use super::error::RuntimeError;
-use super::manifest::Mask;
 
 /// One HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::answer::{Answer, Masks};
+use super::app_manifest::{AppManifest, AppRequest, Expect};
 use super::catalogue::Folder;
 use super::error::RuntimeError;
-use super::manifest::{AppKind, AppManifest, AppRequest, Expect};
+use super::manifest::AppKind;
 
 /// An app, read and checked.
 #[derive(Clone, Debug)]

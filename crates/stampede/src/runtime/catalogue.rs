@@ -8,8 +8,8 @@ use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
 use super::app::App;
-use super::error::{RuntimeError, nearest};
 use super::database::Database;
+use super::error::{RuntimeError, nearest};
 use super::front::Front;
 use super::locate::Places;
 use super::manifest::{Get, RuntimeManifest, VariantManifest};

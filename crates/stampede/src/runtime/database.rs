@@ -16,6 +16,7 @@ use super::error::RuntimeError;
 use super::locate::Located;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
 use super::preparation::{self, Step};
+use super::prepare::Placement;
 use super::setting::Settings;
 use super::template::render;
 use super::user::User;
@@ -167,35 +168,55 @@ pub(super) struct Place<'a> {
     pub user: Option<&'a User>,
 }
 
-impl Database {
-    /// `app` with what it needs to reach this in the work folder `dir`.
+impl RuntimeFolder {
+    /// `app` with what it needs to reach its database in the work folder `dir`, and in `settings`
+    /// which it is and where it runs.
     ///
     /// # Errors
     /// A template is wrong.
-    pub(super) fn given_to(&self, app: &App, dir: &Path) -> Result<App, RuntimeError> {
+    pub(super) fn with_database(
+        &self,
+        app: &App,
+        settings: &mut Settings,
+        placement: &Placement,
+        dir: &Path,
+    ) -> Result<App, RuntimeError> {
         let mut app = app.clone();
-        app.manifest.extensions.extend(self.extensions.iter().cloned());
-        for (name, text) in &self.env {
-            let value = render("env of the database", text, &context! { dir => dir.to_string_lossy() })?;
+        let Some(database) = &self.database else { return Ok(app) };
+        settings.values.insert(SETTING.into(), database.name.clone().into());
+        if placement.beside.is_empty() {
+            settings.values.insert(CPUS.into(), CPUS_OF[1].into());
+        }
+        app.manifest.extensions.extend(database.extensions.iter().cloned());
+        for (name, text) in &database.env {
+            let values = context! { dir => dir.to_string_lossy() };
+            let value = render("env of the database", text, &values)?;
             app.manifest.env.insert(name.clone(), value);
         }
         Ok(app)
     }
 
-    /// What of it is in force: its name and where it runs, `beside` being CPUs that nobody else
-    /// has.
-    pub(super) fn settle(&self, settings: &mut Settings, beside: &[usize]) {
-        settings.values.insert(SETTING.into(), self.name.clone().into());
-        if beside.is_empty() {
-            settings.values.insert(CPUS.into(), CPUS_OF[1].into());
-        }
+    /// Makes the app's database, where it has one, and says how it is asked.
+    ///
+    /// # Errors
+    /// As a command of it fails.
+    pub(super) fn make_database(
+        &self,
+        app: &App,
+        place: &Place<'_>,
+    ) -> Result<Option<Asks>, RuntimeError> {
+        let Some(database) = &self.database else { return Ok(None) };
+        database.make(app, place)?;
+        database.asks(place)
     }
+}
 
+impl Database {
     /// Makes it in the work folder, with the app's tables in it. Nothing of it runs afterwards.
     ///
     /// # Errors
     /// A command fails; its last words are part of it.
-    pub(super) fn make(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
+    fn make(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
         let Place { dir, user, .. } = *place;
         let folder = dir.join(FOLDER);
         make_dir(&folder)?;
@@ -219,7 +240,7 @@ impl Database {
     ///
     /// # Errors
     /// A template is wrong.
-    pub(super) fn asks(&self, place: &Place<'_>) -> Result<Option<Asks>, RuntimeError> {
+    fn asks(&self, place: &Place<'_>) -> Result<Option<Asks>, RuntimeError> {
         let Some(queries) = &self.queries else { return Ok(None) };
         let (program, args) = place.command(queries)?;
         Ok(Some(Asks { program, args }))
@@ -230,7 +251,8 @@ impl Place<'_> {
     /// Program and arguments of a line whose first word is a need.
     fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
         let dir = self.dir;
-        let line = render("a command of the database", line, &context! { dir => dir.to_string_lossy() })?;
+        let line =
+            render("a command of the database", line, &context! { dir => dir.to_string_lossy() })?;
         let words = shell_words::split(&line).unwrap_or_default();
         let located = words.first().and_then(|first| self.needs.get(first));
         let located = located.ok_or_else(|| RuntimeError::Manifest {

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::app::App;
+use super::app_manifest::Framework;
 use super::error::RuntimeError;
 use super::locate::Places;
-use super::manifest::Framework;
 
 /// Each framework of the app and its version. Where the app has a vendor folder, that is what
 /// it runs with, whatever the machine has beside it.

@@ -143,7 +143,9 @@ impl Places {
     /// where that can, for it starts no service.
     pub fn install(&self, runtime: &RuntimeFolder) -> Option<String> {
         let manifest = &runtime.manifest;
-        if !manifest.get.is_empty() && runtime.front.is_none() {
+        // What a front or a database needs belongs to no folder of the catalogue.
+        let is_alone = runtime.front.is_none() && runtime.database.is_none();
+        if !manifest.get.is_empty() && is_alone {
             return Some(format!("stampede install {}", runtime.name));
         }
         let family = self.family.iter().find(|family| manifest.install.contains_key(*family))?;
@@ -154,10 +156,7 @@ impl Places {
         }
         let packages = packages.join(" ");
         match family.as_str() {
-            // What a front needs belongs to no folder of the catalogue.
-            "debian" if runtime.front.is_none() => {
-                Some(format!("stampede install {}", runtime.name))
-            }
+            "debian" if is_alone => Some(format!("stampede install {}", runtime.name)),
             "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
             "fedora" => Some(format!("dnf install {packages}")),
             "alpine" => Some(format!("apk add {packages}")),

@@ -7,6 +7,7 @@
 
 mod answer;
 mod app;
+mod app_manifest;
 mod catalogue;
 mod check;
 mod database;
@@ -33,13 +34,15 @@ mod verify;
 pub use answer::{Answer, Masks};
 pub(crate) use answer::{client_config, get_as, sha256};
 pub use app::App;
+pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
+pub use database::ROLE as DATABASE_ROLE;
 pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{LIB, Located, Places, is_made_here};
 pub use logs::LogMarks;
-pub use manifest::{AppKind, AppManifest, Get, HeldBy, Mode, Release, RuntimeManifest};
+pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};
 pub use setting::{COMMON, Common, Kind, Settings};

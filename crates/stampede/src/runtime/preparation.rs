@@ -47,7 +47,8 @@ pub(super) fn run(
 ) -> Result<(), RuntimeError> {
     let script = app.manifest.prepare.clone().unwrap_or_default();
     let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
-    let mut args: Vec<String> = quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
+    let mut args: Vec<String> =
+        quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
     for extension in extensions(app, php) {
         args.extend(["-d".to_owned(), format!("extension={extension}")]);
     }
@@ -99,7 +100,10 @@ pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
         });
     }
     let how = match command.spawn().map(ended) {
-        Ok(Some(status)) if status.success() => return Ok(()),
+        // What went well says nothing to who reads why something later did not.
+        Ok(Some(status)) if status.success() => {
+            return std::fs::remove_file(&log).map_err(io_error("remove", &log));
+        }
         Ok(Some(status)) => match status.code() {
             Some(code) => format!("ended with exit code {code}"),
             None => "was killed".to_owned(),

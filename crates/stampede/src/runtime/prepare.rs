@@ -124,26 +124,13 @@ pub fn prepare(
     let dir = places.temp.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
-    let database = runtime.database.clone();
-    if let Some(database) = &database {
-        database.settle(&mut settings, &placement.beside);
-    }
-    let app = &match &database {
-        Some(database) => database.given_to(app, &dir)?,
-        None => app.clone(),
-    };
+    let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
     let env = app_env(app, choice);
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
-    let asks = match &database {
-        Some(database) => {
-            database.make(app, &place)?;
-            database.asks(&place)?
-        }
-        None => None,
-    };
+    let asks = runtime.make_database(app, &place)?;
     php.map_or(Ok(()), |php| {
         let env = base_env(&dir).into_iter().chain(env.clone()).collect();
         preparation::run(app, &php, &dir, &env, user.as_ref())

@@ -24,7 +24,7 @@ use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
-use crate::runtime::{App, Catalogue, LogMarks, Placement};
+use crate::runtime::{self, App, Catalogue, LogMarks, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
 use crate::summary::words;
@@ -205,8 +205,10 @@ fn replaced(
     resources: &[ResourceSample],
     logs: &LogMarks,
 ) -> Option<String> {
-    let roles = resources.iter().flat_map(|sample| sample.roles.values());
-    let started: u64 = roles.map(|role| u64::from(role.started)).sum();
+    // A database may have a process for each connection.
+    let roles = resources.iter().flat_map(|sample| &sample.roles);
+    let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
+    let started: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
     let asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
     if started == 0 || asked {
         return None;

@@ -1,0 +1,189 @@
+//! `app.yaml` as it is written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::manifest::{AppKind, Install};
+
+/// `app.yaml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppManifest {
+    /// Title for people.
+    pub title: String,
+    /// What it is written for.
+    pub kind: AppKind,
+    /// Folder of its public files, from the app's folder; `.` for the folder itself.
+    #[serde(default = "dot")]
+    pub docroot: String,
+    /// Front controller, from the docroot.
+    #[serde(default = "index_php")]
+    pub index: String,
+    /// What is asked to see whether it works.
+    #[serde(default)]
+    pub request: AppRequest,
+    /// The correct answer.
+    #[serde(default)]
+    pub expect: Expect,
+    /// What each answer under load must contain; `None`: only the status counts.
+    #[serde(default)]
+    pub contains: Option<String>,
+    /// What moves from answer to answer.
+    #[serde(default)]
+    pub mask: Vec<Mask>,
+    /// Its environment, on top of `APP_ENV=prod` and `APP_DEBUG=0`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// PHP extensions that it wants, by their file name without `.so`.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// Folders of the copy that it writes to.
+    #[serde(default)]
+    pub writable: Vec<String>,
+    /// Frameworks that it is written for, by the names that their versions are recorded under.
+    #[serde(default)]
+    pub needs: BTreeMap<String, Framework>,
+    /// PHP script of its folder that is run once in the copy before a runtime starts: it fills
+    /// caches, as a deployment does.
+    #[serde(default)]
+    pub prepare: Option<String>,
+    /// What it keeps in a database.
+    #[serde(default)]
+    pub database: Option<AppDatabase>,
+}
+
+/// What an app keeps in a database.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppDatabase {
+    /// Those that it can use; the first where the plan names none.
+    pub any_of: Vec<String>,
+    /// SQL file of its folder that makes and fills its tables in each of them. An empty line
+    /// follows each command.
+    pub schema: String,
+    /// Queries that an answer takes.
+    pub queries: Queries,
+}
+
+/// How many queries an answer takes: `each`, times what the query parameter `times` says, if
+/// the request has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queries {
+    /// Without the parameter.
+    pub each: u64,
+    /// The parameter.
+    #[serde(default)]
+    pub times: Option<String>,
+}
+
+impl Queries {
+    /// Queries of an answer to a request for `target`.
+    pub fn of(&self, target: &str) -> u64 {
+        let (_, query) = target.split_once('?').unwrap_or_default();
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let asked = pairs.rev().find(|(name, _)| self.times.as_deref() == Some(*name));
+        let times = asked.and_then(|(_, value)| value.parse().ok()).unwrap_or(1);
+        self.each.saturating_mul(times)
+    }
+}
+
+/// A framework: a Composer package of the app's own vendor folder or, where the app has no such
+/// folder, a package of the distribution.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framework {
+    /// The Composer package.
+    pub package: String,
+    /// Absolute path of what the distribution's package brings.
+    pub file: PathBuf,
+    /// Where that says its version.
+    pub version: VersionIn,
+    /// The distribution's packages, by family.
+    #[serde(default)]
+    pub install: BTreeMap<String, Install>,
+}
+
+/// A version that stands in a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionIn {
+    /// Absolute path.
+    pub file: PathBuf,
+    /// Text that it follows.
+    pub after: String,
+}
+
+/// What is asked to see whether an app works.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppRequest {
+    /// Path and query; the runtime's `ready.path` when not given.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// The correct answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// HTTP status.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// Headers, by lower-case name; each must begin with the value.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// File of the app's folder with the masked body; `None`: any body.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// What the body as it came must contain, each of them; `{{ php_version }}` stands for the
+    /// version that the runtime shows when it is asked.
+    #[serde(default)]
+    pub contains: Vec<String>,
+}
+
+impl Default for Expect {
+    fn default() -> Expect {
+        Expect { status: ok(), headers: BTreeMap::new(), body: None, contains: Vec::new() }
+    }
+}
+
+/// What moves from answer to answer: exactly one of the two.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mask {
+    /// JSON pointer (RFC 6901); a last part `*` stands for every value there.
+    #[serde(default)]
+    pub pointer: Option<String>,
+    /// Regular expression, for bodies that are no JSON; each match becomes `*`.
+    #[serde(default)]
+    pub regex: Option<String>,
+}
+
+fn dot() -> String {
+    ".".into()
+}
+
+fn index_php() -> String {
+    "index.php".into()
+}
+
+const fn ok() -> u16 {
+    200
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_of_an_answer_follow_from_its_request() {
+        let queries = Queries { each: 2, times: Some("n".into()) };
+        let of = |target: &str| queries.of(target);
+        assert_eq!([of("/"), of("/?n=20"), of("/?a=1&n=3"), of("/?m=20")], [2, 40, 6, 2]);
+        assert_eq!(of("/?n=many"), 2, "the app makes one of it too");
+        assert_eq!(Queries { each: 2, times: None }.of("/?n=20"), 2);
+    }
+}

@@ -1,0 +1,135 @@
+//! Apps with a database: made in the work folder, gone with it, and the proof that each answer's
+//! queries reached it. Real databases, where they are installed.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout, trials};
+
+const LIMIT: Duration = Duration::from_secs(120);
+const LOAD: [&str; 8] = ["--users", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
+
+/// A plan for PHP's own server, which is there where PHP is.
+fn plan(place: &Place, app: &str, database: &str, load: &str) -> std::process::Command {
+    let text = format!(
+        "app: {app}\ndatabase: {database}\nruntimes: [php-builtin]\nworkers: 2\nwarm_up: 200ms\n\
+         rounds: 1\nload: [{load}]\n"
+    );
+    place.write("plan.yaml", &text);
+    place.stampede(&["compare", "plan.yaml"])
+}
+
+/// Says why, where the database or its PHP extension is not here.
+fn is_missing(output: &std::process::Output) -> bool {
+    let text = stderr(output);
+    let missing = output.status.code() == Some(2) && text.contains("does not have");
+    if missing {
+        println!("SKIPPED: {text}");
+    }
+    missing
+}
+
+#[test]
+fn each_database_is_made_and_asked_as_often_as_answered() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for database in ["sqlite", "postgresql", "mariadb"] {
+        for (app, load) in [
+            ("db-read", "{users: 2, for: 1s}"),
+            ("db-read", "{users: 2, for: 1s, path: '/?queries=20'}"),
+            ("db-read", "{users: 2, for: 1s, path: /rows}"),
+            ("db-write", "{rate: 50, for: 1s}"),
+        ] {
+            let place = Place::new();
+            let output = finish(plan(&place, app, database, load), LIMIT);
+            if is_missing(&output) {
+                break;
+            }
+            let trial = &trials(&place)[0];
+            assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
+            assert_ne!(trial["verdict"]["judged"], "invalid", "{trial:#}");
+            assert_eq!(trial["runtime"]["settings"]["database"], database);
+            let notes = trial["verdict"]["notes"].to_string();
+            let told = notes.contains("queries reached the database, as the answers say");
+            assert_eq!(told, database != "sqlite", "{database}: {notes}");
+            assert!(!notes.contains("started under load"), "{notes}");
+            assert_eq!(place.left_behind(), Vec::<String>::new());
+        }
+    }
+}
+
+/// An app that says it asks and does not, as one with a cache would be.
+#[test]
+fn answers_without_their_queries_are_not_measured() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("app/public/index.php", "<?php echo 'from a cache';");
+    place.write("app/schema.sql", "CREATE TABLE t (id INTEGER);\n");
+    place.write(
+        "app/app.yaml",
+        "title: cached\nkind: script\ndocroot: public\ndatabase:\n  any_of: [postgresql]\n  \
+         schema: schema.sql\n  queries: { each: 1 }\n",
+    );
+    let output = finish(plan(&place, "./app", "postgresql", "{rate: 20, for: 1s}"), LIMIT);
+    if is_missing(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let reasons = trials(&place)[0]["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("0 queries reached the database, and 20 should have"), "{reasons}");
+}
+
+#[test]
+fn what_people_read_when_a_database_cannot_be_had() {
+    if skipped(&["php", "sqlite3"]) {
+        return;
+    }
+    let place = Place::new();
+    place
+        .write("plan.yaml", "app: db-read\nruntimes: [php-builtin]\nload: [{users: 1, for: 1s}]\n");
+    let asked = |app: &str, database: &str, env: &[(&str, &str)]| {
+        let flags = ["compare", "--app", app, "--runtimes", "php-builtin"];
+        let mut command = match database {
+            "" => place.stampede(&[&flags[..], &LOAD].concat()),
+            _ => plan(&place, app, database, "{users: 1, for: 1s}"),
+        };
+        command.envs(env.iter().copied());
+        let output = finish(command, LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{app} {database}: {}", stdout(&output));
+        stderr(&output).replace(&place.path().display().to_string(), "")
+    };
+    let unknown = asked("db-read", "oracle", &[]);
+    assert!(unknown.contains("sqlite, postgresql, mariadb"), "{unknown}");
+    let none = asked("db-read", "none", &[]);
+    assert!(none.contains("app `db-read` cannot do with it"), "{none}");
+    let unused = asked("hello", "sqlite", &[]);
+    assert!(unused.contains("app `hello` has no use for one"), "{unused}");
+    let broken = asked("db-read", "", &[("STAMPEDE_SQLITE3", "/bin/false")]);
+    let why = "app `db-read` could not be prepared: `sqlite3` ended with exit code 1";
+    assert!(broken.contains(why), "{broken}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// Its log says why.
+#[test]
+fn a_database_that_does_not_start_is_named() {
+    if skipped(&["php", "mariadbd"]) {
+        return;
+    }
+    let place = Place::new();
+    let append = "runtimes: [{php-builtin: {append: {mariadb.cnf: 'no-such-option = 1'}}}]";
+    place.write(
+        "plan.yaml",
+        &format!("app: db-read\ndatabase: mariadb\n{append}\nload: [{{users: 1, for: 1s}}]\n"),
+    );
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("`database` with exit code"), "{text}");
+    assert!(text.contains("no-such-option"), "{text}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
