@@ -41,6 +41,20 @@ workers: ## PHP that stays in memory against PHP that does not (makes RoadRunner
 	@$(STAMPEDE) install --build roadrunner,frankenphp
 	@$(STAMPEDE) compare plans/workers.yaml
 
+.PHONY: frameworks
+frameworks: ## Symfony, Laravel and Lumen where they boot for each request and where they stay
+	@$(RUST) true
+	@scripts/install-packages demo frameworks
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) compare plans/frameworks.yaml
+
+.PHONY: databases
+databases: ## What SQLite, PostgreSQL and MariaDB cost below PHP
+	@$(RUST) true
+	@scripts/install-packages demo databases
+	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) compare plans/database.yaml
+
 .PHONY: build
 build: ## Build the release binary
 	@$(RUST) true

@@ -109,6 +109,14 @@ fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
     }
 }
 
+/// With SQLite; `database.rs` has the others.
+#[test]
+fn apps_with_a_database_are_the_same_on_every_runtime() {
+    for name in ["db-read", "db-write"] {
+        answers_the_same(name);
+    }
+}
+
 #[test]
 fn what_is_uploaded_arrives_whole_on_every_runtime() {
     // Larger than one read, and no text.

@@ -94,6 +94,7 @@ configuration() {
     pkg-config --exists libcurl && echo --with-curl=shared
     pkg-config --exists libzip && echo --with-zip=shared
     pkg-config --exists sqlite3 && printf '%s\n' --with-sqlite3=shared --with-pdo-sqlite=shared
+    pkg-config --exists libpq && printf '%s\n' --with-pgsql=shared --with-pdo-pgsql=shared
     pkg-config --exists icu-i18n && echo --enable-intl=shared
     return 0
 }
