@@ -37,7 +37,10 @@ return static function (array $server) use ($connect, $row, $table): array {
     if (parse_url($server['REQUEST_URI'], PHP_URL_PATH) === '/rows') {
         return ['status' => 200, 'headers' => ['Content-Type' => 'text/html; charset=utf-8'], 'body' => $table($database)];
     }
-    $queries = max(1, min(500, (int) ($_GET['queries'] ?? 1)));
+    $queries = filter_var($_GET['queries'] ?? '1', FILTER_VALIDATE_INT, ['options' => ['min_range' => 1, 'max_range' => 500]]);
+    if ($queries === false) {
+        return ['status' => 400, 'headers' => ['Content-Type' => 'application/json'], 'body' => '{"error":"`queries` must be from 1 to 500"}'];
+    }
     $by = $database->prepare('SELECT id, number FROM world WHERE id = ?');
     $rows = [];
     for ($i = 0; $i < $queries; $i++) {

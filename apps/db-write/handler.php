@@ -26,6 +26,10 @@ $keys = static function (int $count): array {
 
 /** Changes `?queries=` rows in one transaction, and reads each back. */
 return static function () use ($connect, $keys): array {
+    $queries = filter_var($_GET['queries'] ?? '1', FILTER_VALIDATE_INT, ['options' => ['min_range' => 1, 'max_range' => 500]]);
+    if ($queries === false) {
+        return ['status' => 400, 'headers' => ['Content-Type' => 'application/json'], 'body' => '{"error":"`queries` must be from 1 to 500"}'];
+    }
     $database = $connect();
     $write = $database->prepare('UPDATE world SET number = number + 1 WHERE id = ?');
     $read = $database->prepare('SELECT id, number FROM world WHERE id = ?');
@@ -34,7 +38,7 @@ return static function () use ($connect, $keys): array {
     $database->exec($is_file ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');
     try {
         $rows = [];
-        foreach ($keys(max(1, min(500, (int) ($_GET['queries'] ?? 1)))) as $key) {
+        foreach ($keys($queries) as $key) {
             $write->execute([$key]);
             $read->execute([$key]);
             $rows[] = array_map('intval', $read->fetch());

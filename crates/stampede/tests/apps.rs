@@ -112,7 +112,7 @@ fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
 /// With SQLite; `database.rs` has the others.
 #[test]
 fn apps_with_a_database_are_the_same_on_every_runtime() {
-    for name in ["db-read", "db-write"] {
+    for name in ["db-read", "db-write", "symfony-db"] {
         answers_the_same(name);
     }
 }

@@ -40,7 +40,8 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
             ("db-read", "{users: 2, for: 1s}"),
             ("db-read", "{users: 2, for: 1s, path: '/?queries=20'}"),
             ("db-read", "{users: 2, for: 1s, path: /rows}"),
-            ("db-write", "{rate: 50, for: 1s}"),
+            ("db-write", "{users: 2, for: 1s}"),
+            ("symfony-db", "{users: 2, for: 1s, path: '/write?queries=3'}"),
         ] {
             let place = Place::new();
             let output = finish(plan(&place, app, database, load), LIMIT);
@@ -74,7 +75,7 @@ fn answers_without_their_queries_are_not_measured() {
         "title: cached\nkind: script\ndocroot: public\ndatabase:\n  any_of: [postgresql]\n  \
          schema: schema.sql\n  queries: { each: 1 }\n",
     );
-    let output = finish(plan(&place, "./app", "postgresql", "{rate: 20, for: 1s}"), LIMIT);
+    let output = finish(plan(&place, "./app", "postgresql", "{users: 1, requests: 20}"), LIMIT);
     if is_missing(&output) {
         return;
     }

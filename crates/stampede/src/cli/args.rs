@@ -116,6 +116,9 @@ pub struct CompareArgs {
     /// Path and query of every request, in place of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
+    /// File with a path or URL in each line: they are asked for in turn
+    #[arg(long, value_name = "FILE", conflicts_with = "path")]
+    pub urls: Option<String>,
     /// How often every cell is measured
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,

@@ -11,6 +11,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         runtimes: args.runtimes.clone(),
         only: args.only.clone(),
         path: args.path.clone(),
+        urls: args.urls.clone(),
         rounds: args.rounds.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),

@@ -28,6 +28,8 @@ pub struct Overrides {
     pub requests: Option<String>,
     /// `--path /search?q=1`: of every load.
     pub path: Option<String>,
+    /// `--urls urls.txt`: of every load.
+    pub urls: Option<String>,
     /// `--rounds 5` or `auto`.
     pub rounds: Option<String>,
     /// `--seed 1`.
@@ -231,6 +233,7 @@ impl Flags {
         }
         for (flag, key) in [
             ("path", "path"),
+            ("urls", "urls"),
             // Said of each load, for a load's own client would bring its own.
             ("keep-alive", "keep_alive"),
             ("max-in-flight", "max_in_flight"),
@@ -272,6 +275,7 @@ impl Overrides {
             ("for", &self.for_),
             ("requests", &self.requests),
             ("path", &self.path),
+            ("urls", &self.urls),
             ("rounds", &self.rounds),
             ("seed", &self.seed),
             ("workers", &self.workers),
@@ -329,7 +333,8 @@ fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
         load.value = Value::Map(Vec::new());
         set(load, "schedule", schedule);
     }
-    if key == "path" {
+    if matches!(key, "path" | "urls") {
+        remove(load, "path");
         remove(load, "urls");
         if load.get("requests").is_some_and(|node| matches!(node.value, Value::List(_))) {
             remove(load, "requests");

@@ -11,6 +11,7 @@ use super::model::{LoadChoice, RequestSpec};
 use super::requests::{requests_of, says_one, single_request};
 use super::runtimes::{Named, selection};
 use super::tree::{Node, Value, shortened};
+use super::urls;
 use super::value::{
     ANY_LENGTH, Fields, items, length, name_of, not_a, out_of_range, schedule, whole, whole_u32,
 };
@@ -340,6 +341,9 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
         return Ok(if says_one(fields) { vec![base] } else { Vec::new() });
     };
     fields.not_both(key, "path")?;
+    if key == "urls" && !matches!(list.value, Value::List(_)) {
+        return requests_of(&urls::read(list)?, list, &base);
+    }
     requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
 }
 

@@ -67,26 +67,29 @@ pub struct AppDatabase {
     pub queries: Queries,
 }
 
-/// How many queries an answer takes: `each`, times what the query parameter `times` says, if
-/// the request has it.
+/// How many queries an answer takes, by its path.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queries {
-    /// Without the parameter.
+    /// Of a path that is not among `paths`.
     pub each: u64,
-    /// The parameter.
+    /// Query parameter that says how many times as many; `None`: there is none.
     #[serde(default)]
     pub times: Option<String>,
+    /// Path → the same.
+    #[serde(default)]
+    pub paths: BTreeMap<String, Queries>,
 }
 
 impl Queries {
     /// Queries of an answer to a request for `target`.
     pub fn of(&self, target: &str) -> u64 {
-        let (_, query) = target.split_once('?').unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let Queries { each, times, .. } = self.paths.get(path).unwrap_or(self);
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let asked = pairs.rev().find(|(name, _)| self.times.as_deref() == Some(*name));
+        let asked = pairs.rev().find(|(name, _)| times.as_deref() == Some(*name));
         let times = asked.and_then(|(_, value)| value.parse().ok()).unwrap_or(1);
-        self.each.saturating_mul(times)
+        each.saturating_mul(times)
     }
 }
 
@@ -180,10 +183,12 @@ mod tests {
 
     #[test]
     fn queries_of_an_answer_follow_from_its_request() {
-        let queries = Queries { each: 2, times: Some("n".into()) };
+        let one = Queries { each: 1, times: None, paths: BTreeMap::new() };
+        let paths = BTreeMap::from([("/rows".to_owned(), one)]);
+        let queries = Queries { each: 2, times: Some("n".into()), paths };
         let of = |target: &str| queries.of(target);
         assert_eq!([of("/"), of("/?n=20"), of("/?a=1&n=3"), of("/?m=20")], [2, 40, 6, 2]);
-        assert_eq!(of("/?n=many"), 2, "the app makes one of it too");
-        assert_eq!(Queries { each: 2, times: None }.of("/?n=20"), 2);
+        assert_eq!(of("/?n=many"), 2);
+        assert_eq!([of("/rows"), of("/rows?n=3")], [1, 1]);
     }
 }

@@ -2,9 +2,11 @@
 //! `runtimes/common/database-<name>.yaml`, and what tells how many queries reached it.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use minijinja::context;
 use serde::Deserialize;
@@ -35,6 +37,10 @@ pub const ROLE: &str = "database";
 const NONE: &str = "none";
 /// Folder of its files in the work folder.
 const FOLDER: &str = "database";
+/// A count is a millisecond's work.
+const ASKED_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks whether it has been told.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// `database-<name>.yaml`: what is added to a runtime.
 #[derive(Clone, Debug, Deserialize)]
@@ -220,6 +226,9 @@ impl Database {
         let Place { dir, user, .. } = *place;
         let folder = dir.join(FOLDER);
         make_dir(&folder)?;
+        // Whoever may enter it may ask the database, which trusts all.
+        let closed = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&folder, closed).map_err(io_error("close", &folder))?;
         if let Some(user) = user {
             std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
                 .map_err(io_error("give away", &folder))?;
@@ -279,11 +288,24 @@ impl Asks {
     /// # Errors
     /// It does not answer, in words.
     pub fn queries(&self) -> Result<u64, String> {
-        let output = Command::new(&self.program)
+        let mut child = Command::new(&self.program)
             .args(&self.args)
             .env_clear()
-            .output()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+            if begun.elapsed() > ASKED_WITHIN {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it does not answer within {} s", ASKED_WITHIN.as_secs()));
+            }
+            std::thread::sleep(LOOK);
+        }
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout);
         match (output.status.success(), sum(&text)) {
             (true, Some(queries)) => Ok(queries),

@@ -114,7 +114,9 @@ impl Places {
         if let Some(extension) = &need.extension {
             let mut folders = made.into_iter().chain(php.and_then(extension_dir));
             let file = format!("{extension}.so");
-            let found = folders.find_map(|dir| Some(dir.join(&file)).filter(|path| path.is_file()));
+            // One that is for another PHP is none.
+            let fits = |path: &PathBuf| path.is_file() && version(path, need, php).is_ok();
+            let found = folders.find_map(|dir| Some(dir.join(&file)).filter(fits));
             // PHP itself, where it is built in.
             let is_in = |php: &&Path| {
                 extension_version(php, extension, php).is_ok_and(|version| !version.is_empty())
@@ -266,7 +268,11 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Strin
         (Some(extension), Some(php)) => extension_version(path, extension, php),
         _ => Ok(told_version(path, need).unwrap_or_default()),
     };
-    let key = need.extension.as_ref().map_or(path.to_path_buf(), |name| path.join(name));
+    let of = |name: &String| {
+        path.join(name)
+            .join(php.unwrap_or(Path::new("")).strip_prefix("/").unwrap_or(Path::new("")))
+    };
+    let key = need.extension.as_ref().map_or(path.to_path_buf(), of);
     cached(&KNOWN, &key, known)
 }
 
@@ -289,6 +295,11 @@ fn told_version(path: &Path, need: &Need) -> Option<String> {
 /// # Errors
 /// PHP's words, where it cannot be loaded: it is for another PHP, or is no extension.
 fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String, String> {
+    if let (Some(its), Some(own)) = (build_id(path), build_id(php))
+        && its != own
+    {
+        return Err(format!("it is for PHP's {its}, and `{}` is {own}", php.display()));
+    }
     let quiet = ["-q", "-n", "-d", "display_errors=stderr", "-d", "html_errors=0"];
     let mut words = quiet.map(String::from).to_vec();
     if path != php {
@@ -300,6 +311,18 @@ fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String,
     let Some((_, why)) = said.split_once("Warning: ") else { return Ok(said) };
     let wants_another = why.contains("undefined symbol") || why.contains("required module");
     if wants_another { Ok(String::new()) } else { Err(why.to_owned()) }
+}
+
+/// What PHP compares before it loads an extension: `API20220829,NTS`.
+fn build_id(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let is_one = |text: &&str| {
+        let date = text.strip_prefix("API20").and_then(|rest| rest.split_once(','));
+        date.is_some_and(|(date, kind)| {
+            date.len() == 6 && date.bytes().all(|byte| byte.is_ascii_digit()) && kind.len() >= 2
+        })
+    };
+    texts(&bytes).find(is_one).map(str::to_owned)
 }
 
 /// What Composer wrote down of a package beside the `autoload.php` of its vendor folder.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+
 use super::app::{App, io_error};
 use super::error::RuntimeError;
 use super::locate::{self, Places};
@@ -87,7 +89,7 @@ pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
     let err = out.try_clone().map_err(io_error("write", &log))?;
     let mut command = Command::new(step.program);
     command.args(step.args).current_dir(step.cwd).env_clear().envs(step.env);
-    command.stdin(given(step)?).stdout(out).stderr(err);
+    command.stdin(given(step)?).stdout(out).stderr(err).process_group(0);
     if let Some(user) = step.user {
         command.uid(user.uid).gid(user.gid);
     }
@@ -95,7 +97,7 @@ pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
     // the kernel ends it with the thread that waits for it.
     unsafe {
         command.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            set_parent_process_death_signal(Some(Signal::KILL))?;
             Ok(())
         });
     }
@@ -108,6 +110,7 @@ pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
             Some(code) => format!("ended with exit code {code}"),
             None => "was killed".to_owned(),
         },
+        Ok(None) if interrupt::asked() => "was ended".to_owned(),
         Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
         Err(error) => format!("was not started: {error}"),
     };
@@ -118,14 +121,17 @@ pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
     Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
 }
 
-/// A file with what a step reads: nobody has to write while it runs.
+/// A file with what a step reads: nobody has to write while it runs. It has no name by then.
 fn given(step: &Step<'_>) -> Result<Stdio, RuntimeError> {
     if step.input.is_empty() {
         return Ok(Stdio::null());
     }
-    let path = step.dir.join("tmp/input");
+    // Of this folder the user that PHP runs as can change nothing.
+    let path = step.dir.join("input");
     std::fs::write(&path, step.input).map_err(io_error("write", &path))?;
-    Ok(File::open(&path).map_err(io_error("read", &path))?.into())
+    let file = File::open(&path).map_err(io_error("read", &path))?;
+    std::fs::remove_file(&path).map_err(io_error("remove", &path))?;
+    Ok(file.into())
 }
 
 /// `None`: it was killed, for it took too long or nobody waits any more.
@@ -137,7 +143,10 @@ fn ended(mut child: Child) -> Option<ExitStatus> {
         }
         std::thread::sleep(RETRY);
     }
-    let _ = child.kill();
+    // What it started too.
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
     let _ = child.wait();
     None
 }

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+// The framework: of this folder's own vendor folder, or of Debian's packages.
+if (is_file(__DIR__ . '/vendor/autoload.php')) {
+    return require_once __DIR__ . '/vendor/autoload.php';
+}
+require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
+require_once __DIR__ . '/InstalledVersions.php';
+spl_autoload_register(static function (string $class): void {
+    $file = __DIR__ . '/src/' . strtr(substr($class, 4), '\\', '/') . '.php';
+    if (str_starts_with($class, 'App\\') && is_file($file)) {
+        require $file;
+    }
+});
