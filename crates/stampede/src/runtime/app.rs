@@ -27,9 +27,9 @@ pub struct App {
     folder: Folder,
 }
 
-/// Never copied: a repository's history and packages of other languages are no part of
-/// what PHP runs, and often the largest.
-const LEFT_OUT: [&str; 3] = [".git", "node_modules", ".hg"];
+/// Never copied: a repository's history, packages of other languages and our own results are no
+/// part of what PHP runs, and often the largest.
+const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", crate::store::RESULTS];
 
 impl App {
     pub(crate) fn new(
@@ -173,7 +173,8 @@ pub(super) fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeErr
     for entry in fs::read_dir(from).map_err(io_error("read", from))? {
         let entry = entry.map_err(io_error("read", from))?;
         let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
+        // Of a TMPDIR inside the app the copy itself is a part.
+        if LEFT_OUT.iter().any(|name| entry.file_name() == *name) || is_work(&path, &to) {
             continue;
         }
         let kind = entry.file_type().map_err(io_error("read", &path))?;
@@ -187,6 +188,12 @@ pub(super) fn copy(root: &Path, from: &Path, to: &Path) -> Result<(), RuntimeErr
         // Sockets, pipes and devices are no part of an app.
     }
     Ok(())
+}
+
+/// Whether `path` is the work folder that `to` lies in.
+fn is_work(path: &Path, to: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("stampede-") && to.starts_with(path)
 }
 
 /// A link inside the app stays inside the copy; one that leads out leads to the same place.

@@ -35,6 +35,7 @@ impl Catalogue {
         framework::versions(app, &self.places)?;
         preparation::php(app, &self.places, settings.programs.get("php"))?;
         let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
+        runtime.can_reach_database(&choice.name, &self.places, &needs)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),

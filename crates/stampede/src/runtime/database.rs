@@ -15,7 +15,7 @@ use serde_saphyr::Spanned;
 use super::app::{App, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder, parse};
 use super::error::RuntimeError;
-use super::locate::Located;
+use super::locate::{self, Located, Places};
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
 use super::preparation::{self, Step};
 use super::prepare::Placement;
@@ -175,6 +175,33 @@ pub(super) struct Place<'a> {
 }
 
 impl RuntimeFolder {
+    /// Whether PHP has what it reaches its database with, as far as that shows: it has PDO as a
+    /// file and not that of this database.
+    ///
+    /// # Errors
+    /// What is missing, with the command that gets it.
+    pub(super) fn can_reach_database(
+        &self,
+        name: &str,
+        places: &Places,
+        needs: &BTreeMap<String, Located>,
+    ) -> Result<(), RuntimeError> {
+        let php = self.manifest.php.as_ref().and_then(|php| needs.get(&php.value));
+        let dir = php.and_then(|php| locate::extension_dir(&php.path));
+        let (Some(database), Some(dir)) = (&self.database, dir) else { return Ok(()) };
+        let is_file = |name: &str| dir.join(format!("{name}.so")).is_file();
+        if !is_file("pdo") {
+            return Ok(());
+        }
+        let extensions = database.extensions.iter();
+        let missing: Vec<String> = extensions.filter(|name| !is_file(name)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let install = places.install(self);
+        Err(RuntimeError::Missing { runtime: name.into(), missing, install })
+    }
+
     /// `app` with what it needs to reach its database in the work folder `dir`, and in `settings`
     /// which it is and where it runs.
     ///

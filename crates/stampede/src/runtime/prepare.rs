@@ -115,6 +115,7 @@ pub fn prepare(
     let mut settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
     let places = &catalogue.places;
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
+    runtime.can_reach_database(&choice.name, places, &needs)?;
     let frameworks = framework::versions(app, places)?;
     let php = preparation::php(app, places, settings.programs.get("php"))?;
     let user = user::unprivileged();
