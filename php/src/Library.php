@@ -22,4 +22,15 @@ final class Library
             throw new Problem("`$file` does not load $need: it has no `$class`");
         }
     }
+
+    /**
+     * Loads its version of PSR-7 before the app's: what is loaded first stays, and its own classes
+     * fit no other. To those of an app either version is right.
+     */
+    public static function keepsPsr7(): void
+    {
+        foreach (['Message', 'Request', 'ServerRequest', 'Response', 'Stream', 'Uri', 'UploadedFile'] as $name) {
+            interface_exists("Psr\\Http\\Message\\{$name}Interface");
+        }
+    }
 }

@@ -16,6 +16,7 @@ final class Start
     public static function worker(Setup $setup): void
     {
         Library::load($setup, 'reactphp', 'React\Http\HttpServer');
+        Library::keepsPsr7();
         $port = Port::open($setup);
         $work = static function (Line $line) use ($setup, $port): void {
             (new Server($setup, $port, $line))->run();
