@@ -205,6 +205,31 @@ fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
     }
 }
 
+/// No process is new where a worker is a thread: its last words are in the log alone.
+#[test]
+fn what_a_worker_thread_said_under_load_is_told() {
+    let code = "static $served = 0; if (++$served === 60) { str_repeat('x', 1 << 40); } \
+                return ['status' => 200, 'headers' => [], 'body' => 'fine'];";
+    let (bench, folder) = bench_of(&format!("<?php return function () {{ {code} }};"));
+    if bench.try_start("frankenphp-worker", &[]).is_none() {
+        return;
+    }
+    let place = Place::new();
+    let app = folder.path().display().to_string();
+    let load = ["--users", "1", "--for", "1s", "--warm-up", "0s", "--workers", "1"];
+    let words = ["compare", "--app", &app, "--runtimes", "frankenphp-worker"];
+    let mut command = place.stampede(&[&words[..], &load].concat());
+    for name in ["XDG_DATA_HOME", "HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let output = finish(command, LIMIT);
+    let notes = trials(&place)[0]["verdict"]["notes"].to_string();
+    assert!(notes.contains("its log said under load: "), "{notes}\n{}", stderr(&output));
+    assert!(notes.contains("Allowed memory size"), "{notes}");
+}
+
 /// A runtime that starts three workers whatever it is told.
 #[test]
 fn another_number_of_workers_than_asked_for_makes_the_trial_suspect() {

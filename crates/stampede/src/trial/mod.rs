@@ -210,14 +210,20 @@ fn replaced(
     let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
     let started: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
     let asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
-    if started == 0 || asked {
+    // A thread that begins anew is no new process: only its words tell.
+    let by_words = started == 0 && record.runtime.given.threads;
+    if asked || (started == 0 && !by_words) {
         return None;
     }
-    let processes = if started == 1 { "process was" } else { "processes were" };
     let said = match measured.said_since(logs) {
-        lines if lines.is_empty() => String::new(),
-        lines => format!("; its log said: {}", lines.join(" / ")),
+        lines if lines.is_empty() => None,
+        lines => Some(lines.join(" / ")),
     };
+    if by_words {
+        return said.map(|lines| format!("its log said under load: {lines}"));
+    }
+    let said = said.map_or(String::new(), |lines| format!("; its log said: {lines}"));
+    let processes = if started == 1 { "process was" } else { "processes were" };
     Some(format!("{} {processes} started under load{said}", words::count(started)))
 }
 
