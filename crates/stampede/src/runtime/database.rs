@@ -149,18 +149,9 @@ fn which(
 fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, with {}", both.title, database.title);
-    for (name, need) in &database.needs {
-        both.needs.entry(name.clone()).or_insert_with(|| need.clone());
-    }
-    both.files.extend(database.files.iter().cloned());
+    let DatabaseManifest { needs, files, install, .. } = database.clone();
+    both.take_in(needs, files, install);
     both.processes.splice(0..0, database.processes.iter().cloned());
-    for (family, more) in &database.install {
-        let all = both
-            .install
-            .entry(family.clone())
-            .or_insert_with(|| Install { packages: Vec::new(), note: None });
-        all.packages.extend(more.packages.iter().cloned());
-    }
     both
 }
 

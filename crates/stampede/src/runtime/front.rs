@@ -80,19 +80,9 @@ impl Catalogue {
 fn behind(runtime: &RuntimeManifest, front: FrontManifest) -> RuntimeManifest {
     let mut both = runtime.clone();
     both.title = format!("{}, behind {}", both.title, front.title);
-    for (name, need) in front.needs {
-        both.needs.entry(name).or_insert(need);
-    }
-    both.files.extend(front.files);
+    both.take_in(front.needs, front.files, front.install);
     both.processes.extend(front.processes);
     both.ports.push(BEHIND.to_owned());
-    for (family, more) in front.install {
-        let all = both
-            .install
-            .entry(family)
-            .or_insert_with(|| Install { packages: Vec::new(), note: None });
-        all.packages.extend(more.packages);
-    }
     // Clients talk to the front: it keeps their connections, and holds no worker for them.
     both.worker_held_by = HeldBy::Request;
     both.settings.remove("keep_alive");

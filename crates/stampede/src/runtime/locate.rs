@@ -268,10 +268,9 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Strin
         (Some(extension), Some(php)) => extension_version(path, extension, php),
         _ => Ok(told_version(path, need).unwrap_or_default()),
     };
-    let of = |name: &String| {
-        path.join(name)
-            .join(php.unwrap_or(Path::new("")).strip_prefix("/").unwrap_or(Path::new("")))
-    };
+    // Of an extension there is one answer for each PHP.
+    let php_path = php.map_or(Path::new(""), |php| php.strip_prefix("/").unwrap_or(php));
+    let of = |name: &String| path.join(name).join(php_path);
     let key = need.extension.as_ref().map_or(path.to_path_buf(), of);
     cached(&KNOWN, &key, known)
 }

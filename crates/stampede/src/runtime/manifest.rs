@@ -76,6 +76,25 @@ pub struct RuntimeManifest {
     pub install: BTreeMap<String, Install>,
 }
 
+impl RuntimeManifest {
+    /// Takes in what another part of the stack needs; a need of one name is one thing.
+    pub(super) fn take_in(
+        &mut self,
+        needs: BTreeMap<String, Need>,
+        files: Vec<Spanned<String>>,
+        install: BTreeMap<String, Install>,
+    ) {
+        for (name, need) in needs {
+            self.needs.entry(name).or_insert(need);
+        }
+        self.files.extend(files);
+        for (family, more) in install {
+            let none = || Install { packages: Vec::new(), note: None };
+            self.install.entry(family).or_insert_with(none).packages.extend(more.packages);
+        }
+    }
+}
+
 /// How a need is made, by a script of a runtime's folder. What the script leaves in `$OUT` goes to
 /// stampede's own folder. Where the result is no release of its makers, its version says so with
 /// a last word ` (assembled)` or ` (library)`.
