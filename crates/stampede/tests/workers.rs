@@ -207,7 +207,7 @@ fn a_worker_runtime_that_cannot_begin_is_a_cell_without_figures() {
 
 /// No process is new where a worker is a thread: its last words are in the log alone.
 #[test]
-fn what_a_worker_thread_said_under_load_is_told() {
+fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
     let code = "static $served = 0; if (++$served === 60) { str_repeat('x', 1 << 40); } \
                 return ['status' => 200, 'headers' => [], 'body' => 'fine'];";
     let (bench, folder) = bench_of(&format!("<?php return function () {{ {code} }};"));
@@ -226,7 +226,8 @@ fn what_a_worker_thread_said_under_load_is_told() {
     }
     let output = finish(command, LIMIT);
     let notes = trials(&place)[0]["verdict"]["notes"].to_string();
-    assert!(notes.contains("its log said under load: "), "{notes}\n{}", stderr(&output));
+    let said = "worker thread was started under load; its log said: ";
+    assert!(notes.contains(&format!("1 {said}")), "{notes}\n{}", stderr(&output));
     assert!(notes.contains("Allowed memory size"), "{notes}");
 }
 

@@ -17,6 +17,7 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 final class SymfonyApp implements App
 {
     private const RUNTIME = 'Symfony\Component\Runtime\SymfonyRuntime';
+    private const DOTENV = 'Symfony\Component\Dotenv\Dotenv';
     private ?HttpKernelInterface $kernel = null;
     private HttpFoundation $http;
     private ?\Closure $finish = null;
@@ -81,9 +82,21 @@ final class SymfonyApp implements App
     private function own(): HttpKernelInterface
     {
         Needs::type('App\Kernel', 'symfony/framework-bundle', 'an app of kind `symfony`');
+        $dotenv = self::DOTENV;
+        if ($this->hasSettings() && class_exists($dotenv)) {
+            (new $dotenv())->bootEnv("{$this->folder}/.env");
+        }
         $class = 'App\Kernel';
 
         return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
+    }
+
+    /** The files that `bootEnv` begins with; it fails where there is none. */
+    private function hasSettings(): bool
+    {
+        $files = array_map(fn (string $end): string => "{$this->folder}/.env$end", ['', '.dist', '.local.php']);
+
+        return array_filter($files, 'is_file') !== [];
     }
 
     private function resolved(): HttpKernelInterface
@@ -93,7 +106,7 @@ final class SymfonyApp implements App
             throw new Problem("`{$this->front}` returns no closure for symfony/runtime");
         }
         $class = self::RUNTIME;
-        $runtime = new $class(['project_dir' => $this->folder, 'disable_dotenv' => true]);
+        $runtime = new $class(['project_dir' => $this->folder, 'disable_dotenv' => !$this->hasSettings()]);
         [$make, $arguments] = $runtime->getResolver($made)->resolve();
         $kernel = $make(...$arguments);
         if (!$kernel instanceof HttpKernelInterface) {

@@ -122,9 +122,8 @@ impl Answer {
     pub(crate) fn differs_from(&self, app: &App) -> Option<String> {
         let expect = &app.manifest.expect;
         if self.status != expect.status {
-            let body = self.body.trim().lines().next().unwrap_or_default();
-            let body: String = body.chars().take(120).collect();
-            return Some(format!("status {} instead of {}, `{body}`", self.status, expect.status));
+            let gist = gist(&self.body);
+            return Some(format!("status {} instead of {}, `{gist}`", self.status, expect.status));
         }
         for (name, value) in &expect.headers {
             let seen = self.header(&name.to_lowercase()).unwrap_or("none");
@@ -147,6 +146,21 @@ impl Answer {
         (seen.trim_end() != expected.trim_end())
             .then(|| format!("the body is not the expected one\n{}", diff(expected, &seen)))
     }
+}
+
+/// What a page says in one line: its title, else its first line.
+fn gist(body: &str) -> String {
+    let lower = body.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|at| {
+        let begin = at + lower[at..].find('>')? + 1;
+        Some(&body[begin..begin + lower[begin..].find("</title")?])
+    });
+    let line = match title.map(str::trim).filter(|title| !title.is_empty()) {
+        Some(title) => title,
+        None => body.trim().lines().next().unwrap_or_default(),
+    };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.join(" ").chars().take(120).collect()
 }
 
 /// What of the expected parts that name the PHP version is not in the answer.
@@ -231,6 +245,21 @@ mod tests {
 
     fn masks(pointer: &str) -> Masks {
         Masks { pointers: vec![pointer.into()], regexes: Vec::new() }
+    }
+
+    #[test]
+    fn a_page_says_its_title_or_its_first_line() {
+        let html = "<!DOCTYPE html>\n<html><head><TITLE lang=en>\n  No table\n `orders` </TITLE>";
+        assert_eq!(gist(html), "No table `orders`");
+        for (body, said) in [
+            ("\nfirst\nsecond", "first"),
+            ("<title></title>", "<title></title>"),
+            ("<title>never closed", "<title>never closed"),
+            ("İ<title>é</title>", "é"),
+            ("", ""),
+        ] {
+            assert_eq!(gist(body), said);
+        }
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub struct AppManifest {
     /// Frameworks that it is written for, by the names that their versions are recorded under.
     #[serde(default)]
     pub needs: BTreeMap<String, Framework>,
-    /// PHP script of its folder that is run once in the copy before a runtime starts: it fills
-    /// caches, as a deployment does.
+    /// PHP scripts of its folder with their arguments, a line each, that are run once in the copy
+    /// before a runtime starts: they fill caches, as a deployment does.
     #[serde(default)]
     pub prepare: Option<String>,
     /// What it keeps in a database.

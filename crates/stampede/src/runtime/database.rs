@@ -12,8 +12,9 @@ use minijinja::context;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::app::{App, io_error, make_dir};
+use super::app::App;
 use super::catalogue::{Catalogue, RuntimeFolder, parse};
+use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, Located, Places};
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 
-use super::app::{extract, hand_over, io_error};
+use super::copy::{extract, hand_over, io_error};
 use super::error::RuntimeError;
 use super::user::User;
 

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// Lines shown in all; more would bury the message.
 const LINES_MAX: usize = 12;
-/// Read from the end of each file.
-const TAIL_BYTES: u64 = 16 << 10;
+/// Of one line: an entry of an app's log holds its context.
+const LINE_MAX: usize = 500;
+/// Read from the end of each file: a call stack of a framework is some 10 KiB.
+const TAIL_BYTES: u64 = 64 << 10;
 /// Where servers write a line per request.
 const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
@@ -26,22 +28,58 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Where an app of a framework writes its own log, in its folder. The copy began without them.
+const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
+
+/// Log files of the app itself, sorted by name.
+pub fn of_app(dir: &Path) -> Vec<PathBuf> {
+    let folders =
+        OWN_LOGS.into_iter().filter_map(|own| fs::read_dir(dir.join("app").join(own)).ok());
+    let paths = folders.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
+    let is_log = |path: &PathBuf| {
+        // What the app made a link may lead anywhere.
+        path.extension().is_some_and(|end| end == "log") && path.is_file() && !path.is_symlink()
+    };
+    let mut files: Vec<PathBuf> = paths.filter(is_log).collect();
+    files.sort();
+    files
+}
+
 /// The last lines, `  name: line` each, with values of secret variables and passwords in URLs
 /// masked.
 pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
     let texts = files(dir).into_iter().map(|file| (tail(&file, 0), file));
-    let texts: Vec<(String, PathBuf)> = texts.filter(|(text, _)| !text.trim().is_empty()).collect();
+    let own = of_app(dir).into_iter().map(|file| (entries(&tail(&file, 0)), file));
+    let texts: Vec<(String, PathBuf)> =
+        texts.chain(own).filter(|(text, _)| !text.trim().is_empty()).collect();
     // A web server that says the same again and again must not bury what PHP said once.
-    let each = LINES_MAX / texts.len().max(1);
+    let each = (LINES_MAX / texts.len().max(1)).max(1);
     let mut lines = Vec::new();
     for (text, file) in &texts {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in &own[own.len().saturating_sub(each)..] {
-            lines.push(format!("  {name}: {}", mask(line, env)));
+            let line: String = mask(line, env).chars().take(LINE_MAX).collect();
+            lines.push(format!("  {name}: {line}"));
         }
     }
     lines.join("\n")
+}
+
+/// Of an app's log the lines that begin an entry, `[2026-11-22T…] app.ERROR: …`, without the call
+/// stacks behind them; all of it, where none does.
+fn entries(text: &str) -> String {
+    let begins = |line: &&str| line.starts_with("[2") && line.contains("] ");
+    let begun: Vec<&str> = text.lines().filter(begins).collect();
+    if begun.is_empty() { text.to_owned() } else { begun.join("\n") }
+}
+
+/// Where a worker that is a thread writes one byte as it begins; `worker.php` does so.
+const THREADS_BEGUN: &str = "tmp/threads-begun";
+
+/// How often such a worker has begun since the start; no new process tells.
+pub fn threads_begun(dir: &Path) -> u64 {
+    fs::metadata(dir.join(THREADS_BEGUN)).map_or(0, |file| file.len())
 }
 
 /// How long the logs of a runtime's processes were at some time.
@@ -97,13 +135,16 @@ fn tail(file: &Path, from: u64) -> String {
 }
 
 fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
+    mask_url(&without_values(line.to_owned(), env))
+}
+
+/// `text` without the values of variables whose names say that they are secret.
+pub fn without_values(text: String, env: &BTreeMap<String, String>) -> String {
     let secret = |key: &str| SECRET.iter().any(|part| key.to_uppercase().contains(part));
-    let line = env
-        .iter()
+    env.iter()
         // One or two characters are no secret, and masking them would garble the line.
         .filter(|(key, value)| secret(key) && value.len() > 2)
-        .fold(line.to_string(), |line, (_, value)| line.replace(value.as_str(), "***"));
-    mask_url(&line)
+        .fold(text, |text, (_, value)| text.replace(value.as_str(), "***"))
 }
 
 /// `scheme://user:password@host` → `scheme://***@host`.
@@ -137,6 +178,20 @@ mod tests {
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path(), &env), ["b ***", "c", "d", "new"]);
         assert_eq!(LogMarks::of(place.path()).last_lines_since(place.path(), &env).len(), 0);
+    }
+
+    #[test]
+    fn of_an_apps_own_log_the_entries_are_shown() {
+        let place = tempfile::tempdir().expect("folder");
+        let folder = place.path().join("app/storage/logs");
+        fs::create_dir_all(&folder).expect("folder");
+        let trace: String = (0..200).map(|at| format!("#{at} /srv/vendor/file.php(7)\n")).collect();
+        let text =
+            format!("[2026-11-22 10:00:00] prod.ERROR: no table `orders`\n[stacktrace]\n{trace}");
+        fs::write(folder.join("laravel.log"), text).expect("log");
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("other.log")).expect("link");
+        let lines = last_lines(place.path(), &BTreeMap::new());
+        assert_eq!(lines, "  laravel: [2026-11-22 10:00:00] prod.ERROR: no table `orders`");
     }
 
     #[test]

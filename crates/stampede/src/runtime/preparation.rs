@@ -1,4 +1,4 @@
-//! An app's own preparation: its script, run once in the copy before a runtime starts.
+//! An app's own preparation: its scripts, run once in the copy before a runtime starts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
-use super::app::{App, io_error};
+use super::app::App;
+use super::copy::io_error;
 use super::error::RuntimeError;
 use super::locate::{self, Places};
 use super::logs;
-use super::manifest::Need;
+use super::manifest::{AppKind, Need};
 use super::user::User;
 use crate::interrupt;
 
@@ -36,10 +37,10 @@ pub(super) fn php(
     Ok(Some(found.path))
 }
 
-/// Runs the script to its end, with the app's environment.
+/// Runs each command to its end, with the app's environment.
 ///
 /// # Errors
-/// It fails, takes too long, or the person asks for an end.
+/// One fails, takes too long, or the person asks for an end.
 pub(super) fn run(
     app: &App,
     php: &Path,
@@ -47,17 +48,48 @@ pub(super) fn run(
     env: &BTreeMap<String, String>,
     user: Option<&User>,
 ) -> Result<(), RuntimeError> {
-    let script = app.manifest.prepare.clone().unwrap_or_default();
     let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
-    let mut args: Vec<String> =
+    let mut quiet: Vec<String> =
         quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
     for extension in extensions(app, php) {
-        args.extend(["-d".to_owned(), format!("extension={extension}")]);
+        quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
     }
-    args.push(dir.join("app").join(&script).display().to_string());
     let cwd = &dir.join("app");
-    let step = Step { what: &script, program: php, args: &args, dir, cwd, env, input: "", user };
-    self::step(app, &step)
+    for line in app.manifest.prepare.iter().flat_map(|prepare| prepare.lines()) {
+        let words = shell_words::split(line).unwrap_or_else(|_| vec![line.to_owned()]);
+        let Some((script, rest)) = words.split_first() else { continue };
+        let script = cwd.join(script).display().to_string();
+        let args: Vec<String> =
+            quiet.iter().cloned().chain([script]).chain(rest.iter().cloned()).collect();
+        let step = Step { what: line, program: php, args: &args, dir, cwd, env, input: "", user };
+        self::step(app, &step)?;
+    }
+    Ok(())
+}
+
+/// Commands that warm the caches of a project as its deployment does. Symfony's are always warm;
+/// of Laravel those that the folder has, whose copy would lead back there.
+pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
+    let has = |file: &str| folder.join(file).exists();
+    let is_filled = |sub: &str| {
+        let entries = std::fs::read_dir(folder.join(sub)).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.path())
+            .any(|path| path.extension().is_some_and(|end| end == "php"))
+    };
+    let commands: &[(&str, bool)] = match kind {
+        AppKind::Symfony => &[("bin/console cache:warmup", has("bin/console"))],
+        AppKind::Laravel => &[
+            ("artisan config:cache", has("bootstrap/cache/config.php")),
+            ("artisan route:cache", has("bootstrap/cache/routes-v7.php")),
+            ("artisan event:cache", has("bootstrap/cache/events.php")),
+            ("artisan view:cache", is_filled("storage/framework/views")),
+        ],
+        _ => &[],
+    };
+    let wanted: Vec<&str> =
+        commands.iter().filter(|(_, is_wanted)| *is_wanted).map(|(command, _)| *command).collect();
+    (!wanted.is_empty()).then(|| wanted.join("\n"))
 }
 
 /// A program that makes a part of what is served, before anything of it runs.

@@ -13,9 +13,11 @@ use minijinja::value::Serde;
 use serde_json::json;
 use stampede_load::time::Nanos;
 
-use super::app::{App, hand_over, io_error, make_dir};
+use super::app::App;
 use super::catalogue::{Catalogue, RuntimeFolder};
+use super::copy::{hand_over, io_error, make_dir};
 use super::database::{self, Asks};
+use super::dotenv;
 use super::error::RuntimeError;
 use super::framework;
 use super::front;
@@ -79,8 +81,8 @@ pub struct PreparedStack {
     pub probe: String,
     /// Unix socket of the status page, where there is one.
     pub status: Option<PathBuf>,
-    /// Environment of the app: its secret values are masked in messages.
-    pub env: BTreeMap<String, String>,
+    /// Environment of the app, its `.env` included: secret values are masked in messages.
+    pub secrets: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
     pub ready_within: Duration,
     /// How its database is asked for the number of its queries; `None`: it has none that can be.
@@ -175,7 +177,7 @@ pub fn prepare(
         spec,
         record,
         probe,
-        env,
+        secrets: dotenv::values(app).into_iter().chain(env).collect(),
         asks,
     };
     Ok(Prepared { stack, keep })
@@ -219,7 +221,7 @@ fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, 
 }
 
 /// What the app finds in its environment; the plan's word is the last.
-fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
+pub(super) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned));
     env.extend(app.manifest.env.clone());
     env.extend(choice.env.clone());
@@ -356,6 +358,7 @@ impl Parts<'_> {
             "ports": ports,
             "front": { "port": port, "kept": self.runtime.front.is_some_and(|front| front.kept) },
             "worker": manifest.worker,
+            "threads": manifest.php_threads,
             "workers": self.settings.workers(),
             "settings": self.settings.values,
             "needs": needs,

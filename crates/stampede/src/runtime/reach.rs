@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::app::{copy, hand_over, io_error, make_dir};
 use super::catalogue::RuntimeFolder;
+use super::copy::{self, hand_over, io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, Located};
 use super::manifest::RunAs;
@@ -63,7 +63,7 @@ fn copied(path: &Path, folder: &Path, with_folder: bool) -> Result<PathBuf, Runt
     }
     let from = path.parent().unwrap_or(path);
     let new = folder.join(from.file_name().unwrap_or_default());
-    copy(from, from, &new)?;
+    copy::all(from, &new)?;
     Ok(new.join(name))
 }
 

@@ -186,14 +186,19 @@ impl Running {
         &self.stack.spec.work
     }
 
-    /// Its log files; to be kept before `stop`.
+    /// Its log files, the app's own included; to be kept before `stop`.
     pub fn logs(&self) -> Vec<PathBuf> {
-        logs::files(self.dir())
+        logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
+    }
+
+    /// `text` with the values of its app's secret variables masked.
+    pub fn without_secrets(&self, text: String) -> String {
+        logs::without_values(text, &self.stack.secrets)
     }
 
     /// The last lines of its logs, secrets masked; empty when they say nothing.
     pub fn last_lines(&self) -> String {
-        logs::last_lines(self.dir(), &self.stack.env)
+        logs::last_lines(self.dir(), &self.stack.secrets)
     }
 
     /// How long its logs are now.
@@ -203,7 +208,12 @@ impl Running {
 
     /// The last lines of what its processes said since then, secrets masked.
     pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
-        marks.last_lines_since(self.dir(), &self.stack.env)
+        marks.last_lines_since(self.dir(), &self.stack.secrets)
+    }
+
+    /// How often a worker that is a thread has begun so far.
+    pub fn threads_begun(&self) -> u64 {
+        logs::threads_begun(self.dir())
     }
 
     /// What it is, without what verification finds.

@@ -110,10 +110,10 @@ impl TrialFolder {
         &self.path
     }
 
-    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, secrets masked. A file that
-    /// is not there is passed over; a failure is returned by `finish`.
-    pub fn keep_log(&mut self, from: &Path) {
-        let kept = log::keep(from, &self.path.join("logs"));
+    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, secrets masked, by `mask` those
+    /// that are known. A file that is not there is passed over; a failure is returned by `finish`.
+    pub fn keep_log(&mut self, from: &Path, mask: impl Fn(String) -> String) {
+        let kept = log::keep(from, &self.path.join("logs"), mask);
         self.remember(kept);
     }
 

@@ -9,17 +9,18 @@ use super::name::file_name;
 use super::{StoreError, write};
 
 /// Copies the last 1 MiB of `from` into the folder `into`, from a line's beginning on.
-/// A file that is not there is no error: the process never came to write it.
+/// A file that is not there is no error: the process never came to write it. `mask` takes out
+/// secrets that are known; names and shapes of others are looked for here.
 ///
 /// # Errors
 /// [`StoreError::Read`] and [`StoreError::Write`].
-pub fn keep(from: &Path, into: &Path) -> Result<(), StoreError> {
+pub fn keep(from: &Path, into: &Path, mask: impl Fn(String) -> String) -> Result<(), StoreError> {
     let tail = match tail(from, BYTES_MAX) {
         Ok(tail) => tail,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(StoreError::Read { path: from.to_owned(), source }),
     };
-    let text = mask_secrets(&String::from_utf8_lossy(&tail));
+    let text = mask_secrets(&mask(String::from_utf8_lossy(&tail).into_owned()));
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let name = file_name(&name);
     // Logs of two roles may have one name: `error.log`, `2-error.log`.
@@ -130,9 +131,9 @@ mod tests {
             fs::create_dir(folder.path().join(role)).expect("a folder");
             let log = folder.path().join(role).join("error.log");
             fs::write(&log, text).expect("written");
-            keep(&log, folder.path()).expect("kept");
+            keep(&log, folder.path(), |text| text).expect("kept");
         }
-        keep(&folder.path().join("absent.log"), folder.path()).expect("passed over");
+        keep(&folder.path().join("absent.log"), folder.path(), |text| text).expect("passed over");
         let read = |name| fs::read_to_string(folder.path().join(name)).expect("kept");
         assert_eq!(read("error.log"), "one\n");
         assert_eq!(read("2-error.log"), "token=***\n");

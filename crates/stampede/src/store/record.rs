@@ -192,6 +192,9 @@ pub struct RuntimeRecord {
     /// What explains what it shows of itself.
     #[serde(default)]
     pub given: Given,
+    /// Worker threads that began anew under load; processes show in the resource series.
+    #[serde(default)]
+    pub thread_restarts: u64,
     /// What verification found before load.
     pub before: Option<Observed>,
     /// And after it.

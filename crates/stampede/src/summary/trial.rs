@@ -42,6 +42,7 @@ fn counts(trial: &TrialData) -> CellCounts {
         counts.dropped = load.counts.dropped;
         counts.in_flight_max = load.in_flight_max;
     }
+    counts.restarts = trial.record.runtime.thread_restarts;
     for role in trial.resources.iter().flat_map(|sample| sample.roles.values()) {
         counts.restarts += u64::from(role.started);
         counts.context_switches += role.context_switches;

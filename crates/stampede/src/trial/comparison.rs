@@ -14,7 +14,7 @@ use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
-use crate::runtime::{App, Catalogue, Placement, Traits};
+use crate::runtime::{App, Catalogue, Placement, Traits, env_notice};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
 };
@@ -51,6 +51,10 @@ impl Comparison {
         let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(skipped);
+        let first = plan.runtimes.first();
+        notices.extend(
+            first.iter().flat_map(|choice| apps.iter().filter_map(|app| env_notice(app, choice))),
+        );
         notices.extend(cells::scaled(&plan));
         notices.extend(lacking);
         let places = place(&plan.budget);

@@ -129,6 +129,14 @@ impl Measured {
         }
     }
 
+    /// How often a worker that is a thread has begun so far.
+    pub fn threads_begun(&self) -> u64 {
+        match self {
+            Measured::Started(running) => running.threads_begun(),
+            Measured::Live(_) => 0,
+        }
+    }
+
     /// The last lines that its processes said since.
     pub fn said_since(&self, marks: &LogMarks) -> Vec<String> {
         match self {
@@ -159,7 +167,8 @@ impl Measured {
     pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, String> {
         match self {
             Measured::Started(running) => {
-                running.logs().iter().for_each(|log| folder.keep_log(log));
+                let masked = |text| running.without_secrets(text);
+                running.logs().iter().for_each(|log| folder.keep_log(log, masked));
                 running.stop().map_err(|error| chain(&error))
             }
             Measured::Live(_) => Ok(Vec::new()),

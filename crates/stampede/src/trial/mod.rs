@@ -135,10 +135,12 @@ fn fire(
     phases.enter(Phase::Measure, cells::length(&load.model));
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
+    let threads_before = measured.threads_begun();
     let asked_before = measured.queries();
     let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
     let asked_after = measured.queries();
+    record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
     let died = died(&measured.exited(), ended_before);
 
     phases.enter(Phase::Verify, None);
@@ -197,7 +199,7 @@ fn died(exits: &[Exit], before: usize) -> Vec<String> {
     said.collect()
 }
 
-/// Processes that were started under load, though nobody asked for new ones, with what the logs
+/// Processes and threads that were started under load, though nobody asked for new ones, with what the logs
 /// said meanwhile: the last words of those that they replace.
 fn replaced(
     record: &TrialRecord,
@@ -208,23 +210,22 @@ fn replaced(
     // A database may have a process for each connection.
     let roles = resources.iter().flat_map(|sample| &sample.roles);
     let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
-    let started: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
+    let processes: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
     let asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
-    // A thread that begins anew is no new process: only its words tell.
-    let by_words = started == 0 && record.runtime.given.threads;
-    if asked || (started == 0 && !by_words) {
+    let (started, what) = match record.runtime.thread_restarts {
+        0 if processes == 1 => (1, "process was"),
+        0 => (processes, "processes were"),
+        1 => (1, "worker thread was"),
+        threads => (threads, "worker threads were"),
+    };
+    if asked || started == 0 {
         return None;
     }
     let said = match measured.said_since(logs) {
-        lines if lines.is_empty() => None,
-        lines => Some(lines.join(" / ")),
+        lines if lines.is_empty() => String::new(),
+        lines => format!("; its log said: {}", lines.join(" / ")),
     };
-    if by_words {
-        return said.map(|lines| format!("its log said under load: {lines}"));
-    }
-    let said = said.map_or(String::new(), |lines| format!("; its log said: {lines}"));
-    let processes = if started == 1 { "process was" } else { "processes were" };
-    Some(format!("{} {processes} started under load{said}", words::count(started)))
+    Some(format!("{} {what} started under load{said}", words::count(started)))
 }
 
 /// A memory limit that was asked for and is not in force, in words.

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
@@ -64,8 +66,19 @@ impl Bench {
             ..KeeperOptions::default()
         };
         let placement = Placement::default();
-        match prepare(&self.catalogue, &choice, &self.app, &placement, under(&options)) {
-            Ok(prepared) => Some(start(prepared)),
+        let mut work = PathBuf::new();
+        let keep = |id: &str, folder: &Path| {
+            work = folder.to_path_buf();
+            under(&options)(id, folder)
+        };
+        match prepare(&self.catalogue, &choice, &self.app, &placement, keep) {
+            Ok(prepared) => {
+                let started = start(prepared);
+                if started.is_err() {
+                    assert_eq!(left_of(&work), Vec::<String>::new(), "{name} left something");
+                }
+                Some(started)
+            }
             Err(
                 error @ (RuntimeError::Missing { .. }
                 | RuntimeError::BadSetting { .. }
@@ -89,4 +102,31 @@ impl Bench {
             running.stop().expect("stop");
         }
     }
+}
+
+/// A stack's work folder, and processes that were started with it in their command line or stand
+/// in it, once it has had 5 s to end.
+fn left_of(work: &Path) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let mut left: Vec<String> =
+            work.exists().then(|| work.display().to_string()).into_iter().collect();
+        left.extend(processes_of(work));
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn processes_of(work: &Path) -> Vec<String> {
+    let of = work.display().to_string();
+    let is_of = |process: &Path| {
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let within = std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(work));
+        (line.contains(&of) || within).then_some(line)
+    };
+    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter_map(|entry| is_of(&entry.path())).collect()
 }

@@ -1,0 +1,275 @@
+//! An app's copy in a work folder. The app's own folder is only read: nothing in the copy leads
+//! back to it, nor to any other place that is not a part of the copy.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::error::RuntimeError;
+
+/// Never copied: a repository's history, packages of other languages and our own results are no
+/// part of what PHP runs, and often the largest.
+const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", crate::store::RESULTS];
+
+/// Folders that come without their files. What frameworks cache names the folder that it was made
+/// for, and would lead back there; logs are those of other days.
+const EMPTIED: [&str; 8] = [
+    "var/cache",
+    "var/log",
+    "storage/logs",
+    "storage/framework/cache",
+    "storage/framework/sessions",
+    "storage/framework/views",
+    "storage/framework/testing",
+    "bootstrap/cache",
+];
+
+/// Where an app's settings are: a database of one file is named by its whole path there.
+const SETTINGS: &str = ".env";
+
+/// Copies an app that is compiled in.
+pub(super) fn extract(
+    dir: &include_dir::Dir<'_>,
+    root: &Path,
+    to: &Path,
+) -> Result<(), RuntimeError> {
+    make_dir(&below(dir.path(), root, to))?;
+    for file in dir.files() {
+        let to = below(file.path(), root, to);
+        fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
+    }
+    dir.dirs().try_for_each(|sub| extract(sub, root, to))
+}
+
+fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
+    to.join(path.strip_prefix(root).unwrap_or(path))
+}
+
+/// Copies a folder of the user's. A link that leads out of it becomes what it leads to; one that
+/// leads to what it lies in, or nowhere, is left out.
+pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let mut copying = Copying { given: root, root: &real, to, within: vec![real.clone()] };
+    copying.folder(&real, to)
+}
+
+struct Copying<'a> {
+    /// The app's folder as it was named.
+    given: &'a Path,
+    /// The same without links.
+    root: &'a Path,
+    to: &'a Path,
+    /// Folders that links have led to on the way here, the app's own first.
+    within: Vec<PathBuf>,
+}
+
+impl Copying<'_> {
+    fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+        make_dir(to)?;
+        let place = to.strip_prefix(self.to).unwrap_or(to);
+        let without_files = EMPTIED.iter().any(|emptied| place.starts_with(emptied));
+        for entry in fs::read_dir(from).map_err(io_error("read", from))? {
+            let entry = entry.map_err(io_error("read", from))?;
+            let (path, to) = (entry.path(), to.join(entry.file_name()));
+            // Of a TMPDIR inside the app the copy itself is a part.
+            if LEFT_OUT.iter().any(|name| entry.file_name() == *name) || is_work(&path, &to) {
+                continue;
+            }
+            let kind = entry.file_type().map_err(io_error("read", &path))?;
+            if kind.is_symlink() {
+                self.link(&path, &to, without_files)?;
+            } else if kind.is_dir() {
+                self.folder(&path, &to)?;
+            } else if kind.is_file() && !without_files {
+                self.file(&path, &to)?;
+            }
+            // Sockets, pipes and devices are no part of an app.
+        }
+        Ok(())
+    }
+
+    fn file(&self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+        fs::copy(from, to).map_err(io_error("copy", from))?;
+        let name = to.file_name().unwrap_or_default().to_string_lossy();
+        if !name.starts_with(SETTINGS) {
+            return Ok(());
+        }
+        let Ok(text) = fs::read_to_string(to) else { return Ok(()) };
+        // The longer name first, of which the shorter may be the beginning.
+        let mut names = [self.given, self.root].map(|path| path.display().to_string());
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let absolute = names.iter().filter(|name| name.starts_with('/'));
+        let moved = absolute.fold(text.clone(), |text, name| led_to(&text, name, self.to));
+        if moved == text {
+            return Ok(());
+        }
+        fs::write(to, moved).map_err(io_error("write", to))
+    }
+
+    fn link(&mut self, from: &Path, to: &Path, without_files: bool) -> Result<(), RuntimeError> {
+        let Ok(real) = fs::canonicalize(from) else { return Ok(()) };
+        if let Ok(inside) = real.strip_prefix(self.root) {
+            let place = to.strip_prefix(self.to).unwrap_or(to);
+            let up = place.components().count().saturating_sub(1);
+            let target: PathBuf = std::iter::repeat_n("..", up).collect();
+            return symlink(target.join(inside), to).map_err(io_error("copy", from));
+        }
+        if real.is_file() && !without_files {
+            return self.file(&real, to);
+        }
+        if !real.is_dir() || self.within.iter().any(|folder| folder.starts_with(&real)) {
+            return Ok(());
+        }
+        self.within.push(real.clone());
+        self.folder(&real, to)?;
+        self.within.pop();
+        Ok(())
+    }
+}
+
+/// Whether `path` is the work folder that `to` lies in.
+fn is_work(path: &Path, to: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("stampede-") && to.starts_with(path)
+}
+
+/// `text` with paths below `from` led below `to`; `/srv/shop` is no beginning of `/srv/shop2`.
+fn led_to(text: &str, from: &str, to: &Path) -> String {
+    let mut parts = text.split(from);
+    let mut led = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let goes_on = part.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+        let other = goes_on || led.ends_with(|c: char| c.is_alphanumeric());
+        match other {
+            true => led.push_str(from),
+            false => led.push_str(&to.display().to_string()),
+        }
+        led.push_str(part);
+    }
+    led
+}
+
+pub(crate) fn make_dir(path: &Path) -> Result<(), RuntimeError> {
+    fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+pub(crate) fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
+    let path = path.to_path_buf();
+    move |source| RuntimeError::Io { what, path, source }
+}
+
+/// Gives the copy to the user that PHP runs as: readable, and writable only below
+/// `writable`. Others see nothing: an app's folder may hold secrets.
+pub(crate) fn hand_over(
+    copy: &Path,
+    writable: &[String],
+    user: u32,
+    group: u32,
+) -> Result<(), RuntimeError> {
+    give(copy, 0, group, 0o750, 0o640)?;
+    for folder in writable {
+        let folder = copy.join(folder);
+        make_dir(&folder)?;
+        give(&folder, user, group, 0o750, 0o640)?;
+    }
+    Ok(())
+}
+
+/// Links are not followed: where they lead is given for itself.
+fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(), RuntimeError> {
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+        .map_err(io_error("give away", path))?;
+    let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;
+    if meta.is_symlink() {
+        return Ok(());
+    }
+    let mode = match meta.is_dir() {
+        true => dirs,
+        // What could be executed still can.
+        false => files | (meta.permissions().mode() & 0o110),
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;
+    if meta.is_dir() {
+        for entry in fs::read_dir(path).map_err(io_error("read", path))? {
+            give(&entry.map_err(io_error("read", path))?.path(), user, group, dirs, files)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn links_lead_to_the_same_and_never_out() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("deep/er/copy"));
+        for (file, text) in [
+            ("shared.txt", "out"),
+            ("app/inside.txt", "in"),
+            ("app/public/index.php", "<?php"),
+            ("shared/storage/data.txt", "kept"),
+            ("shared/storage/logs/laravel.log", "old"),
+        ] {
+            write(&place.path().join(file), text);
+        }
+        symlink("../../shared.txt", app.join("public/out")).unwrap();
+        symlink("../inside.txt", app.join("public/in")).unwrap();
+        symlink(app.join("inside.txt"), app.join("public/absolute")).unwrap();
+        symlink("nowhere", app.join("public/dangling")).unwrap();
+        symlink("../shared/storage", app.join("storage")).unwrap();
+        symlink(place.path(), app.join("public/above")).unwrap();
+        symlink(place.path().join("shared"), place.path().join("shared/storage/round")).unwrap();
+        all(&app, &copied).unwrap();
+        fs::remove_file(app.join("inside.txt")).unwrap();
+        fs::remove_dir_all(place.path().join("shared")).unwrap();
+        fs::remove_file(place.path().join("shared.txt")).unwrap();
+        for (link, text) in [
+            ("public/out", "out"),
+            ("public/in", "in"),
+            ("public/absolute", "in"),
+            ("storage/data.txt", "kept"),
+        ] {
+            assert_eq!(fs::read_to_string(copied.join(link)).unwrap(), text, "{link}");
+        }
+        for gone in ["public/dangling", "public/above", "storage/logs/laravel.log"] {
+            assert!(fs::symlink_metadata(copied.join(gone)).is_err(), "{gone}");
+        }
+        assert!(copied.join("storage/logs").is_dir());
+    }
+
+    #[test]
+    fn settings_that_name_the_folder_name_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("shop"), place.path().join("copy"));
+        let (own, other) = (app.display(), place.path().join("shop2"));
+        let text = format!("A=sqlite:///{own}/var/data.db\nB=\"{own}\"\nC={}\n", other.display());
+        write(&app.join(".env.local"), &text);
+        write(&app.join("notes.txt"), &text);
+        all(&app, &copied).unwrap();
+        let led = text.replace(&format!("{own}/var"), &format!("{}/var", copied.display()));
+        let led = led.replace(&format!("\"{own}\""), &format!("\"{}\"", copied.display()));
+        assert_eq!(fs::read_to_string(copied.join(".env.local")).unwrap(), led);
+        assert_eq!(fs::read_to_string(copied.join("notes.txt")).unwrap(), text);
+    }
+
+    #[test]
+    fn caches_and_logs_come_without_their_files() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("copy"));
+        let left = ["var/cache/prod/App_Kernel.php", "bootstrap/cache/config.php", "var/log/a.log"];
+        let kept = ["var/data.db", "bootstrap/app.php", "storage/app/file.txt", "src/var/cache/x"];
+        left.iter().chain(&kept).for_each(|file| write(&app.join(file), "text"));
+        all(&app, &copied).unwrap();
+        left.iter().for_each(|file| assert!(!copied.join(file).exists(), "{file}"));
+        kept.iter().for_each(|file| assert!(copied.join(file).exists(), "{file}"));
+        assert!(copied.join("var/cache/prod").is_dir());
+    }
+}

@@ -1,0 +1,269 @@
+//! A person's own project: what its `.env` says reaches every runtime, what it says when it fails
+//! is shown, and its folder is as it was, however a run ends.
+
+mod bench_support;
+mod common;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bench_support::Bench;
+use common::{Place, finish, missing, skipped, stderr, stdout, trials};
+use rustix::process::{Pid, Signal, kill_process};
+use stampede::plan::model::AppChoice;
+
+const LIMIT: Duration = Duration::from_secs(120);
+const QUICK: [&str; 6] = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
+
+/// Of everything below: kind, mode, owner, time of the last change and contents.
+fn seen(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut all = BTreeMap::new();
+    let mut todo = vec![root.to_path_buf()];
+    while let Some(path) = todo.pop() {
+        let meta = std::fs::symlink_metadata(&path).expect("a file");
+        let text = match () {
+            () if meta.is_symlink() => format!("{:?}", std::fs::read_link(&path)),
+            () if meta.is_dir() => String::new(),
+            () => format!("{:?}", std::fs::read(&path).expect("readable")),
+        };
+        if meta.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder");
+            todo.extend(entries.map(|entry| entry.expect("an entry").path()));
+        }
+        let (mode, owner) = (meta.mode(), (meta.uid(), meta.gid()));
+        let changed = (meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
+        all.insert(path, format!("{mode:o} {owner:?} {changed:?} {text}"));
+    }
+    all
+}
+
+/// Writes wherever it gets, as far as it may: below itself, through links, to where `.env` and
+/// cached settings lead.
+const WRITES: &str = r#"<?php
+$root = dirname(__DIR__);
+$cached = @include "$root/var/cache/prod/where.php" ?: "$root/var/cache";
+$env = parse_ini_file("$root/.env");
+$to = [$root, __DIR__, "$root/var", "$root/var/log", "$root/storage", "$root/storage/logs",
+    "$root/uploads", "$root/bootstrap/cache", $cached, dirname($env['DATA'])];
+foreach ($to as $folder) {
+    @mkdir($folder, 0777, true);
+    @file_put_contents("$folder/written.txt", 'by the app');
+    @file_put_contents("$folder/kept.txt", 'by the app');
+    @chmod("$folder/kept.txt", 0600);
+}
+@unlink("$root/storage/logs/kept.txt");
+echo 'written: ', is_file("$root/storage/logs/written.txt") ? 'yes' : 'no';
+"#;
+
+/// A project as deployments make it, with folders that are shared between releases; anybody may
+/// write anywhere.
+fn project(place: &Place) -> PathBuf {
+    let project = place.path().join("project");
+    let (app, shared) = (project.join("current"), project.join("shared"));
+    let kept = [
+        "current/var/log",
+        "current/var/cache/prod",
+        "current/public",
+        "shared/uploads",
+        "current/bootstrap/cache",
+        "shared/storage/logs",
+    ];
+    for folder in kept {
+        place.write(&format!("project/{folder}/kept.txt"), "as it was");
+    }
+    place.write("project/current/public/index.php", WRITES);
+    let cached = format!("<?php return '{}';", app.join("var/cache").display());
+    place.write("project/current/var/cache/prod/where.php", &cached);
+    let env = format!("APP_ENV=dev\nDATA={}\n", app.join("var/data.db").display());
+    place.write("project/current/.env", &env);
+    symlink("../shared/storage", app.join("storage")).expect("link");
+    symlink(shared.join("uploads"), app.join("uploads")).expect("link");
+    symlink("gone", app.join("var/dangling")).expect("link");
+    for path in seen(&project).keys().filter(|path| !path.is_symlink()) {
+        let mode = if path.is_dir() { 0o777 } else { 0o666 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mode");
+    }
+    project
+}
+
+/// How a run comes to its end.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    ByItself,
+    By(Signal, Duration),
+}
+
+#[test]
+fn the_folder_of_the_person_is_as_it_was_however_a_run_ends() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let runtimes = if missing(&["nginx", "php-fpm8.2"]).is_empty() {
+        "php-builtin,nginx-fpm"
+    } else {
+        "php-builtin"
+    };
+    let ends = [100, 300, 700, 1300].map(Duration::from_millis).into_iter();
+    let ends = ends.flat_map(|after| [End::By(Signal::INT, after), End::By(Signal::KILL, after)]);
+    for end in std::iter::once(End::ByItself).chain(ends) {
+        let place = Place::new();
+        let project = project(&place);
+        let before = seen(&project);
+        let app = project.join("current").display().to_string();
+        let words = ["compare", "--app", &app, "--runtimes", runtimes];
+        let mut command = place.stampede(&[&words[..], &QUICK].concat());
+        match end {
+            End::ByItself => {
+                let output = finish(command, LIMIT);
+                assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+                let told = stderr(&output) + &stdout(&output);
+                assert!(told.contains("`.env` says APP_ENV=dev; it is measured with"), "{told}");
+            }
+            End::By(signal, after) => {
+                let mut child = command.spawn().expect("the binary starts");
+                std::thread::sleep(after);
+                let _ = kill_process(Pid::from_child(&child), signal);
+                child.wait().expect("its end");
+            }
+        }
+        assert_eq!(place.left_behind(), Vec::<String>::new(), "{end:?}");
+        let after = seen(&project);
+        assert!(before == after, "{end:?}: {:#?}", changed(&before, &after));
+    }
+}
+
+fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    let paths =
+        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+    paths.map(|path| format!("{path:?}: {:?} -> {:?}", before.get(path), after.get(path))).collect()
+}
+
+/// The copy is the app's own: what it may write to, it writes to.
+#[test]
+fn what_is_shared_between_releases_is_writable_in_the_copy() {
+    let place = Place::new();
+    let app = project(&place).join("current");
+    let bench = Bench::new(&AppChoice::Folder(app));
+    let Some(running) = bench.start("php-builtin", &[]) else { return };
+    let answer = running.ask(Duration::from_secs(5)).expect("an answer");
+    assert_eq!(answer.body, "written: yes");
+    running.stop().expect("stop");
+}
+
+/// An app that cannot answer says why in its page and in its own log.
+#[test]
+fn an_app_that_answers_500_shows_its_title_and_its_log() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = r#"<?php
+        http_response_code(500);
+        @mkdir(dirname(__DIR__) . '/var/log');
+        $entry = '[2026-11-22T10:00:00+00:00] app.CRITICAL: no table `orders` for s3cr3t-word';
+        file_put_contents(dirname(__DIR__) . '/var/log/prod.log', "$entry\n[stacktrace]\n#0 {main}\n",
+            FILE_APPEND);
+        echo "<!DOCTYPE html>\n<html><head><title>An Error Occurred: Internal Server Error</title>";"#;
+    let place = Place::new();
+    place.write("shop/public/index.php", code);
+    place.write("shop/.env.local", "DB_PASSWORD=s3cr3t-word\n");
+    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin"];
+    let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for words in [
+        "status 500 instead of 200, `An Error Occurred: Internal Server Error`",
+        "prod: [2026-11-22T10:00:00+00:00] app.CRITICAL: no table `orders` for ***",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+    assert!(!told.contains("{main}"), "{told}");
+    assert!(!told.contains("s3cr3t-word"), "{told}");
+    assert!(trials(&place)[0]["load"].is_null());
+}
+
+/// What an app says of its `.env` while it is measured is kept without what is secret in it.
+#[test]
+fn secrets_of_env_files_do_not_reach_the_results() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = r#"<?php
+        @mkdir(dirname(__DIR__) . '/var/log');
+        file_put_contents(dirname(__DIR__) . '/var/log/prod.log', "app.INFO: s3cr3t-word\n", FILE_APPEND);
+        error_log('s3cr3t-word, too');
+        echo 'fine';"#;
+    let place = Place::new();
+    place.write("shop/public/index.php", code);
+    place.write("shop/.env", "PAYMENT_KEY=\"s3cr3t-word\"\n");
+    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin"];
+    let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let files = seen(&place.run());
+    let own = files.keys().find(|path| path.ends_with("logs/prod.log")).expect("the app's log");
+    let kept = std::fs::read_to_string(own).expect("text");
+    assert!(kept.starts_with("app.INFO: ***\n"), "{kept}");
+    for path in files.keys().filter(|path| path.is_file()) {
+        let bytes = std::fs::read(path).expect("readable");
+        assert!(!String::from_utf8_lossy(&bytes).contains("s3cr3t-word"), "{path:?}");
+    }
+}
+
+/// The kernel is the catalogue's, of the distribution's Symfony; the rest is what `symfony new`
+/// makes: a front controller that reads `.env`, a controller that shows what it said.
+fn symfony_with_env(place: &Place) -> Option<PathBuf> {
+    const DOTENV: &str = "/usr/share/php/Symfony/Component/Dotenv/autoload.php";
+    if !Path::new(DOTENV).is_file() {
+        eprintln!("skipped: no php-symfony-dotenv here");
+        return None;
+    }
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/symfony");
+    for file in seen(&ours).keys().filter(|path| path.is_file()) {
+        let name = file.strip_prefix(&ours).expect("below").display().to_string();
+        let text = std::fs::read_to_string(file).expect("text");
+        place.write(&format!("shop/{name}"), &text);
+    }
+    let manifest = std::fs::read_to_string(ours.join("app.yaml")).expect("text");
+    let kept = manifest.lines().take_while(|line| !line.starts_with("expect:"));
+    let manifest = kept.collect::<Vec<_>>().join("\n") + "\ncontains: a shop\n";
+    place.write("shop/app.yaml", &manifest);
+    let autoload = std::fs::read_to_string(ours.join("autoload.php")).expect("text");
+    place.write(
+        "shop/autoload.php",
+        &autoload.replacen("\nspl_", &format!("\nrequire_once '{DOTENV}';\nspl_"), 1),
+    );
+    let front = std::fs::read_to_string(ours.join("public/index.php")).expect("text");
+    let booted =
+        "(new Symfony\\Component\\Dotenv\\Dotenv())->bootEnv(dirname(__DIR__) . '/.env');\n$kernel";
+    place.write("shop/public/index.php", &front.replacen("$kernel", booted, 1));
+    let shows = "<?php namespace App\\Controller;\nuse Symfony\\Component\\HttpFoundation\\Response;\n\
+        final class HomeController { public function __invoke(): Response {\n\
+        return new Response(\"{$_ENV['SHOP_NAME']}, {$_SERVER['SHOP_NAME']}, {$_ENV['APP_ENV']}\"); } }\n";
+    place.write("shop/src/Controller/HomeController.php", shows);
+    place.write("shop/.env", "APP_ENV=dev\nSHOP_NAME='not this'\n");
+    place.write("shop/.env.prod.local", "SHOP_NAME='a shop'\n");
+    Some(place.path().join("shop"))
+}
+
+#[test]
+fn symfonys_env_files_are_read_on_every_runtime() {
+    let place = Place::new();
+    let Some(app) = symfony_with_env(&place) else { return };
+    let bench = Bench::new(&AppChoice::Folder(app));
+    let mut answered = 0;
+    for name in bench.catalogue.runtime_names() {
+        // PHP loads a class once: what PHP-PM itself brings of Symfony is of another version.
+        if name == "php-ppm" {
+            continue;
+        }
+        let Some(running) = bench.start(name, &[]) else { continue };
+        for _ in 0..3 {
+            let answer = running.ask(Duration::from_secs(10)).expect("an answer");
+            assert_eq!(answer.body, "a shop, a shop, prod", "{name}");
+        }
+        running.stop().expect("stop");
+        answered += 1;
+    }
+    eprintln!("{answered} runtimes answered");
+}
