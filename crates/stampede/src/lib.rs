@@ -25,6 +25,7 @@ pub mod runtime;
 mod schema_fits;
 pub mod serve;
 pub mod store;
+pub mod suggest;
 pub mod summary;
 pub mod target;
 pub mod trial;

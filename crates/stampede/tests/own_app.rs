@@ -61,14 +61,14 @@ echo 'written: ', is_file("$root/storage/logs/written.txt") ? 'yes' : 'no';
 /// write anywhere.
 fn project(place: &Place) -> PathBuf {
     let project = place.path().join("project");
-    let (app, shared) = (project.join("current"), project.join("shared"));
+    let (app, shared) = (project.join("current"), project.join("common"));
     let kept = [
         "current/var/log",
         "current/var/cache/prod",
         "current/public",
-        "shared/uploads",
+        "common/uploads",
         "current/bootstrap/cache",
-        "shared/storage/logs",
+        "common/storage/logs",
     ];
     for folder in kept {
         place.write(&format!("project/{folder}/kept.txt"), "as it was");
@@ -78,7 +78,7 @@ fn project(place: &Place) -> PathBuf {
     place.write("project/current/var/cache/prod/where.php", &cached);
     let env = format!("APP_ENV=dev\nDATA={}\n", app.join("var/data.db").display());
     place.write("project/current/.env", &env);
-    symlink("../shared/storage", app.join("storage")).expect("link");
+    symlink("../common/storage", app.join("storage")).expect("link");
     symlink(shared.join("uploads"), app.join("uploads")).expect("link");
     symlink("gone", app.join("var/dangling")).expect("link");
     for path in seen(&project).keys().filter(|path| !path.is_symlink()) {

@@ -11,6 +11,7 @@ use clap_complete::Shell;
 #[command(after_help = "Start with:
   stampede runtimes                     what this machine can run
   stampede compare plans/demo.yaml      a comparison of two minutes
+  stampede compare --app ~/shop         your own app, with the runtimes that are here
   stampede compare --app hello --runtimes nginx-fpm,apache-modphp --rate 200 --for 30s
 
 Exit codes: 0 fine, 1 an expectation failed, 2 nothing could be measured, 3 a cell is missing or invalid.")]
@@ -36,6 +37,9 @@ pub enum Command {
     Runtimes(ListArgs),
     /// Install what runtimes need: Debian packages, and no service is started for them
     Install(InstallArgs),
+    /// Write a commented plan for the app in this folder and the runtimes that are here
+    #[command(after_help = INIT_HELP)]
+    Init(InitArgs),
     /// Say what this machine allows, and how to mend what it does not
     Doctor(DoctorArgs),
     /// Print the table of an earlier run again, or of several laid over each other; or page and charts
@@ -107,7 +111,12 @@ pub struct CompareArgs {
     /// App: a name of the catalogue (hello) or a folder
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
-    /// Runtimes, comma-separated; `live:URL` is what already runs there
+    /// What the folder's app is, where it is not as detected: script, callable, symfony, laravel,
+    /// lumen, psr15
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// Runtimes, comma-separated; without a plan: the usual ones that are here and run the app.
+    ///  `live:URL` is what already runs there
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
     /// The load
@@ -314,6 +323,9 @@ pub struct UpArgs {
     /// App: a name of the catalogue or a folder [default: hello]
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
+    /// What the folder's app is, where it is not as detected
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
     /// Port on 127.0.0.1; a free one when not given
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
@@ -329,6 +341,21 @@ pub struct UpArgs {
     /// Print what was started as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// App: a folder, or a name of the catalogue [default: this folder]
+    #[arg(long, value_name = "DIR|NAME")]
+    pub app: Option<String>,
+    /// What the folder's app is, where it is not as detected: script, callable, symfony, laravel,
+    /// lumen, psr15
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// The file to write; must not exist [default: stampede.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of commands that list.
@@ -438,6 +465,8 @@ pub enum Described {
 }
 
 const COMPARE_HELP: &str = "Examples:
+  stampede compare --app ~/shop
+  stampede compare --app ~/shop --urls urls.txt --users 20 --for 60s
   stampede compare plans/demo.yaml
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
   stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
@@ -445,7 +474,17 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare --app hello --runtimes nginx-fpm,live:http://127.0.0.1:8080 --users 4 --for 10s
   stampede compare plans/demo.yaml --dry-run
 
+Without a plan and --runtimes, the usual runtimes that are here and can run the app are compared; what
+was chosen and what was left out is said first, and --dry-run says only that.
+
 Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+
+const INIT_HELP: &str = "Examples:
+  stampede init
+  stampede init --app ~/shop --out shop.yaml
+  stampede init --app ~/shop --kind symfony
+
+Writes that one file and nothing else, and never over one that is there.";
 
 const REPORT_HELP: &str = "Examples:
   stampede report

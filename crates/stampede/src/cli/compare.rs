@@ -9,11 +9,13 @@ use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
+use crate::plan::Overrides;
 use crate::plan::model::Plan;
 use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
 use crate::store::{RunFolder, StoreError, StoredRun};
+use crate::suggest::{fill, suggest};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::trial::refusal;
@@ -42,12 +44,28 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
 }
 
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
-    let overrides = overrides(args);
-    match &args.plan {
+    let mut overrides = overrides(args);
+    let mut notices = Vec::new();
+    let read = match &args.plan {
         Some(path) => plan::read(path, &overrides),
-        None => plan::from_flags(&overrides),
-    }
-    .map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))
+        None => {
+            if overrides.app.is_some() && overrides.runtimes.is_none() {
+                notices = suggested(&mut overrides, catalogue)?;
+            }
+            plan::from_flags(&overrides)
+        }
+    };
+    let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
+    Ok(Plan { notices, ..plan })
+}
+
+/// Fills in what is compared where only the app is said. What was chosen, for the reader.
+fn suggested(flags: &mut Overrides, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
+    let plan = plan::apps_from_flags(flags).map_err(|error| Failure::from_plan(&error))?;
+    let apps =
+        refusal::apps(&plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let suggestion = suggest(catalogue, &apps).map_err(|error| Failure::from_suggest(&error))?;
+    Ok(fill(flags, &suggestion))
 }
 
 /// Summary and table of what is on disk: the same as `stampede report` prints later.
@@ -70,7 +88,7 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
 /// What to try next, under the table.
 fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
-    let app = shell_words::quote(&comparison.app()).into_owned();
+    let app = shell_words::join(comparison.app());
     let ours = comparison.catalogue_names();
     let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
     let mut lines = Vec::new();
@@ -81,10 +99,10 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
         lines.push((format!("ls {shown}/trials/*/logs"), "what the runtimes wrote"));
     }
     if let Some(first) = ours.first() {
-        let up = format!("stampede up {first} --app {app}");
+        let up = format!("stampede up {first} {app}");
         lines.push((up, "the runtime alone, with its rendered configuration"));
         let names = ours.iter().take(2).copied().collect::<Vec<_>>().join(",");
-        let other = format!("stampede compare --app {app} --runtimes {names} --users 20 --for 10s");
+        let other = format!("stampede compare {app} --runtimes {names} --users 20 --for 10s");
         lines.push((other, "another load"));
     }
     let lines: String =

@@ -8,6 +8,7 @@ use crate::causes::chain;
 use crate::plan::{Look, PlanError};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};
+use crate::suggest::SuggestError;
 use crate::target::TargetError;
 use crate::trial::refusal::Refusal;
 
@@ -70,6 +71,11 @@ impl Failure {
             Refusal::Plan(error) => Failure::from_plan(error),
             Refusal::Runtime(error) => Failure::from_runtime(error),
         }
+    }
+
+    /// Why nothing can be suggested, with its hint.
+    pub fn from_suggest(error: &SuggestError) -> Failure {
+        Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
     /// A URL's error, with its hint.

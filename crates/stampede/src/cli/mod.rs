@@ -8,6 +8,7 @@ mod fail;
 mod fire;
 mod get;
 mod history;
+mod init;
 mod install;
 mod plan_flags;
 mod report;
@@ -40,6 +41,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Up(args) => up::run(args),
         Command::Runtimes(args) => runtimes::run(&args),
         Command::Install(args) => install::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args),
         Command::History(args) => history::run(&args),

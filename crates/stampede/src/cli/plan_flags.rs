@@ -8,6 +8,7 @@ use super::args::{CompareArgs, LoadFlags};
 pub fn overrides(args: &CompareArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
+        kind: args.kind.clone(),
         runtimes: args.runtimes.clone(),
         only: args.only.clone(),
         path: args.path.clone(),

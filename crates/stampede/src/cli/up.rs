@@ -11,7 +11,7 @@ use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, Places, Running, RuntimeError};
 use crate::store::mask_secrets;
-use crate::trial::{budget, comparison};
+use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
 /// Starts it, says what was started, waits, stops it.
@@ -26,9 +26,13 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         return Err(Failure::rendered(format!("`up` starts one runtime alone, not {asked}"))
             .hint("`stampede compare` starts several, one after another"));
     };
-    let app = catalogue.app(&plan.apps[0]).map_err(|error| Failure::from_runtime(&error))?;
+    let app = refusal::apps(&plan, &catalogue)
+        .map_err(|refusal| Failure::from_refusal(&refusal))?
+        .swap_remove(0);
     let traits = catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
-    for notice in notices.into_iter().chain(budget::crowded(&plan, &facts, &[traits])) {
+    for notice in
+        app.notice().into_iter().chain(notices).chain(budget::crowded(&plan, &facts, &[traits]))
+    {
         eprintln!("note: {notice}");
     }
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
@@ -53,6 +57,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
 fn overrides(args: &UpArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
+        kind: args.kind.clone(),
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
         cpus: args.cpus.clone(),

@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::{Mistake, Place, PlanError, Source};
-use super::tree::{Node, Style, Value};
+use super::read::is_folder;
+use super::tree::{Node, Style, Value, shortened};
 
 /// Flags as typed; `None` or empty: not given. Texts, so that a message can point into them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--app`: a name or a folder, or several with commas.
     pub app: Option<String>,
+    /// `--kind symfony`: of every app, all folders.
+    pub kind: Option<String>,
     /// `--runtimes A,B`. Names that the plan has keep their settings.
     pub runtimes: Option<String>,
     /// `--only A,B`: of the plan's runtimes just these.
@@ -167,6 +170,9 @@ impl Flags {
             remove(plan, "app");
             set(plan, "apps", split(value));
         }
+        if let Some(kind) = self.get("kind") {
+            each_app(plan, |app| kind_over(app, kind))?;
+        }
         if let Some(value) = self.get("runtimes") {
             let names = split(value);
             let chosen = keep_settings(names, plan.get("runtimes"));
@@ -267,6 +273,7 @@ impl Overrides {
     fn pairs(&self) -> Vec<(&'static str, &str)> {
         let single = [
             ("app", &self.app),
+            ("kind", &self.kind),
             ("runtimes", &self.runtimes),
             ("only", &self.only),
             ("rate", &self.rate),
@@ -294,6 +301,38 @@ impl Overrides {
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
         single.chain(self.expect.iter().map(|text| ("expect", text.as_str()))).collect()
     }
+}
+
+/// Calls `change` with each app of the plan.
+fn each_app(
+    plan: &mut Node,
+    mut change: impl FnMut(&mut Node) -> Result<(), PlanError>,
+) -> Result<(), PlanError> {
+    let Value::Map(entries) = &mut plan.value else { return Ok(()) };
+    entries.iter_mut().try_for_each(|(key, value)| match (key.text(), &mut value.value) {
+        (Some("apps"), Value::List(list)) => list.iter_mut().try_for_each(&mut change),
+        (Some("app"), _) => change(value),
+        _ => Ok(()),
+    })
+}
+
+/// A folder becomes a map of it; what an app of the catalogue is, its own `app.yaml` says.
+fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
+    if let Some(text) = app.text() {
+        if !is_folder(text) {
+            let why =
+                format!("`{}` is an app of the catalogue, whose kind is known", shortened(text));
+            return Err(kind.place.wrong(
+                Mistake::Refused(why),
+                format!("`--kind` beside the folder of a project, such as `--app ./{text}`"),
+            ));
+        }
+        let folder = app.clone();
+        app.value = Value::Map(Vec::new());
+        set(app, "path", folder);
+    }
+    set(app, "kind", kind.clone());
+    Ok(())
 }
 
 /// `--for` or `--requests` alone: of each load of the plan that has users or a rate.

@@ -2,6 +2,7 @@
 //! a setting exists is known only where the catalogue is. The text and the flags are in the
 //! plan, so its places can be found again.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
@@ -36,7 +37,7 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
     let Spot { place, flag } = place_of(plan, subject, Side::Key);
     let (kind, written) = match subject {
         Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
-        Subject::App(AppChoice::Folder(path)) => ("app", path.to_str().unwrap_or("")),
+        Subject::App(app) => ("app", app.folder().and_then(Path::to_str).unwrap_or("")),
         Subject::Runtime(name) => ("runtime", base_name(name)),
         Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {
             Some(file) => ("file", file),
@@ -140,7 +141,8 @@ fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Pl
             // By its number: a folder's path is not what was written.
             let number = plan.apps.iter().position(|other| other == app)?;
             let listed = root.get("apps").into_iter().flat_map(list);
-            root.get("app").into_iter().chain(listed).nth(number).map(|node| node.place.clone())
+            let node = root.get("app").into_iter().chain(listed).nth(number)?;
+            Some(node.get("path").unwrap_or(node).place.clone())
         }
         Subject::Runtime(name) => {
             let (key, body) = runtime(root, name)?;

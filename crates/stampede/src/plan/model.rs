@@ -1,7 +1,7 @@
 //! The resolved plan: no `Option` here means "default".
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use stampede_load::spec::{Arrivals, Model};
@@ -41,6 +41,8 @@ pub struct Plan {
     pub time_scale: f64,
     /// Where results go; `None`: a new folder below `stampede-results/`.
     pub out: Option<PathBuf>,
+    /// What the reader should know of how it came to be: what was chosen where nobody said it.
+    pub notices: Vec<String>,
 }
 
 /// A runtime whose programs are not installed, or that cannot run the app …
@@ -75,6 +77,65 @@ pub enum AppChoice {
     Named(String),
     /// A folder with an `app.yaml`, or a project whose kind is detected.
     Folder(PathBuf),
+    /// The same, and its kind is said.
+    FolderAs {
+        /// The folder.
+        folder: PathBuf,
+        /// What it is served as, whatever it looks like.
+        kind: AppKind,
+    },
+}
+
+impl AppChoice {
+    /// Its folder; `None`: it is one of the catalogue.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            AppChoice::Named(_) => None,
+            AppChoice::Folder(folder) | AppChoice::FolderAs { folder, .. } => Some(folder),
+        }
+    }
+}
+
+/// What an app is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AppKind {
+    /// A front controller only.
+    Script,
+    /// A plain PHP handler, with a front controller.
+    Callable,
+    /// Symfony.
+    Symfony,
+    /// Laravel.
+    Laravel,
+    /// Lumen.
+    Lumen,
+    /// A PSR-15 handler.
+    Psr15,
+}
+
+impl AppKind {
+    /// All there are.
+    pub const ALL: [AppKind; 6] = [
+        AppKind::Script,
+        AppKind::Callable,
+        AppKind::Symfony,
+        AppKind::Laravel,
+        AppKind::Lumen,
+        AppKind::Psr15,
+    ];
+
+    /// As in plans and folders.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AppKind::Script => "script",
+            AppKind::Callable => "callable",
+            AppKind::Symfony => "symfony",
+            AppKind::Laravel => "laravel",
+            AppKind::Lumen => "lumen",
+            AppKind::Psr15 => "psr15",
+        }
+    }
 }
 
 /// One runtime to compare: a catalogue entry with settings, under its own name.

@@ -14,7 +14,7 @@ use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
+    AppChoice, AppKind, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
 };
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
@@ -109,11 +109,22 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
 /// As [`from_flags`].
 pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     // What every plan has; no flag of a person, so no mistake points here.
-    let text = "app: hello\nload: [{users: 1, requests: 1}]".to_owned();
+    let text = "app: hello\nruntimes: [live: {url: \"http://127.0.0.1\"}]\n\
+                load: [{users: 1, requests: 1}]"
+        .to_owned();
     let (name, base) = ("command line".to_owned(), PathBuf::new());
     let mut root = tree::parse(&Arc::new(Source { name, text, base }))?;
     let plan = resolve(&mut root, &Flags::new(flags), home())?;
     Ok(Plan { text: String::new(), ..plan })
+}
+
+/// A plan of which only the apps are meant.
+///
+/// # Errors
+/// As [`from_flags`].
+pub fn apps_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
+    let (app, kind) = (flags.app.clone(), flags.kind.clone());
+    stack_from_flags(&Overrides { app, kind, ..Overrides::default() })
 }
 
 /// A load without a plan around it.
@@ -214,6 +225,7 @@ pub(super) fn resolve(
         missing: missing(&fields)?,
         time_scale,
         out: out(&fields, home.as_deref())?,
+        notices: Vec::new(),
     };
     only(&mut plan, named, flags)?;
     Ok(plan)
@@ -277,7 +289,7 @@ fn required<'a>(
                 "`load: [\"const(200,60s)\"]`, or `--rate 200 --for 60s`, `--users 50 --for 60s` \
                  or `--schedule`"
             }
-            _ => "`app: NAME` or a folder, or `--app`; `stampede compare plans/demo.yaml` is an example",
+            _ => "`app: NAME` or a folder, or `--app`; `stampede init` writes a plan for the app in a folder",
         };
         root.place.wrong(Mistake::Missing(key), expected)
     })
@@ -302,7 +314,7 @@ fn apps(
     for item in list_items {
         let app = app(item, home)?;
         if all.contains(&app) {
-            let name = item.text().unwrap_or("").to_owned();
+            let name = item.get("path").unwrap_or(item).text().unwrap_or("").to_owned();
             return Err(item.place.wrong(Mistake::Twice { kind: "apps", name }, "each app once"));
         }
         all.push(app);
@@ -310,18 +322,43 @@ fn apps(
     Ok(all)
 }
 
-/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a folder.
+/// A name of the catalogue; with a `/`, or with `.` or `~` in front, a folder; or a map of a
+/// folder and what is said of it.
 fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str =
         "an app's name such as `hello`, or a folder such as `~/shop` or `./shop`";
+    if let Value::Map(_) = node.value {
+        return own_app(node, home);
+    }
     let name = text(node, "an app", EXPECTED)?;
     if name.contains('\0') {
         return Err(not_a(node, "an app", EXPECTED));
     }
-    if name.contains('/') || name.starts_with(['.', '~']) {
-        return path(node, name, home).map(AppChoice::Folder);
+    match is_folder(name) {
+        true => path(node, name, home).map(AppChoice::Folder),
+        false => Ok(AppChoice::Named(name.to_owned())),
     }
-    Ok(AppChoice::Named(name.to_owned()))
+}
+
+/// Whether an app's text is a folder and no name of the catalogue.
+pub(super) fn is_folder(text: &str) -> bool {
+    text.contains('/') || text.starts_with(['.', '~'])
+}
+
+/// Keys of the map of an app.
+pub(super) const APP_KEYS: [&str; 2] = ["path", "kind"];
+
+/// `{path: ~/shop, kind: script}`.
+fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
+    const EXPECTED: &str = "the folder of a project, such as `{path: ~/shop, kind: script}`";
+    let fields = Fields::of(node, "an app", &APP_KEYS)?;
+    let missing = || node.place.wrong(Mistake::Missing("path"), EXPECTED);
+    let folder = fields.get("path").ok_or_else(missing)?;
+    let folder = path(folder, text(folder, "a folder", EXPECTED)?, home)?;
+    let Some(kind) = fields.get("kind") else { return Ok(AppChoice::Folder(folder)) };
+    let name = name_of(kind, "kind of app", &AppKind::ALL.map(AppKind::name))?;
+    let kind = AppKind::ALL.into_iter().find(|kind| kind.name() == name);
+    Ok(kind.map_or(AppChoice::Folder(folder.clone()), |kind| AppChoice::FolderAs { folder, kind }))
 }
 
 /// A path from the plan: `~` is the home folder, relative ones start where the plan is, or,

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::model::AppKind;
 use super::{budget, client, preset, read, requests, runtimes};
 
 /// The JSON Schema (draft 2020-12) of a plan.
@@ -40,8 +41,8 @@ fn closed(properties: Value) -> Value {
 
 fn plan_properties() -> Value {
     let mut all = json!({
-        "app": about("text", "An app of the catalogue, or a folder: `~/shop`, `./shop`."),
-        "apps": { "type": "array", "items": of("text"), "minItems": 1, "maxItems": 100 },
+        "app": about("app", "An app of the catalogue, or a folder: `~/shop`, `./shop`."),
+        "apps": { "type": "array", "items": of("app"), "minItems": 1, "maxItems": 100 },
         "budget": about("budget", "CPUs and memory of the whole stack, or CPUs by role."),
         "runtimes": { "type": "array", "items": of("runtime"), "minItems": 1 },
         "missing": {
@@ -132,6 +133,7 @@ fn definitions() -> Value {
         all.extend([
             ("budget".to_owned(), budget_map()),
             ("client".to_owned(), client_map()),
+            ("app".to_owned(), app()),
             ("runtime".to_owned(), runtime()),
             ("live".to_owned(), live()),
             ("request".to_owned(), request()),
@@ -174,6 +176,28 @@ fn client_map() -> Value {
         "when_full": of("when_full"),
     }));
     any(&[names, map])
+}
+
+/// A name or a folder, or a folder and what is said of it.
+fn app() -> Value {
+    let property = |key: &str| match key {
+        "kind" => json!({
+            "enum": AppKind::ALL.map(AppKind::name),
+            "description": "What it is served as; detected where it is not said.",
+        }),
+        _ => of("text"),
+    };
+    let properties: Map<String, Value> =
+        read::APP_KEYS.into_iter().map(|key| (key.to_owned(), property(key))).collect();
+    any(&[
+        of("text"),
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["path"],
+            "additionalProperties": false,
+        }),
+    ])
 }
 
 /// A name, or one name with settings; `live` is an address instead.
@@ -321,6 +345,8 @@ mod tests {
     fn plans_that_are_wrong_do_not() {
         for yaml in [
             "runtime: [a]",
+            "app: {kind: script}",
+            "app: {path: ./shop, kind: drupal}",
             "workers: 0",
             "rounds: many",
             "budget: {cpu: 1}",
@@ -350,6 +376,7 @@ mod tests {
         let known = |all: &[&str]| all.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
         let plan: Vec<&str> = read::KEYS.into_iter().chain(read::SETTINGS).collect();
         assert_eq!(keys("/properties"), known(&plan));
+        assert_eq!(keys("/$defs/app/anyOf/1/properties"), known(&read::APP_KEYS));
         assert_eq!(keys("/$defs/load/anyOf/1/properties"), known(&loads::KEYS));
         assert_eq!(keys("/$defs/client/anyOf/1/properties"), known(&client::KEYS));
         assert_eq!(keys("/$defs/request/anyOf/1/properties"), known(&requests::KEYS));

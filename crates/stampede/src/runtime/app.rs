@@ -1,18 +1,13 @@
 //! An app: what is asked of it and what the correct answer is.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::answer::{Answer, Masks};
-use super::app_manifest::{AppManifest, AppRequest, Expect};
+use super::app_manifest::AppManifest;
 use super::catalogue::Folder;
 use super::copy;
 use super::error::RuntimeError;
-use super::manifest::AppKind;
-use super::preparation;
 
 /// An app, read and checked.
 #[derive(Clone, Debug)]
@@ -25,6 +20,8 @@ pub struct App {
     pub masks: Masks,
     /// The masked body that is correct; `None`: any.
     pub expected_body: Option<String>,
+    /// What was found of a project that has no `app.yaml`, in words.
+    pub(super) said: Option<String>,
     folder: Folder,
 }
 
@@ -47,39 +44,12 @@ impl App {
                 Some(masks.apply(&String::from_utf8_lossy(&bytes)))
             }
         };
-        Ok(App { name, manifest, masks, expected_body, folder })
+        Ok(App { name, manifest, masks, expected_body, said: None, folder })
     }
 
-    /// A project without an `app.yaml`: its kind follows from what it requires.
-    pub(crate) fn detect(name: String, path: &Path) -> Result<App, RuntimeError> {
-        let docroot = match () {
-            () if path.join("public/index.php").is_file() => "public",
-            () if path.join("index.php").is_file() => ".",
-            () => return Err(RuntimeError::NoApp { folder: path.to_path_buf() }),
-        };
-        let json = |file: &str| -> Value {
-            let text = fs::read_to_string(path.join(file)).unwrap_or_default();
-            serde_json::from_str(&text).unwrap_or_default()
-        };
-        let composer = json("composer.json");
-        let kind = kind_of(&composer);
-        let manifest = AppManifest {
-            title: name.clone(),
-            kind,
-            docroot: docroot.into(),
-            index: "index.php".into(),
-            request: AppRequest::default(),
-            expect: Expect::default(),
-            contains: None,
-            mask: Vec::new(),
-            env: Default::default(),
-            extensions: extensions_of(&composer, &json("composer.lock")),
-            writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
-            needs: Default::default(),
-            prepare: preparation::of_project(kind, path),
-            database: None,
-        };
-        App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
+    /// What a project was taken as, in words; `None`: its `app.yaml` says what it is.
+    pub fn notice(&self) -> Option<String> {
+        self.said.as_ref().map(|said| format!("app `{}`: {said}", self.name))
     }
 
     /// Bytes of one of its files; `None` where it is not there.
@@ -99,6 +69,14 @@ impl App {
             source: io::ErrorKind::NotFound.into(),
         })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Where it lies; `None`: it is part of this program.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.folder {
+            Folder::Embedded(_) => None,
+            Folder::OnDisk(path) => Some(path),
+        }
     }
 
     /// Whether its vendor folder has a Composer package.
@@ -122,47 +100,5 @@ impl App {
             Folder::Embedded(dir) => copy::extract(dir, dir.path(), to),
             Folder::OnDisk(from) => copy::all(from, to),
         }
-    }
-}
-
-/// PHP extensions that a project and its packages require.
-fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
-    let packages = lock["packages"].as_array().into_iter().flatten();
-    let requires = packages.chain([composer]).filter_map(|package| package["require"].as_object());
-    let mut names: Vec<String> = requires
-        .flat_map(|require| require.keys())
-        .filter_map(|name| name.strip_prefix("ext-"))
-        .map(String::from)
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-fn kind_of(composer: &Value) -> AppKind {
-    let requires = |package: &str| composer["require"].get(package).is_some();
-    match () {
-        () if requires("laravel/framework") => AppKind::Laravel,
-        () if requires("laravel/lumen-framework") => AppKind::Lumen,
-        () if requires("symfony/framework-bundle") => AppKind::Symfony,
-        () => AppKind::Script,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_project_gets_the_extensions_that_it_and_its_packages_require() {
-        let composer = json!({"require": {"php": ">=8.2", "ext-intl": "*"}});
-        let lock = json!({"packages": [
-            {"name": "a/b", "require": {"ext-ctype": "*", "ext-intl": "*"}},
-            {"name": "c/d"},
-        ]});
-        assert_eq!(extensions_of(&composer, &lock), ["ctype", "intl"]);
-        assert_eq!(extensions_of(&Value::Null, &Value::Null), Vec::<String>::new());
     }
 }

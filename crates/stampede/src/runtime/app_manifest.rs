@@ -94,16 +94,19 @@ impl Queries {
 }
 
 /// A framework: a Composer package of the app's own vendor folder or, where the app has no such
-/// folder, a package of the distribution.
+/// folder, a package of the distribution; or files of the app itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framework {
     /// The Composer package.
     pub package: String,
-    /// Absolute path of what the distribution's package brings.
-    pub file: PathBuf,
+    /// Absolute path of what the distribution's package brings; one that is not absolute is of
+    /// the app itself. `None`: only a vendor folder has it.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
     /// Where that says its version.
-    pub version: VersionIn,
+    #[serde(default)]
+    pub version: Option<VersionIn>,
     /// The distribution's packages, by family.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
@@ -113,7 +116,7 @@ pub struct Framework {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionIn {
-    /// Absolute path.
+    /// Absolute path, or one from the app's folder.
     pub file: PathBuf,
     /// Text that it follows.
     pub after: String,

@@ -8,13 +8,15 @@ use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
 use super::app::App;
+use super::app_manifest::AppManifest;
 use super::database::Database;
+use super::detect::detect;
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
 use super::locate::Places;
 use super::manifest::{Get, RuntimeManifest, VariantManifest};
 use super::setting;
-use crate::plan::model::{AppChoice, Scalar};
+use crate::plan::model::{AppChoice, AppKind, Scalar};
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
@@ -180,6 +182,7 @@ impl Catalogue {
         let used = self.runtime(&of.value)?;
         let mut manifest = RuntimeManifest::clone(&used.manifest);
         manifest.title = variant.title;
+        manifest.usual = variant.usual;
         for (key, value) in variant.settings {
             let known = || manifest.settings.keys().map(String::as_str);
             let near = nearest(&key, known());
@@ -210,11 +213,12 @@ impl Catalogue {
                 let (file, text) = folder.manifest(name, "app.yaml")?;
                 App::new(name.clone(), &file, parse(&file, &text)?, folder.clone())
             }
-            AppChoice::Folder(path) => self.app_in(path),
+            AppChoice::Folder(folder) => self.app_in(folder, None),
+            AppChoice::FolderAs { folder, kind } => self.app_in(folder, Some(*kind)),
         }
     }
 
-    fn app_in(&self, path: &Path) -> Result<App, RuntimeError> {
+    fn app_in(&self, path: &Path, kind: Option<AppKind>) -> Result<App, RuntimeError> {
         let path = path
             .canonicalize()
             .ok()
@@ -224,9 +228,11 @@ impl Catalogue {
         let folder = Folder::OnDisk(path.clone());
         if path.join("app.yaml").is_file() {
             let (file, text) = folder.manifest(&name, "app.yaml")?;
-            return App::new(name, &file, parse(&file, &text)?, folder);
+            let mut manifest: AppManifest = parse(&file, &text)?;
+            manifest.kind = kind.unwrap_or(manifest.kind);
+            return App::new(name, &file, manifest, folder);
         }
-        App::detect(name, &path)
+        detect(name, &path, kind)
     }
 }
 

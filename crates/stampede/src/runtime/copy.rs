@@ -215,8 +215,8 @@ mod tests {
             ("shared.txt", "out"),
             ("app/inside.txt", "in"),
             ("app/public/index.php", "<?php"),
-            ("shared/storage/data.txt", "kept"),
-            ("shared/storage/logs/laravel.log", "old"),
+            ("common/storage/data.txt", "kept"),
+            ("common/storage/logs/laravel.log", "old"),
         ] {
             write(&place.path().join(file), text);
         }
@@ -224,12 +224,12 @@ mod tests {
         symlink("../inside.txt", app.join("public/in")).unwrap();
         symlink(app.join("inside.txt"), app.join("public/absolute")).unwrap();
         symlink("nowhere", app.join("public/dangling")).unwrap();
-        symlink("../shared/storage", app.join("storage")).unwrap();
+        symlink("../common/storage", app.join("storage")).unwrap();
         symlink(place.path(), app.join("public/above")).unwrap();
-        symlink(place.path().join("shared"), place.path().join("shared/storage/round")).unwrap();
+        symlink(place.path().join("common"), place.path().join("common/storage/round")).unwrap();
         all(&app, &copied).unwrap();
         fs::remove_file(app.join("inside.txt")).unwrap();
-        fs::remove_dir_all(place.path().join("shared")).unwrap();
+        fs::remove_dir_all(place.path().join("common")).unwrap();
         fs::remove_file(place.path().join("shared.txt")).unwrap();
         for (link, text) in [
             ("public/out", "out"),

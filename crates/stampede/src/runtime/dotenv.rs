@@ -56,13 +56,14 @@ fn same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::detect::detect;
 
     fn app_with(files: &[(&str, &str)]) -> (App, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files.iter().chain(&[("index.php", "<?php")]) {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
-        (App::detect("shop".into(), folder.path()).unwrap(), folder)
+        (detect("shop".into(), folder.path(), None).unwrap(), folder)
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::detect::LOOKED_FOR;
+
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
@@ -26,13 +28,50 @@ pub enum RuntimeError {
         known: Vec<String>,
     },
     /// A folder that was given as an app holds none.
-    #[error("no app in `{folder}`: it has neither `app.yaml`, `public/index.php` nor `index.php`")]
+    #[error("no app in `{folder}`: it has no `app.yaml`, and no {LOOKED_FOR}")]
     NoApp {
         /// As given.
         folder: PathBuf,
     },
+    /// A file of Composer's that does not parse.
+    #[error("{path}:{line}:{column}: {problem}")]
+    Composer {
+        /// The file.
+        path: PathBuf,
+        /// 1 for the first.
+        line: usize,
+        /// 1 for the first.
+        column: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Composer has not installed what a project requires.
+    #[error(
+        "app `{app}` has no `{autoload}`, and its composer.json requires {}",
+        some(.packages)
+    )]
+    NoVendor {
+        /// App's name.
+        app: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// What Composer would have made.
+        autoload: String,
+        /// The packages, at least one.
+        packages: Vec<String>,
+    },
+    /// A project has not what the kind that was said is entered by.
+    #[error("app `{app}` cannot be taken as kind `{kind}`: it has no `{file}`")]
+    NoEntry {
+        /// App's name.
+        app: String,
+        /// As said.
+        kind: &'static str,
+        /// What is not there.
+        file: &'static str,
+    },
     /// The app's kind does not run on this runtime.
-    #[error("runtime `{runtime}` runs no app of kind `{kind}` (app `{app}`)")]
+    #[error("runtime `{runtime}` runs no app of kind `{kind}` (app `{app}`){because}")]
     WrongKind {
         /// Runtime's name.
         runtime: String,
@@ -42,6 +81,8 @@ pub enum RuntimeError {
         kind: &'static str,
         /// Kinds that it runs.
         runs: Vec<&'static str>,
+        /// Empty, or `: ` and the reason.
+        because: &'static str,
     },
     /// The app lacks a package that the runtime is part of.
     #[error("runtime `{runtime}` needs `{package}` in the vendor folder of app `{app}`")]
@@ -67,6 +108,18 @@ pub enum RuntimeError {
         packages: Vec<String>,
         /// Command that installs them for the whole machine, where one is known.
         install: Option<String>,
+    },
+    /// The app has a vendor folder without its framework.
+    #[error("the vendor folder of app `{app}` has no {}", backticked(.packages))]
+    LacksPackages {
+        /// App's name.
+        app: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// The Composer packages.
+        packages: Vec<String>,
+        /// Composer's command that gets them.
+        command: String,
     },
     /// The app has a script that prepares it, and nothing can run that.
     #[error("app `{app}` is prepared by a script, for which this machine has no `php`")]
@@ -297,6 +350,24 @@ impl RuntimeError {
             E::NoApp { .. } => Some(
                 "give the project's folder, or add an `app.yaml` that names its docroot".into(),
             ),
+            E::Composer { path, .. } => Some(format!(
+                "mend it; `composer validate` in `{}` checks it",
+                path.parent().unwrap_or(path).display()
+            )),
+            E::NoVendor { folder, .. } => {
+                Some(format!("in `{}`: composer install --no-dev", folder.display()))
+            }
+            E::NoEntry { file: "handler.php", .. } => Some(
+                "`handler.php` returns what answers a request; any front controller is of kind \
+                 `script`"
+                    .into(),
+            ),
+            E::NoEntry { .. } => Some(
+                "without a kind it is detected; any front controller is of kind `script`".into(),
+            ),
+            E::LacksPackages { folder, command, .. } => {
+                Some(format!("in `{}`: {command}", folder.display()))
+            }
             E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
             E::AppLacks { packages, .. } => {
                 Some(format!("in the app: composer require {packages}"))
@@ -376,6 +447,16 @@ fn look_alone(runtime: &str) -> String {
 
 fn place(line: u64, column: u64) -> String {
     if line == 0 { String::new() } else { format!(":{line}:{column}") }
+}
+
+/// `a/b`, or the first of several and how many others.
+fn some(packages: &[String]) -> String {
+    let first = packages.first().map_or("", String::as_str);
+    match packages.len().saturating_sub(1) {
+        0 => format!("`{first}`"),
+        1 => format!("`{first}` and another package"),
+        more => format!("`{first}` and {more} other packages"),
+    }
 }
 
 fn backticked(names: &[String]) -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::app::App;
-use super::app_manifest::Framework;
+use super::app_manifest::{Framework, VersionIn};
 use super::error::RuntimeError;
 use super::locate::Places;
 
@@ -29,14 +29,31 @@ pub(super) fn versions(
             None => missing.push(need),
         }
     }
-    if missing.is_empty() {
-        return Ok(found);
+    let packages: Vec<String> = missing.iter().map(|need| need.package.clone()).collect();
+    let name = app.name.clone();
+    match packages.is_empty() {
+        true => Ok(found),
+        false if app.file(AUTOLOAD).is_some() => {
+            let command = composer(app, &packages);
+            let folder = app.path().unwrap_or(Path::new(".")).to_path_buf();
+            Err(RuntimeError::LacksPackages { app: name, folder, packages, command })
+        }
+        false => {
+            let install = install(&missing, &places.family);
+            Err(RuntimeError::NoFramework { app: name, packages, install })
+        }
     }
-    Err(RuntimeError::NoFramework {
-        app: app.name.clone(),
-        packages: missing.iter().map(|need| need.package.clone()).collect(),
-        install: install(&missing, &places.family),
-    })
+}
+
+/// The command that gets packages into a vendor folder: what is required already is only not
+/// installed.
+fn composer(app: &App, packages: &[String]) -> String {
+    let file = app.file("composer.json").unwrap_or_default();
+    let composer: Value = serde_json::from_slice(&file).unwrap_or_default();
+    match packages.iter().all(|package| composer["require"].get(package).is_some()) {
+        true => "composer install --no-dev".to_owned(),
+        false => format!("composer require {}", packages.join(" ")),
+    }
 }
 
 /// The command that installs the distribution's packages, where one is known.
@@ -55,32 +72,44 @@ fn install(missing: &[&Framework], family: &[String]) -> Option<String> {
 }
 
 /// Empty where it is there and does not say it.
-fn version(app: &App, need: &Framework) -> Option<String> {
-    if app.file(AUTOLOAD).is_some() {
+pub(super) fn version(app: &App, need: &Framework) -> Option<String> {
+    let own = need.file.as_deref().is_some_and(Path::is_relative);
+    if !own && app.file(AUTOLOAD).is_some() {
         let found = app.has_package(&need.package);
         return found.then(|| in_vendor(app, &need.package).unwrap_or_default() + " (vendor)");
     }
-    need.file.is_file().then(|| after(&need.version.file, &need.version.after).unwrap_or_default())
+    text(app, need.file.as_deref()?)?;
+    let said = |place: &VersionIn| after(&text(app, &place.file)?, &place.after);
+    Some(need.version.as_ref().and_then(said).unwrap_or_default())
+}
+
+/// Of a file of the machine, or of the app.
+fn text(app: &App, file: &Path) -> Option<String> {
+    let bytes = match file.is_absolute() {
+        true => std::fs::read(file).ok()?,
+        false => app.file(file.to_str()?)?,
+    };
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// As Composer wrote it down.
 fn in_vendor(app: &App, package: &str) -> Option<String> {
     let installed: Value = serde_json::from_slice(&app.file(INSTALLED)?).ok()?;
-    let packages = installed["packages"].as_array()?;
+    // Composer 1 wrote the list alone.
+    let packages = installed["packages"].as_array().or(installed.as_array())?;
     let found = packages.iter().find(|one| one["name"] == package)?;
     Some(found["version"].as_str()?.trim_start_matches('v').to_owned())
 }
 
-/// What follows `before` in a file, as far as it looks like a version.
-fn after(file: &Path, before: &str) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
+/// What follows `before` in a text, as far as it looks like a version.
+fn after(text: &str, before: &str) -> Option<String> {
     let (_, rest) = text.split_once(before)?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
 }
 
 /// What tells a vendor folder that Composer has filled.
-const AUTOLOAD: &str = "vendor/autoload.php";
+pub(super) const AUTOLOAD: &str = "vendor/autoload.php";
 /// In it, the list of what it has.
 const INSTALLED: &str = "vendor/composer/installed.json";
 
@@ -90,16 +119,10 @@ mod tests {
 
     #[test]
     fn a_version_ends_where_it_no_longer_looks_like_one() {
-        let folder = tempfile::tempdir().expect("folder");
-        let file = folder.path().join("Kernel.php");
-        let said = |text: &str, before: &str| {
-            std::fs::write(&file, text).expect("file");
-            after(&file, before)
-        };
         let constant = "public const VERSION = '6.4.21';\n";
-        assert_eq!(said(constant, "const VERSION = '").as_deref(), Some("6.4.21"));
+        assert_eq!(after(constant, "const VERSION = '").as_deref(), Some("6.4.21"));
         let lumen = "return 'Lumen (10.0.4) (Laravel Components ^10.0)';";
-        assert_eq!(said(lumen, "'Lumen (").as_deref(), Some("10.0.4"));
-        assert_eq!(said(lumen, "VERSION"), None);
+        assert_eq!(after(lumen, "'Lumen (").as_deref(), Some("10.0.4"));
+        assert_eq!(after(lumen, "VERSION"), None);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_saphyr::Spanned;
 
+pub use crate::plan::model::AppKind;
 use crate::plan::model::Scalar;
 
 /// `runtime.yaml`.
@@ -16,6 +17,9 @@ pub struct RuntimeManifest {
     pub title: String,
     /// How it treats app state.
     pub mode: Mode,
+    /// Whether it is compared where nobody names runtimes: what people mostly serve PHP with.
+    #[serde(default)]
+    pub usual: bool,
     /// Kinds of apps that it runs.
     pub app_kinds: Vec<AppKind>,
     /// Composer packages that an app must have in its vendor folder.
@@ -143,6 +147,9 @@ pub struct VariantManifest {
     /// The runtime whose settings it has otherwise.
     #[serde(rename = "use")]
     pub of: Spanned<String>,
+    /// As of any runtime; not taken over from the other.
+    #[serde(default)]
+    pub usual: bool,
     /// Settings of that runtime's own → what they are when the plan is silent.
     pub settings: BTreeMap<String, Scalar>,
 }
@@ -172,38 +179,6 @@ impl Mode {
             Mode::PerRequest => "per-request",
             Mode::Worker => "worker",
             Mode::EventLoop => "event-loop",
-        }
-    }
-}
-
-/// What an app is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AppKind {
-    /// A front controller only.
-    Script,
-    /// A plain PHP handler, with a front controller.
-    Callable,
-    /// Symfony.
-    Symfony,
-    /// Laravel.
-    Laravel,
-    /// Lumen.
-    Lumen,
-    /// A PSR-15 handler.
-    Psr15,
-}
-
-impl AppKind {
-    /// As in DESIGN.md.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AppKind::Script => "script",
-            AppKind::Callable => "callable",
-            AppKind::Symfony => "symfony",
-            AppKind::Laravel => "laravel",
-            AppKind::Lumen => "lumen",
-            AppKind::Psr15 => "psr15",
         }
     }
 }

@@ -23,7 +23,7 @@ use super::framework;
 use super::front;
 use super::library;
 use super::locate::{self, Located};
-use super::manifest::{Need, ProcessManifest, RunAs};
+use super::manifest::{AppKind, Need, ProcessManifest, RunAs};
 use super::port;
 use super::preparation;
 use super::reach;
@@ -184,6 +184,10 @@ pub fn prepare(
 }
 
 /// Whether the runtime runs an app of this kind that has what it needs.
+/// Why no worker mode runs a script.
+const BOOTS_ANEW: &str =
+    ": it keeps an app in memory, and nothing says how this one is entered but for a whole boot";
+
 pub(super) fn check_app(
     name: &str,
     runtime: &RuntimeFolder,
@@ -191,11 +195,16 @@ pub(super) fn check_app(
 ) -> Result<(), RuntimeError> {
     let app_needs = &runtime.manifest.app_needs;
     let kinds = &runtime.manifest.app_kinds;
+    let mode = runtime.manifest.mode;
     let (runtime, app_name) = (name.to_owned(), app.name.clone());
     if !kinds.contains(&app.manifest.kind) {
         let runs = kinds.iter().map(|kind| kind.name()).collect();
         let kind = app.manifest.kind.name();
-        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs });
+        let because = match (app.manifest.kind, mode.keeps_memory()) {
+            (AppKind::Script, true) => BOOTS_ANEW,
+            _ => "",
+        };
+        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs, because });
     }
     let lacks = |package: &&String| !app.has_package(package);
     let lacking: Vec<&str> = app_needs.iter().filter(lacks).map(String::as_str).collect();

@@ -1,5 +1,7 @@
 //! The cells of a plan, the order of their trials, and what must hold before any starts.
 
+use std::ffi::OsStr;
+
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
@@ -193,12 +195,15 @@ pub fn order(cells: &[Cell], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
 
 /// An app's name in tables.
 pub fn app_name(app: &AppChoice) -> String {
-    match app {
-        AppChoice::Named(name) => name.clone(),
-        AppChoice::Folder(folder) => folder
-            .file_name()
-            .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into()),
-    }
+    let folder = match app {
+        AppChoice::Named(name) => return name.clone(),
+        AppChoice::Folder(folder) | AppChoice::FolderAs { folder, .. } => folder,
+    };
+    // `.` and `..` have no name of their own.
+    let real = || folder.canonicalize().ok();
+    let named = folder.file_name().map(OsStr::to_owned);
+    let named = named.or_else(|| real()?.file_name().map(OsStr::to_owned));
+    named.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

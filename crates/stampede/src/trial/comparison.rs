@@ -1,6 +1,7 @@
 //! A whole run: everything checked first, then every trial of every round in turn.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use stampede_load::time::Nanos;
 
@@ -48,7 +49,9 @@ impl Comparison {
         let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
-        let mut notices = cells::settle_keep_alive(&mut plan, &mut cells, &traits);
+        let mut notices = std::mem::take(&mut plan.notices);
+        notices.extend(apps.iter().filter_map(App::notice));
+        notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(skipped);
         let first = plan.runtimes.first();
@@ -107,11 +110,15 @@ impl Comparison {
         names
     }
 
-    /// The first app, as a flag takes it.
-    pub fn app(&self) -> String {
+    /// The first app, as flags take it.
+    pub fn app(&self) -> Vec<String> {
+        let folder = |folder: &Path| vec!["--app".to_owned(), as_folder(folder)];
         match &self.plan.apps[0] {
-            AppChoice::Named(name) => name.clone(),
-            AppChoice::Folder(folder) => folder.display().to_string(),
+            AppChoice::Named(name) => vec!["--app".to_owned(), name.clone()],
+            AppChoice::Folder(path) => folder(path),
+            AppChoice::FolderAs { folder: path, kind } => {
+                [folder(path), vec!["--kind".to_owned(), kind.name().to_owned()]].concat()
+            }
         }
     }
 
@@ -219,6 +226,12 @@ impl Comparison {
             verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
         }
     }
+}
+
+/// A folder's path that is not taken for a name of the catalogue.
+fn as_folder(path: &Path) -> String {
+    let shown = path.display().to_string();
+    if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
 }
 
 /// RFC 3339 in local time, to the second.

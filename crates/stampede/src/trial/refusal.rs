@@ -7,7 +7,7 @@ use crate::causes::chain;
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
-use crate::runtime::{App, Catalogue, HeldBy, RuntimeError, Traits, nearest};
+use crate::runtime::{App, Catalogue, HeldBy, LOOKED_FOR, RuntimeError, Traits, nearest};
 use crate::store::record::CellRecord;
 use crate::summary::words;
 
@@ -56,13 +56,19 @@ pub fn misplaced(error: PlanError, catalogue: &Catalogue) -> PlanError {
 }
 
 /// The plan's apps, read.
-pub(super) fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
+///
+/// # Errors
+/// One that is not there, or cannot be served as it is.
+pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
     let app = |choice| {
         catalogue.app(choice).map_err(|error| match (&error, choice) {
             (RuntimeError::UnknownApp { known, .. }, _) => {
                 unknown(plan, Subject::App(choice), known)
             }
-            (RuntimeError::NoApp { .. }, AppChoice::Folder(folder)) => no_app(plan, choice, folder),
+            (RuntimeError::NoApp { .. }, _) => match choice.folder() {
+                Some(folder) => no_app(plan, choice, folder),
+                None => Refusal::Runtime(error),
+            },
             _ => Refusal::Runtime(error),
         })
     };
@@ -73,13 +79,13 @@ pub(super) fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refus
 fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
     let shown = folder.display();
     let (why, expected) = match folder.is_dir() {
-        false => (format!("there is no folder `{shown}`"), "the folder of a project"),
+        false => (format!("there is no folder `{shown}`"), "the folder of a project".to_owned()),
         true => (
             format!("folder `{shown}` holds no app"),
-            "a folder with `app.yaml`, `public/index.php` or `index.php`",
+            format!("the folder of a project: with {LOOKED_FOR}; or an `app.yaml` that says where"),
         ),
     };
-    refused(plan, Subject::App(choice), &why, expected)
+    refused(plan, Subject::App(choice), &why, &expected)
 }
 
 /// Every runtime's traits; each must serve every app.
@@ -221,7 +227,11 @@ fn placed(
         }
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
-            let expected = format!("an app of kind {runs}, or a runtime for `{kind}`");
+            let kind_flag = match plan.apps.iter().any(|app| app.folder().is_some()) {
+                true => "; `--kind`, or `app: {path: …, kind: …}`, says what an app of yours is",
+                false => "",
+            };
+            let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
             refused(plan, runtime, &why, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {

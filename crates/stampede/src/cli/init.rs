@@ -1,0 +1,128 @@
+//! `stampede init`: a commented plan for the app that is here.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use super::args::InitArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::keeper;
+use crate::plan::model::{AppChoice, Plan};
+use crate::plan::{self, Overrides};
+use crate::runtime::{App, Catalogue, Places};
+use crate::suggest::{Suggestion, suggest, written};
+use crate::trial::refusal;
+
+/// Writes it, and says what to try next.
+pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(PLAN));
+    if out.exists() {
+        return Err(exists(&out));
+    }
+    let catalogue = Catalogue::load(Places::from_env());
+    let overrides = Overrides {
+        app: Some(args.app.clone().unwrap_or_else(|| ".".to_owned())),
+        kind: args.kind.clone(),
+        ..Overrides::default()
+    };
+    let plan = plan::apps_from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
+    let mut apps =
+        refusal::apps(&plan, &catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
+    if apps.len() != 1 {
+        return Err(Failure::rendered(format!(
+            "`init` writes a plan for one app, not {}",
+            apps.len()
+        ))
+        .hint("`apps: [a, b]` in the plan measures several"));
+    }
+    let app = apps.swap_remove(0);
+    let suggestion = suggest(&catalogue, std::slice::from_ref(&app))
+        .map_err(|error| Failure::from_suggest(&error))?;
+    let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
+    let cpus = cpus();
+    let text = written(&app, &named(&plan, &out), &suggestion, cpus, &command);
+    write(&out, &text)?;
+    print(said(&out, &app, &suggestion, &command).as_bytes())
+}
+
+/// What the stack gets where no plan says it.
+fn cpus() -> u32 {
+    u32::try_from(keeper::split_cpus(0).stack.len()).unwrap_or(1).max(1)
+}
+
+/// Never over a file that is there, also not over one that has just come.
+fn write(out: &Path, text: &str) -> Result<(), Failure> {
+    let file = OpenOptions::new().write(true).create_new(true).open(out);
+    match file.and_then(|mut file| file.write_all(text.as_bytes())) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(out)),
+        Err(error) => Err(Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
+            .hint("`--out` names another file")),
+    }
+}
+
+fn exists(out: &Path) -> Failure {
+    Failure::rendered(format!("`{}` is there already, and is left as it is", out.display()))
+        .hint("`--out` names another file")
+}
+
+/// The app as the plan names it: paths in a plan start where it lies.
+fn named(plan: &Plan, out: &Path) -> String {
+    let (folder, kind) = match &plan.apps[0] {
+        AppChoice::Named(name) => return name.clone(),
+        AppChoice::Folder(folder) => (folder, None),
+        AppChoice::FolderAs { folder, kind } => (folder, Some(kind)),
+    };
+    let path = scalar(&from(out, folder));
+    match kind {
+        None => path,
+        Some(kind) => format!("{{path: {path}, kind: {}}}", kind.name()),
+    }
+}
+
+/// `folder` as it is reached from the folder of `file`, where one lies in the other; else in full.
+fn from(file: &Path, folder: &Path) -> String {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let here = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let (here, folder) = (real(here.unwrap_or(Path::new("."))), real(folder));
+    if let Ok(below) = folder.strip_prefix(&here) {
+        return match below.components().next() {
+            None => ".".to_owned(),
+            Some(_) => format!("./{}", below.display()),
+        };
+    }
+    match here.strip_prefix(&folder) {
+        Ok(above) => above.components().map(|_: Component<'_>| "..").collect::<Vec<_>>().join("/"),
+        Err(_) => folder.display().to_string(),
+    }
+}
+
+/// In quotes where YAML needs them.
+fn scalar(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_./-~".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        // A string of JSON is one of YAML.
+        false => serde_json::Value::from(text).to_string(),
+    }
+}
+
+fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
+    let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
+    let mut text = format!("{} is written\n", out.display());
+    if let Some(notice) = app.notice() {
+        text += &format!("{notice}\n");
+    }
+    text += &format!("runtimes: {}\n", names.join(", "));
+    for left in &suggestion.left_out {
+        text += &format!("left out: {left}\n");
+    }
+    text + &format!(
+        "\nTry next:\n  {command} --dry-run   what would run, and how long it takes\n  {command}   \
+         the comparison\n"
+    )
+}
+
+/// In the folder that it is started in.
+const PLAN: &str = "stampede.yaml";

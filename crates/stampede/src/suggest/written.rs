@@ -1,0 +1,137 @@
+//! The plan that `stampede init` writes: what is suggested, and in comments what else there is.
+
+use crate::runtime::App;
+
+use super::{Suggested, Suggestion};
+
+/// A plan's text. `choice` is the app as the plan names it, `command` runs the plan, and `cpus` are
+/// those of the whole stack.
+pub fn written(
+    app: &App,
+    choice: &str,
+    suggestion: &Suggestion,
+    cpus: u32,
+    command: &str,
+) -> String {
+    [
+        head(command),
+        app_part(app, choice),
+        runtimes(suggestion),
+        budget(cpus),
+        LOAD.to_owned(),
+        REST.to_owned(),
+    ]
+    .join("\n")
+}
+
+fn head(command: &str) -> String {
+    format!(
+        "# Which PHP runtime should serve this app? This plan starts each with it, one after another,
+# fires load at it and compares:
+#
+#   {command} --dry-run    what would run, and how long it takes
+#   {command}
+#
+# What else a plan can say: docs/plans.md; for an editor: stampede schema
+"
+    )
+}
+
+fn app_part(app: &App, choice: &str) -> String {
+    let mut text = String::new();
+    if let Some(notice) = app.notice() {
+        text += &commented(&notice);
+        if !choice.starts_with('{') {
+            text += &format!("# If it is something else: app: {{path: {choice}, kind: script}}\n");
+        }
+    }
+    text += &format!("app: {choice}\n");
+    if let Some(database) = &app.manifest.database {
+        let any_of = &database.any_of;
+        let first = any_of.first().map_or("", String::as_str);
+        text += &format!("database: {first}    # of {}\n", any_of.join(", "));
+    }
+    text
+}
+
+fn runtimes(suggestion: &Suggestion) -> String {
+    let every = [&suggestion.taken, &suggestion.beside].into_iter().flatten();
+    let left = suggestion.left_out.iter().flat_map(|left| &left.runtimes);
+    let width = every.chain(left).map(|one| one.name.len()).max().unwrap_or(0);
+    let line = |one: &Suggested| format!("{:width$}   # {}\n", one.name, one.title);
+    let mut text = "runtimes:\n".to_owned();
+    for one in &suggestion.taken {
+        text += &format!("  - {}", line(one));
+    }
+    let mut off = |head: &str, runtimes: &[Suggested]| {
+        text += &commented(head).lines().map(|line| format!("  {line}\n")).collect::<String>();
+        for one in runtimes {
+            text += &format!("  # - {}", line(one));
+        }
+    };
+    if !suggestion.beside.is_empty() {
+        off("Here too:", &suggestion.beside);
+    }
+    for left in &suggestion.left_out {
+        let todo = left.todo().map_or(String::new(), |todo| format!("; {todo}"));
+        let mut why = format!("{}{todo}:", left.why);
+        why[..1].make_ascii_uppercase();
+        off(&why, &left.runtimes);
+    }
+    text + &more(&suggestion.taken[0].name)
+}
+
+/// Variants of the first.
+fn more(name: &str) -> String {
+    format!(
+        "  # One with settings of its own, and one with a row for each value:
+  # - few-workers: {{use: {name}, workers: 2}}
+  # - {name}-workers: {{use: {name}, sweep: {{workers: [4, 8, 16]}}}}
+  # What already runs, by its address:
+  # - live: {{url: \"http://127.0.0.1:8080\"}}
+# missing: skip         # leave out what another machine does not have, and say so
+"
+    )
+}
+
+fn budget(cpus: u32) -> String {
+    format!(
+        "# Of the whole stack, database and web server included; the load gets other CPUs. A machine that
+# has less gives what it has.
+budget: {{cpus: {cpus}, memory: 1GiB, or_less: true}}
+workers: 8              # one number for every runtime
+# php_ini: {{memory_limit: 256M}}
+# env: {{APP_ENV: prod}}
+"
+    )
+}
+
+const LOAD: &str = "load:
+  # Users: each asks again when it has its answer.
+  rush: {users: 8, for: 10s}
+  # Requests that are due, answered or not; and a rising load, to see where it breaks:
+  # day: {rate: 100, for: 60s}
+  # climb: line(1,500,2m)
+  # Pages in turn, or of a file with a path or URL in each line (urls: urls.txt):
+  # pages: {users: 8, for: 10s, urls: [/, /about]}
+";
+
+const REST: &str = "warm_up: 5s             # fired before each trial, and thrown away
+# cold: true            # none, in place of warm_up: the first requests count too
+rounds: 3               # how often each is measured, in shuffled order
+# expect: [\"p95 < 200ms\", \"ok >= 99.9%\"]    # what must hold; if not, the exit code is 1
+";
+
+/// Lines of a comment, none wider than the rest.
+fn commented(text: &str) -> String {
+    const WIDTH: usize = 96;
+    let mut lines = vec![String::from("#")];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("it begins with one");
+        match last.chars().count() + 1 + word.chars().count() > WIDTH && last != "#" {
+            true => lines.push(format!("# {word}")),
+            false => *last += &format!(" {word}"),
+        }
+    }
+    lines.join("\n") + "\n"
+}
