@@ -274,6 +274,39 @@ load: {all: \"const(5,1s)\", one: {users: 1, for: 1s, only: [gone]}}
     assert!(!text.contains("gone · hello"), "{text}");
 }
 
+/// Article 001: Octane serves Laravel, and no Lumen.
+#[test]
+fn a_runtime_that_serves_one_of_two_apps_is_left_out_for_the_other() {
+    let place = Place::new();
+    let runtime = "title: one\nmode: per-request\napp_kinds: [callable]\nworker_held_by: request\n\
+                   needs: { sh: { programs: [sh], version: \"true\" } }\ncommon: [workers]\n\
+                   files: []\nprocesses:\n  - { role: php, run: \"sh\", stop: { signal: TERM, \
+                   grace: 1s } }\nready: { within: 1s }\n\
+                   effective_workers: { processes: { role: php } }\n";
+    let any = runtime.replace("[callable]", "[callable, script]");
+    place.write("runtimes/some/runtime.yaml", runtime);
+    place.write("runtimes/any/runtime.yaml", &any);
+    place.write("scripts/index.php", "<?php");
+    let plan =
+        "apps: [hello, ./scripts]\nmissing: skip\nruntimes: [some, any]\nload: \"const(5,1s)\"\n";
+    place.write("plan.yaml", plan);
+    place.write("strict.yaml", &plan.replace("skip", "refuse"));
+    let compare = |plan: &str| {
+        let mut command = place.stampede(&["compare", plan, "--dry-run"]);
+        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        finish(command, LIMIT)
+    };
+    let output = compare("plan.yaml");
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for words in ["some · hello", "any · hello", "any · scripts", "not measured: some · scripts"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert_eq!(text.matches("some · scripts").count(), 1, "{text}");
+    assert_eq!(compare("strict.yaml").status.code(), Some(2));
+}
+
 /// Article 000 at 10 000 a second: whoever cannot answer that many is asked by 1 000 shots at
 /// once and no more, so a shot takes 1 000 ÷ throughput, whatever was offered.
 #[test]

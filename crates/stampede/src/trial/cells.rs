@@ -55,7 +55,7 @@ pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits])
     for (index, load) in plan.loads.iter_mut().enumerate() {
         let connections = connections(load);
         let unfit: Vec<(usize, Unfit)> = (0..cells.len())
-            .filter(|&cell| cells[cell].load == index)
+            .filter(|&cell| cells[cell].load == index && cells[cell].refused.is_none())
             .filter_map(|cell| Some((cell, Unfit::of(&traits[cells[cell].runtime], connections)?)))
             .collect();
         let kept = load.client.keep_alive;

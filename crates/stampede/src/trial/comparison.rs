@@ -6,7 +6,9 @@ use std::path::Path;
 use stampede_load::time::Nanos;
 
 use super::cells::{self, Cell};
-use super::refusal::{Refusal, apps, found, nothing_to_measure, skip_missing, traits};
+use super::refusal::{
+    Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
+};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
 use crate::event::{Event, Listen};
@@ -49,6 +51,7 @@ impl Comparison {
         let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
+        refuse_lacking(&plan, &catalogue, &apps, &mut cells);
         let mut notices = std::mem::take(&mut plan.notices);
         notices.extend(apps.iter().filter_map(App::notice));
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));

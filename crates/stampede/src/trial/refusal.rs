@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::cells::Cell;
 use crate::causes::chain;
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
@@ -88,7 +89,8 @@ fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
     refused(plan, Subject::App(choice), &why, &expected)
 }
 
-/// Every runtime's traits; each must serve every app.
+/// Every runtime's traits. Each must serve every app or, where the plan lets the others be left
+/// out, one.
 pub(super) fn traits(
     plan: &Plan,
     catalogue: &Catalogue,
@@ -98,9 +100,14 @@ pub(super) fn traits(
         if choice.is_live() {
             return Ok(ALREADY_RUNNING);
         }
-        let checked: Result<Vec<Traits>, _> =
-            apps.iter().map(|app| catalogue.check(choice, app)).collect();
-        checked.map(|traits| traits[0]).map_err(|error| placed(plan, catalogue, choice, error))
+        let checked = apps.iter().map(|app| catalogue.check(choice, app));
+        let may_lack = plan.missing == Missing::Skip;
+        let counts = |found: &Result<Traits, RuntimeError>| {
+            !(may_lack && found.as_ref().is_err_and(is_lacking))
+        };
+        let checked: Result<Vec<Traits>, _> = checked.filter(counts).collect();
+        let first = checked.map(|traits| traits.first().copied().unwrap_or(ALREADY_RUNNING));
+        first.map_err(|error| placed(plan, catalogue, choice, error))
     };
     plan.runtimes.iter().map(one).collect()
 }
@@ -151,7 +158,9 @@ pub(super) fn skip_missing(
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
     for choice in &plan.runtimes {
-        match why_missing(catalogue, apps, choice) {
+        let lacks: Option<Vec<String>> =
+            apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
+        match lacks.and_then(|why| why.into_iter().next()) {
             Some(why) => notices.push(format!("skipped: `{}`: {why}", choice.name)),
             None => kept.push(choice.name.clone()),
         }
@@ -175,18 +184,34 @@ pub(super) fn skip_missing(
     Ok(notices)
 }
 
-/// Why a runtime cannot be had here, or not for these apps; `None`: it can, or something else is
+/// Leaves out apps that a runtime cannot serve beside others that it can, where the plan lets that
+/// be: these cells are not measured, with why.
+pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], cells: &mut [Cell]) {
+    if plan.missing == Missing::Refuse {
+        return;
+    }
+    let lacks = |choice| apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
+    let all: Vec<Vec<Option<String>>> = plan.runtimes.iter().map(lacks).collect();
+    for cell in cells {
+        cell.refused.clone_from(&all[cell.runtime][cell.app]);
+    }
+}
+
+/// Why a runtime cannot be had here, or not for this app; `None`: it can, or something else is
 /// wrong with it.
-fn why_missing(catalogue: &Catalogue, apps: &[App], choice: &RuntimeChoice) -> Option<String> {
-    apps.iter().find_map(|app| match catalogue.check(choice, app).err()? {
-        error @ (RuntimeError::Missing { .. }
-        | RuntimeError::WrongKind { .. }
-        | RuntimeError::AppLacks { .. }) => {
-            let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
-            Some(format!("{error}{hint}"))
-        }
-        _ => None,
-    })
+fn lacking(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Option<String> {
+    let error = catalogue.check(choice, app).err().filter(is_lacking)?;
+    let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
+    Some(format!("{error}{hint}"))
+}
+
+fn is_lacking(error: &RuntimeError) -> bool {
+    matches!(
+        error,
+        RuntimeError::Missing { .. }
+            | RuntimeError::WrongKind { .. }
+            | RuntimeError::AppLacks { .. }
+    )
 }
 
 /// An error about a runtime, at its place in the plan where it is about what stands there;
