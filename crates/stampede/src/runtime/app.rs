@@ -65,9 +65,12 @@ impl App {
             serde_json::from_str(&text).unwrap_or_default()
         };
         let composer = json("composer.json");
+        let kind = kind_of(&composer);
+        let preload = (kind == AppKind::Symfony && path.join(PRELOAD_OF_SYMFONY).is_file())
+            .then(|| PRELOAD_OF_SYMFONY.to_owned());
         let manifest = AppManifest {
             title: name.clone(),
-            kind: kind_of(&composer),
+            kind,
             docroot: docroot.into(),
             index: "index.php".into(),
             request: AppRequest::default(),
@@ -79,6 +82,8 @@ impl App {
             writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
             needs: Default::default(),
             prepare: None,
+            preload,
+            caches: caches_of(kind).iter().map(|folder| (*folder).to_owned()).collect(),
             database: None,
         };
         App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))
@@ -87,6 +92,14 @@ impl App {
     /// Bytes of one of its files; `None` where it is not there.
     pub(super) fn file(&self, name: &str) -> Option<Vec<u8>> {
         self.folder.file(name)
+    }
+
+    /// Whether one of its files is a link, so that writing to its copy could write elsewhere.
+    pub(super) fn is_link(&self, name: &str) -> bool {
+        match &self.folder {
+            Folder::Embedded(_) => false,
+            Folder::OnDisk(path) => path.join(name).is_symlink(),
+        }
     }
 
     /// SQL that makes and fills its tables; empty: it has none.
@@ -148,6 +161,19 @@ fn kind_of(composer: &Value) -> AppKind {
         () if requires("laravel/lumen-framework") => AppKind::Lumen,
         () if requires("symfony/framework-bundle") => AppKind::Symfony,
         () => AppKind::Script,
+    }
+}
+
+/// Where Symfony's own recipe puts it.
+const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
+
+/// Folders that a framework fills when it is asked. What only a deployment fills, as Laravel's
+/// cached configuration, would not come back.
+fn caches_of(kind: AppKind) -> &'static [&'static str] {
+    match kind {
+        AppKind::Symfony => &["var/cache"],
+        AppKind::Laravel => &["storage/framework/cache/data", "storage/framework/views"],
+        _ => &[],
     }
 }
 
@@ -244,7 +270,13 @@ pub(crate) fn hand_over(
     Ok(())
 }
 
-fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(), RuntimeError> {
+pub(super) fn give(
+    path: &Path,
+    user: u32,
+    group: u32,
+    dirs: u32,
+    files: u32,
+) -> Result<(), RuntimeError> {
     std::os::unix::fs::lchown(path, Some(user), Some(group))
         .map_err(io_error("give away", path))?;
     let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;

@@ -16,6 +16,7 @@ use stampede_load::time::Nanos;
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::database::{self, Asks};
+use super::deployed::Deployed;
 use super::error::RuntimeError;
 use super::framework;
 use super::front;
@@ -83,6 +84,8 @@ pub struct PreparedStack {
     pub env: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
     pub ready_within: Duration,
+    /// Folders of the app's copy that were emptied.
+    pub emptied: Vec<String>,
     /// How its database is asked for the number of its queries; `None`: it has none that can be.
     pub asks: Option<Asks>,
 }
@@ -117,6 +120,7 @@ pub fn prepare(
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
     runtime.can_reach_database(&choice.name, places, &needs)?;
     let frameworks = framework::versions(app, places)?;
+    let deployed = Deployed::find(&choice.name, app, &settings, places)?;
     let php = preparation::php(app, places, settings.programs.get("php"))?;
     let user = user::unprivileged();
     let id = new_id();
@@ -132,10 +136,9 @@ pub fn prepare(
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
     let asks = runtime.make_database(app, &place)?;
-    php.map_or(Ok(()), |php| {
-        let env = base_env(&dir).into_iter().chain(env.clone()).collect();
-        preparation::run(app, &php, &dir, &env, user.as_ref())
-    })?;
+    let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
+    deployed.write_autoloader(app, &dir, &steps_env, user.as_ref())?;
+    php.map_or(Ok(()), |php| preparation::run(app, &php, &dir, &steps_env, user.as_ref()))?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -143,7 +146,8 @@ pub fn prepare(
         access_log(&dir, user.as_ref())?;
     }
 
-    let parts = Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
+    let parts =
+        Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
@@ -176,6 +180,7 @@ pub fn prepare(
         record,
         probe,
         env,
+        emptied: Vec::new(),
         asks,
     };
     Ok(Prepared { stack, keep })
@@ -310,6 +315,7 @@ struct Parts<'a> {
     app: &'a App,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, Located>,
+    deployed: Deployed,
 }
 
 impl Parts<'_> {
@@ -366,6 +372,7 @@ impl Parts<'_> {
             "extensions": extensions,
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
+            "preload": self.deployed.preload,
         }))))
     }
 
