@@ -260,6 +260,7 @@ pub fn asked_ini(
         ("memory_limit", &["memory_limit"][..]),
         ("opcache", &["opcache.enable", "opcache.enable_cli"]),
         ("jit", &["opcache.jit", "opcache.jit_buffer_size"]),
+        ("preload", &["opcache.preload", "opcache.preload_user"]),
     ] {
         let Some(value) = settings.get(setting) else { continue };
         let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);

@@ -26,8 +26,8 @@ pub struct Plan {
     pub budget: Budget,
     /// What becomes of a budget that is larger than the machine.
     pub fit: Fit,
-    /// Discarded load before measuring; zero for `cold: true`.
-    pub warm_up: Nanos,
+    /// What a runtime has done when the measured load begins.
+    pub begin: Begin,
     /// How often each cell is measured.
     pub rounds: Rounds,
     /// Seed of the order of trials and of Poisson arrivals; drawn when not given, always
@@ -43,6 +43,25 @@ pub struct Plan {
     pub out: Option<PathBuf>,
     /// What the reader should know of how it came to be: what was chosen where nobody said it.
     pub notices: Vec<String>,
+}
+
+/// What a runtime has done when the measured load begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// Answered, and then a load of this length that is thrown away; zero: none.
+    Warm(Nanos),
+    /// Started, with OPcache and the app's caches empty; nothing has been asked.
+    Cold,
+}
+
+impl Begin {
+    /// Length of the load that is thrown away.
+    pub fn warm_up(self) -> Nanos {
+        match self {
+            Begin::Warm(length) => length,
+            Begin::Cold => Nanos(0),
+        }
+    }
 }
 
 /// A runtime whose programs are not installed, or that cannot run the app …

@@ -14,7 +14,7 @@ use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, AppKind, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
+    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
 };
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
@@ -46,7 +46,7 @@ pub(super) const KEYS: [&str; 18] = [
 
 /// Settings that mean the same for all runtimes, and so may stand in the plan itself.
 /// `keep_alive` is not among them: in a plan it is a habit of the loads.
-pub const SETTINGS: [&str; 12] = [
+pub const SETTINGS: [&str; 14] = [
     "workers",
     "max_requests",
     "memory_limit",
@@ -57,6 +57,8 @@ pub const SETTINGS: [&str; 12] = [
     "keepalive_timeout",
     "opcache",
     "jit",
+    "preload",
+    "autoloader",
     "database",
     "database_cpus",
 ];
@@ -153,7 +155,10 @@ pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
     let loads = loads(node, &common_of_loads(&fields, seed, time_scale(&flags)?)?, &[])?;
     let mut load = loads.into_iter().next().ok_or_else(missing)?;
     load.expect = fields.get("expect").map_or(Ok(Vec::new()), expectations)?;
-    let warm_up = fields.get("warm_up").map_or(Ok(Nanos(0)), |_| warm_up(&fields))?;
+    let warm_up = match fields.get("warm_up") {
+        Some(_) => begin(&fields)?.warm_up(),
+        None => Nanos(0),
+    };
     Ok(FlagLoad { load, warm_up })
 }
 
@@ -218,7 +223,10 @@ pub(super) fn resolve(
         runtimes: Vec::new(),
         budget: budget(fields.get("budget"))?,
         fit: budget::fit(fields.get("budget"))?,
-        warm_up: scaled(warm_up(&fields)?, time_scale),
+        begin: match begin(&fields)? {
+            Begin::Warm(length) => Begin::Warm(scaled(length, time_scale)),
+            Begin::Cold => Begin::Cold,
+        },
         rounds: rounds(&fields)?,
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
@@ -270,6 +278,9 @@ fn belongs_below(key: &str) -> Option<&'static str> {
         }
         "http" | "max_in_flight" | "when_full" => {
             Some("in the client, `client: {max_in_flight: 100}`, or in a load")
+        }
+        _ if key.contains('.') => {
+            Some("in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`")
         }
         _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{users: 50, for: 60s}]`"),
         _ => None,
@@ -425,15 +436,15 @@ fn common_of_loads(
     })
 }
 
-fn warm_up(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
+fn begin(fields: &Fields<'_>) -> Result<Begin, PlanError> {
     let cold = match fields.get("cold") {
         Some(node) => switch(node)?,
         None => false,
     };
     match (cold, fields.get("warm_up")) {
-        (true, _) => Ok(Nanos(0)),
-        (false, Some(node)) => length(node, "warm-up", WARM_UP),
-        (false, None) => Ok(DEFAULT_WARM_UP),
+        (true, _) => Ok(Begin::Cold),
+        (false, Some(node)) => length(node, "warm-up", WARM_UP).map(Begin::Warm),
+        (false, None) => Ok(Begin::Warm(DEFAULT_WARM_UP)),
     }
 }
 

@@ -26,6 +26,9 @@ pub(super) struct Common {
     pub env: BTreeMap<String, String>,
 }
 
+/// What PHP preloads.
+const PRELOAD: &str = "preload";
+
 /// A runtime with the name it has before a sweep is appended.
 pub(super) struct Named {
     pub base: String,
@@ -146,15 +149,27 @@ pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), Plan
             "its settings without a word around them: `{nginx-fpm: {workers: 16}}`",
         ));
     }
+    if name.contains('.') {
+        let expected = format!(
+            "php.ini's values in a map of theirs, `php_ini: {{{0}: …}}`, also in a sweep: `sweep: {{php_ini: {{{0}: […]}}}}`",
+            shortened(name)
+        );
+        return Err(not_a(key, "a setting's name", &expected));
+    }
     // Wider than any name: what is unknown is told with its nearest known name.
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"_-".contains(&b);
     if name.is_empty() || !name.bytes().all(fits) {
         return Err(not_a(key, "a setting's name", "letters, digits, `_` and `-`"));
     }
     if name == "workers" {
         whole(value, "`workers`", WORKERS)?;
     }
-    Ok((name.to_owned(), from_here(value, scalar(value)?)?))
+    let scalar = scalar(value)?;
+    match name {
+        // A file of the app, wherever the plan is.
+        PRELOAD => Ok((name.to_owned(), scalar)),
+        _ => Ok((name.to_owned(), from_here(value, scalar)?)),
+    }
 }
 
 /// A path to a program, as all paths of a plan: `./php-fpm` starts where the plan is.
@@ -168,35 +183,75 @@ fn from_here(node: &Node, scalar: Scalar) -> Result<Scalar, PlanError> {
     }
 }
 
+/// What the values of a sweep are for.
+#[derive(Clone, Copy)]
+enum Dimension<'a> {
+    Setting(&'a Node),
+    Ini(&'a Node),
+}
+
+const A_SWEEP: &str = "settings with lists of values, such as `{jit: [\"off\", tracing]}`";
+
+/// What a sweep varies, each with its values; `php_ini` in it is a map as everywhere.
+fn dimensions(sweep: &Node) -> Result<Vec<(Dimension<'_>, &Node)>, PlanError> {
+    const OF_INI: &str =
+        "php.ini's values with lists, such as `{php_ini: {opcache.jit_buffer_size: [0, 64M]}}`";
+    let mut all = Vec::new();
+    for (key, values) in entries(sweep, A_SWEEP)? {
+        if key.text() != Some("php_ini") {
+            all.push((Dimension::Setting(key), values));
+            continue;
+        }
+        for (key, values) in entries(values, OF_INI)? {
+            ini_name(key)?;
+            all.push((Dimension::Ini(key), values));
+        }
+    }
+    Ok(all)
+}
+
+impl Dimension<'_> {
+    fn key(&self) -> &Node {
+        match self {
+            Dimension::Setting(key) | Dimension::Ini(key) => key,
+        }
+    }
+
+    /// `choice` with this value, and with it in its name.
+    fn set(&self, choice: &RuntimeChoice, value: &Node) -> Result<RuntimeChoice, PlanError> {
+        let mut choice = choice.clone();
+        let name = match self {
+            Dimension::Setting(key) => {
+                let (name, scalar) = setting(key, value)?;
+                choice.settings.insert(name.clone(), scalar);
+                name
+            }
+            Dimension::Ini(key) => {
+                let name = ini_name(key)?.to_owned();
+                choice.php_ini.insert(name.clone(), one_line(value)?);
+                name
+            }
+        };
+        // As written: `off` reads better than the boolean that it is.
+        choice.name += &format!(" {name}={}", shortened(value.text().unwrap_or("")));
+        Ok(choice)
+    }
+}
+
 /// One choice for each combination of swept values, named by them.
 fn swept(base: &str, choice: RuntimeChoice, sweep: Option<&Node>) -> Result<Vec<Named>, PlanError> {
-    const EXPECTED: &str = "settings with lists of values, such as `{jit: [\"off\", tracing]}`";
     let mut all = vec![choice];
-    let settings = match sweep {
-        Some(node) => entries(node, EXPECTED)?,
-        None => &[],
-    };
-    for (key, values) in settings {
-        let values = items(values, EXPECTED)?;
+    for (dimension, values) in sweep.map_or(Ok(Vec::new()), dimensions)? {
+        let values = items(values, A_SWEEP)?;
         if values.is_empty() || all.len() * values.len() > RUNTIMES_MAX {
             let found = all.len() * values.len();
             let mistake = Mistake::TooMany { kind: "values of a sweep", found };
             let empty = Mistake::NotA { found: "an empty list".to_owned(), wanted: "a sweep" };
             let mistake = if found == 0 { empty } else { mistake };
-            return Err(key.place.wrong(mistake, "1 to 1 000 combinations"));
+            return Err(dimension.key().place.wrong(mistake, "1 to 1 000 combinations"));
         }
-        let mut wider = Vec::with_capacity(all.len() * values.len());
-        for choice in &all {
-            for value in values {
-                let (name, scalar) = setting(key, value)?;
-                let mut choice = choice.clone();
-                // As written: `off` reads better than the boolean that it is.
-                choice.name += &format!(" {name}={}", shortened(value.text().unwrap_or("")));
-                choice.settings.insert(name, scalar);
-                wider.push(choice);
-            }
-        }
-        all = wider;
+        let each = |choice| values.iter().map(move |value| dimension.set(choice, value));
+        all = all.iter().flat_map(each).collect::<Result<_, _>>()?;
     }
     Ok(all.into_iter().map(|choice| Named { base: base.to_owned(), choice }).collect())
 }
@@ -214,14 +269,18 @@ pub(super) fn php_ini(node: &Node) -> Result<BTreeMap<String, String>, PlanError
         None => BTreeMap::new(),
     };
     for (key, value) in values.iter().filter(|(key, _)| key.text() != Some("use")) {
-        let name = key.text().unwrap_or("");
-        let fits = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
-        if name.is_empty() || !name.bytes().all(fits) {
-            return Err(not_a(key, "the name of a php.ini value", "a name such as `opcache.jit`"));
-        }
-        ini.insert(name.to_owned(), one_line(value)?);
+        ini.insert(ini_name(key)?.to_owned(), one_line(value)?);
     }
     Ok(ini)
+}
+
+fn ini_name(key: &Node) -> Result<&str, PlanError> {
+    let name = key.text().unwrap_or("");
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    match !name.is_empty() && name.bytes().all(fits) {
+        true => Ok(name),
+        false => Err(not_a(key, "the name of a php.ini value", "a name such as `opcache.jit`")),
+    }
 }
 
 fn preset(node: &Node) -> Result<BTreeMap<String, String>, PlanError> {

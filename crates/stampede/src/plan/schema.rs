@@ -56,7 +56,7 @@ fn plan_properties() -> Value {
         "php_ini": of("php_ini"),
         "env": of("env"),
         "warm_up": about("length", "Discarded load before measuring; 5 s if not given."),
-        "cold": { "type": "boolean", "description": "No warm-up." },
+        "cold": { "type": "boolean", "description": "Begins with nothing asked since the start, OPcache and the app's caches empty." },
         "timeout": about("length", "Of a shot, from its start; 11 s if not given."),
         "rounds": {
             "anyOf": [
@@ -79,6 +79,13 @@ fn plan_properties() -> Value {
 fn settings() -> Map<String, Value> {
     let setting = |name: &str| match name {
         "workers" => about("workers", "PHP workers, one number for every runtime."),
+        "preload" => {
+            about("setting", "`off`, `app`, or a PHP file of the app that OPcache preloads.")
+        }
+        "autoloader" => json!({
+            "enum": ["as-is", "optimized", "authoritative"],
+            "description": "Composer's autoloader in the app's copy.",
+        }),
         _ => about("setting", "A setting of every runtime."),
     };
     read::SETTINGS.into_iter().map(|name| (name.to_owned(), setting(name))).collect()
@@ -88,6 +95,7 @@ fn definitions() -> Value {
     let mut all = json!({
         "text": { "type": "string", "minLength": 1 },
         "setting": { "type": ["string", "number", "boolean"] },
+        "swept": { "type": "array", "items": of("setting"), "minItems": 1 },
         "workers": {
             "type": "integer",
             "minimum": *runtimes::WORKERS.start(),
@@ -213,7 +221,8 @@ fn runtime() -> Value {
             "append": { "type": "object", "additionalProperties": lines },
             "sweep": {
                 "type": "object",
-                "additionalProperties": { "type": "array", "items": of("setting"), "minItems": 1 },
+                "properties": { "php_ini": { "type": "object", "additionalProperties": of("swept") } },
+                "additionalProperties": of("swept"),
             },
         },
         "additionalProperties": of("setting"),

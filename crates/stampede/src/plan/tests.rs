@@ -66,7 +66,7 @@ fn the_shop_plan() {
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
     let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(60)) };
     assert_eq!(plan.loads[1].model, rush);
-    assert_eq!(plan.warm_up, Nanos::from_secs(5));
+    assert_eq!(plan.begin.warm_up(), Nanos::from_secs(5));
     assert_eq!(plan.rounds, Rounds::Fixed(5));
     let bounds: Vec<_> = plan.expect.iter().map(|e| (e.figure.as_str(), e.bound)).collect();
     assert_eq!(bounds, [("p95", 100e6), ("ok", 0.999)]);
@@ -93,7 +93,7 @@ fn the_symfony_plan() {
     };
     assert_eq!(schedule.planned(), 57_030);
     assert_eq!((*max_in_flight, *when_full), (1_000, WhenFull::Stretch));
-    assert_eq!((plan.warm_up, first.timeout), (Nanos::from_secs(5), Nanos::from_secs(11)));
+    assert_eq!((plan.begin.warm_up(), first.timeout), (Nanos::from_secs(5), Nanos::from_secs(11)));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_laravel_plan() {
     assert_eq!(plan.apps.len(), 2);
     let cpus = [("load", 4), ("php", 16), ("web", 2)].map(|(role, n)| (role.to_owned(), n)).into();
     assert_eq!(plan.budget, Budget::ByRole { cpus, memory_bytes: 0 });
-    assert_eq!(plan.warm_up, Nanos(0));
+    assert_eq!(plan.begin, Begin::Cold);
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(2));
     assert_eq!(plan.runtimes[0].php_ini["memory_limit"], "512M");
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(100));
@@ -174,7 +174,7 @@ fn flags_win_over_the_plan() {
     assert_eq!(load_names(&plan), ["3 users 100 requests"]);
     assert_eq!(plan.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
-    assert_eq!(plan.warm_up, Nanos::from_secs(1));
+    assert_eq!(plan.begin.warm_up(), Nanos::from_secs(1));
     assert_eq!(plan.expect.len(), 2);
     assert_eq!(plan.rounds, Rounds::Auto);
     // What the plan says of a runtime stays: it is that runtime.
@@ -228,7 +228,7 @@ fn time_scale_makes_everything_shorter() {
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,6s)");
     let rush = Model::Closed { users: 50, until: Until::For(Nanos::from_secs(6)) };
     assert_eq!(plan.loads[1].model, rush);
-    assert_eq!(plan.warm_up, Nanos::from_millis(500));
+    assert_eq!(plan.begin.warm_up(), Nanos::from_millis(500));
 }
 
 #[test]
@@ -351,5 +351,28 @@ fn the_demo_lasts_two_minutes_of_load() {
     let Model::Open { schedule, .. } = &plan.loads[0].model else { panic!("closed") };
     let trials = 3 * plan.runtimes.len() as u64;
     assert_eq!(plan.rounds, Rounds::Fixed(3));
-    assert_eq!(trials * (plan.warm_up.plus(schedule.length()).0), 120_000_000_000);
+    assert_eq!(trials * (plan.begin.warm_up().plus(schedule.length()).0), 120_000_000_000);
+}
+
+#[test]
+fn php_ini_is_swept_like_a_setting() {
+    let plan = plan(
+        "app: hello\nload: [{users: 1, for: 1s}]\nphp_ini: {opcache.jit: tracing, precision: 10}\n\
+         runtimes: [{nginx-fpm: {preload: ./boot.php, sweep: {workers: [1, 2], \
+         php_ini: {opcache.jit_buffer_size: [0, 64M], opcache.jit: [off]}}}}]\n",
+    );
+    assert_eq!(
+        names(&plan),
+        [
+            "nginx-fpm workers=1 opcache.jit_buffer_size=0 opcache.jit=off",
+            "nginx-fpm workers=1 opcache.jit_buffer_size=64M opcache.jit=off",
+            "nginx-fpm workers=2 opcache.jit_buffer_size=0 opcache.jit=off",
+            "nginx-fpm workers=2 opcache.jit_buffer_size=64M opcache.jit=off",
+        ]
+    );
+    let ini = [("opcache.jit", "off"), ("opcache.jit_buffer_size", "64M"), ("precision", "10")];
+    let ini = ini.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(plan.runtimes[3].php_ini, ini.into());
+    let preload = Scalar::Text("./boot.php".into());
+    assert_eq!(plan.runtimes[3].settings["preload"], preload, "a file of the app");
 }

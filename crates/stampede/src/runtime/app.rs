@@ -57,6 +57,14 @@ impl App {
         self.folder.file(name)
     }
 
+    /// Whether one of its files is a link, so that writing to its copy could write elsewhere.
+    pub(super) fn is_link(&self, name: &str) -> bool {
+        match &self.folder {
+            Folder::Embedded(_) => false,
+            Folder::OnDisk(path) => path.join(name).is_symlink(),
+        }
+    }
+
     /// SQL that makes and fills its tables; empty: it has none.
     ///
     /// # Errors

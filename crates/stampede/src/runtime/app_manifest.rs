@@ -49,6 +49,13 @@ pub struct AppManifest {
     /// before a runtime starts: they fill caches, as a deployment does.
     #[serde(default)]
     pub prepare: Option<String>,
+    /// PHP file of its folder that `preload: app` has OPcache preload.
+    #[serde(default)]
+    pub preload: Option<String>,
+    /// Folders of the copy that it fills with caches by itself when it is asked: emptied where it is
+    /// measured cold.
+    #[serde(default)]
+    pub caches: Vec<String>,
     /// What it keeps in a database.
     #[serde(default)]
     pub database: Option<AppDatabase>,

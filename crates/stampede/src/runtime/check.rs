@@ -2,6 +2,7 @@
 
 use super::app::App;
 use super::catalogue::Catalogue;
+use super::deployed::Deployed;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::manifest::HeldBy;
@@ -33,6 +34,7 @@ impl Catalogue {
         check_app(&choice.name, &runtime, app)?;
         let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
         framework::versions(app, &self.places)?;
+        Deployed::find(&choice.name, app, &settings, &self.places)?;
         preparation::php(app, &self.places, settings.programs.get("php"))?;
         let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
         runtime.can_reach_database(&choice.name, &self.places, &needs)?;

@@ -177,7 +177,13 @@ pub(crate) fn hand_over(
 }
 
 /// Links are not followed: where they lead is given for itself.
-fn give(path: &Path, user: u32, group: u32, dirs: u32, files: u32) -> Result<(), RuntimeError> {
+pub(super) fn give(
+    path: &Path,
+    user: u32,
+    group: u32,
+    dirs: u32,
+    files: u32,
+) -> Result<(), RuntimeError> {
     std::os::unix::fs::lchown(path, Some(user), Some(group))
         .map_err(io_error("give away", path))?;
     let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;

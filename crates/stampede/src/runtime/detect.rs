@@ -36,6 +36,8 @@ pub(super) fn detect(
         project.is_entered(&name, kind)?;
     }
     let kind = kind.unwrap_or(found.kind);
+    let preload = (kind == AppKind::Symfony && path.join(PRELOAD_OF_SYMFONY).is_file())
+        .then(|| PRELOAD_OF_SYMFONY.to_owned());
     let manifest = AppManifest {
         title: name.clone(),
         kind,
@@ -50,6 +52,8 @@ pub(super) fn detect(
         writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
+        preload,
+        caches: caches_of(kind).iter().map(|folder| (*folder).to_owned()).collect(),
         database: None,
     };
     let mut app = App::new(name, "app.yaml", manifest, Folder::OnDisk(path.to_path_buf()))?;
@@ -319,4 +323,17 @@ fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
 
 fn backticked(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
+}
+
+/// Where Symfony's own recipe puts it.
+const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
+
+/// Folders that a framework fills when it is asked. What only a deployment fills, as Laravel's
+/// cached configuration, would not come back.
+fn caches_of(kind: AppKind) -> &'static [&'static str] {
+    match kind {
+        AppKind::Symfony => &["var/cache"],
+        AppKind::Laravel => &["storage/framework/cache/data", "storage/framework/views"],
+        _ => &[],
+    }
 }

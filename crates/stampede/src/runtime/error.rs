@@ -127,6 +127,12 @@ pub enum RuntimeError {
         /// App's name.
         app: String,
     },
+    /// The app's autoloader is to be written by Composer, which is nowhere.
+    #[error("`autoloader: {autoloader}` needs `composer`, which this machine does not have")]
+    NoComposer {
+        /// The setting's value.
+        autoloader: String,
+    },
     /// The script that prepares the app failed.
     #[error("app `{app}` could not be prepared: `{script}` {how}{log}")]
     Unprepared {
@@ -385,6 +391,10 @@ impl RuntimeError {
             }
             E::NoPhp { .. } => Some(
                 "install PHP's command line (Debian: `php-cli`), or name it with STAMPEDE_PHP"
+                    .into(),
+            ),
+            E::NoComposer { .. } => Some(
+                "get it with `apt-get install --no-install-recommends composer`, or name it with STAMPEDE_COMPOSER"
                     .into(),
             ),
             E::Manifest { nearest, .. } => {

@@ -104,6 +104,16 @@ pub fn ours(port: u16, group: &ProcessGroup) -> Option<bool> {
     }
 }
 
+/// Whether anyone listens on `port`: seen without asking who does.
+pub fn is_listening(port: u16) -> bool {
+    !listening_inodes(port).is_empty()
+}
+
+/// CPU time that a process has spent, in clock ticks; 0 where it is gone.
+pub fn ticks(pid: u32) -> u64 {
+    stat(pid).map_or(0, |stat| stat.ticks)
+}
+
 /// Living processes of a role, without zombies: of its cgroup, or its roots and their
 /// descendants.
 pub fn pids(role: &RoleGroup) -> Vec<u32> {
@@ -134,6 +144,7 @@ struct Stat {
     state: char,
     parent: u32,
     began: u64,
+    ticks: u64,
 }
 
 /// proc_pid_stat(5); the name in parentheses may itself hold blanks and parentheses.
@@ -142,9 +153,11 @@ fn stat(pid: u32) -> Option<Stat> {
     let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
-    // Field 22; state is field 3.
-    let began = fields.nth(17)?.parse().ok()?;
-    Some(Stat { state, parent, began })
+    // Fields 14, 15 and 22; state is field 3.
+    let user: u64 = fields.nth(9)?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    let began = fields.nth(6)?.parse().ok()?;
+    Some(Stat { state, parent, began, ticks: user + system })
 }
 
 fn descendants(roots: &[u32]) -> BTreeSet<u32> {

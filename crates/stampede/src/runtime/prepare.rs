@@ -17,6 +17,7 @@ use super::app::App;
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::copy::{hand_over, io_error, make_dir};
 use super::database::{self, Asks};
+use super::deployed::Deployed;
 use super::dotenv;
 use super::error::RuntimeError;
 use super::framework;
@@ -85,6 +86,8 @@ pub struct PreparedStack {
     pub secrets: BTreeMap<String, String>,
     /// Longest time to the first correct answer.
     pub ready_within: Duration,
+    /// Folders of the app's copy that were emptied.
+    pub emptied: Vec<String>,
     /// How its database is asked for the number of its queries; `None`: it has none that can be.
     pub asks: Option<Asks>,
 }
@@ -119,6 +122,7 @@ pub fn prepare(
     let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
     runtime.can_reach_database(&choice.name, places, &needs)?;
     let frameworks = framework::versions(app, places)?;
+    let deployed = Deployed::find(&choice.name, app, &settings, places)?;
     let php = preparation::php(app, places, settings.programs.get("php"))?;
     let user = user::unprivileged();
     let id = new_id();
@@ -134,10 +138,9 @@ pub fn prepare(
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
     let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
     let asks = runtime.make_database(app, &place)?;
-    php.map_or(Ok(()), |php| {
-        let env = base_env(&dir).into_iter().chain(env.clone()).collect();
-        preparation::run(app, &php, &dir, &env, user.as_ref())
-    })?;
+    let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
+    deployed.write_autoloader(app, &dir, &steps_env, user.as_ref())?;
+    php.map_or(Ok(()), |php| preparation::run(app, &php, &dir, &steps_env, user.as_ref()))?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -145,7 +148,8 @@ pub fn prepare(
         access_log(&dir, user.as_ref())?;
     }
 
-    let parts = Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs };
+    let parts =
+        Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
@@ -178,6 +182,7 @@ pub fn prepare(
         record,
         probe,
         secrets: dotenv::values(app).into_iter().chain(env).collect(),
+        emptied: Vec::new(),
         asks,
     };
     Ok(Prepared { stack, keep })
@@ -321,6 +326,7 @@ struct Parts<'a> {
     app: &'a App,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, Located>,
+    deployed: Deployed,
 }
 
 impl Parts<'_> {
@@ -378,6 +384,7 @@ impl Parts<'_> {
             "extensions": extensions,
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
+            "preload": self.deployed.preload,
         }))))
     }
 

@@ -36,6 +36,7 @@ if (isset($_GET['show'])) {
     $global = static function (array $entry) { return (string) $entry['global_value']; };
     $stampede['ini'] = (object) array_map($global, ini_get_all());
     $stampede['opcache'] = (bool) ($opcache['opcache_enabled'] ?? false);
+    $stampede['preloaded'] = count($opcache['preload_statistics']['scripts'] ?? []);
     $stampede['jit'] = (bool) ($opcache['jit']['on'] ?? false);
 }
 if (isset($_GET['plant'])) {

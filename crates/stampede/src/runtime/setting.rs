@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
+use super::deployed::{AUTOLOADER, AUTOLOADERS, PRELOAD};
 use super::error::{RuntimeError, nearest};
 use super::front::FRONTS;
 use super::manifest::{RuntimeManifest, SettingSpec};
@@ -43,6 +44,8 @@ pub enum Kind {
     },
     /// One of a few words, the first when not given.
     Word(&'static [&'static str]),
+    /// One of a few words, the first when not given, or a file of the app.
+    WordOrFile(&'static [&'static str]),
 }
 
 /// All common settings. Values not given are METHOD's "Fair" table.
@@ -53,6 +56,8 @@ pub const COMMON: &[Common] = &[
     common("memory_limit", "php.ini memory_limit", Kind::Size { default: "256M" }),
     common("opcache", "OPcache", Kind::Switch { default: true }),
     common("jit", "OPcache's JIT", Kind::Word(&["disable", "off", "tracing", "function"])),
+    common(PRELOAD, "PHP file of the app that OPcache preloads", Kind::WordOrFile(&["off", "app"])),
+    common(AUTOLOADER, "Composer's autoloader in the app's copy", Kind::Word(&AUTOLOADERS)),
     common("access_log", "a log line per request", Kind::Switch { default: false }),
     common("compression", "compressed answers", Kind::Switch { default: false }),
     common("keep_alive", "connections stay open after an answer", Kind::Switch { default: true }),
@@ -64,7 +69,7 @@ pub const COMMON: &[Common] = &[
 ];
 
 /// Those that are none of a runtime's business: every one has them.
-const OF_ALL: [&str; 2] = [SETTING, CPUS];
+const OF_ALL: [&str; 3] = [SETTING, CPUS, AUTOLOADER];
 
 /// 16 buffers of 16 KiB.
 const BUFFERS: Kind = Kind::Number { default: 256, min: 32 };
@@ -282,7 +287,7 @@ impl Kind {
             Kind::Number { default, .. } => default.into(),
             Kind::Switch { default } => default.into(),
             Kind::Size { default } => default.into(),
-            Kind::Word(words) => words[0].into(),
+            Kind::Word(words) | Kind::WordOrFile(words) => words[0].into(),
         }
     }
 
@@ -302,6 +307,14 @@ impl Kind {
             Kind::Word(words) => {
                 words.iter().find(|word| says(value, word)).map(|word| (*word).into())
             }
+            Kind::WordOrFile(words) => {
+                let word = words.iter().find(|word| says(value, word)).copied();
+                let file = || match value {
+                    Scalar::Text(file) if file.ends_with(".php") => Some(file.as_str()),
+                    _ => None,
+                };
+                word.or_else(file).map(Value::from)
+            }
         }
     }
 
@@ -311,6 +324,7 @@ impl Kind {
             Kind::Switch { .. } => "on, off".into(),
             Kind::Size { .. } => "a size like `256M`, or -1 for none".into(),
             Kind::Word(words) => words.join(", "),
+            Kind::WordOrFile(words) => format!("{}, or a PHP file of the app", words.join(", ")),
         }
     }
 }

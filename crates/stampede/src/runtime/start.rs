@@ -101,21 +101,31 @@ impl Guard for Stack {
 /// the last lines of its logs; or the person asked for an end.
 pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
     let begun = Instant::now();
-    let Prepared { stack, keep } = prepared;
-    let guard = keep
-        .start(&stack.spec)
-        .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
-    let [first_answer, first_request] = [Nanos::default(); 2];
-    let mut running = Running { stack, guard, first_answer, first_request };
+    let mut running = Running::begin(prepared)?;
     running.first_request =
         running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
     running.first_answer = Nanos::from(begun.elapsed());
-    running.check_listener()?;
-    running.end_surplus();
-    Ok(running)
+    running.settle()
 }
 
 impl Running {
+    /// Has the keeper start its processes.
+    pub(super) fn begin(prepared: Prepared) -> Result<Running, RuntimeError> {
+        let Prepared { stack, keep } = prepared;
+        let guard = keep
+            .start(&stack.spec)
+            .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
+        let [first_answer, first_request] = [Nanos::default(); 2];
+        Ok(Running { stack, guard, first_answer, first_request })
+    }
+
+    /// Looks who has its port, and ends the processes that it has too many.
+    pub(super) fn settle(self) -> Result<Running, RuntimeError> {
+        self.check_listener()?;
+        self.end_surplus();
+        Ok(self)
+    }
+
     /// Runtime's or variant's name.
     pub fn name(&self) -> &str {
         &self.stack.name
@@ -265,24 +275,32 @@ impl Running {
                 Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
                 Err(error) => last = error.to_string(),
             }
-            let exits = self.guard.exited();
-            if !exits.is_empty() {
-                let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
-                return Err(RuntimeError::Ended {
-                    runtime: self.stack.name.clone(),
-                    exits,
-                    log: self.log_lines(),
-                });
-            }
+            self.check_exits()?;
             std::thread::sleep(RETRY);
         }
-        Err(RuntimeError::NotReady {
+        Err(self.not_ready(&last))
+    }
+
+    /// No process may end while it starts.
+    pub(super) fn check_exits(&self) -> Result<(), RuntimeError> {
+        let exits = self.guard.exited();
+        if exits.is_empty() {
+            return Ok(());
+        }
+        let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
+        let runtime = self.stack.name.clone();
+        Err(RuntimeError::Ended { runtime, exits, log: self.log_lines() })
+    }
+
+    /// With what the last look saw.
+    pub(super) fn not_ready(&self, last: &str) -> RuntimeError {
+        RuntimeError::NotReady {
             runtime: self.stack.name.clone(),
             port: self.stack.port,
-            within: format!("{} s", within.as_secs_f64()),
-            last,
+            within: format!("{} s", self.stack.ready_within.as_secs_f64()),
+            last: last.to_owned(),
             log: self.log_lines(),
-        })
+        }
     }
 
     /// Processes that the kernel ended for want of memory, since the start.

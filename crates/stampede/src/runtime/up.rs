@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::app::App;
 use super::catalogue::Catalogue;
+use super::cold::start_unasked;
 use super::error::RuntimeError;
-use super::prepare::{Placement, prepare};
+use super::prepare::{Placement, Prepared, prepare};
 use super::start::{Failure, Keep, Running, start};
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
@@ -25,6 +26,43 @@ pub fn up(
     let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
     start(prepare(catalogue, choice, app, placement, under(&options))?)
+}
+
+/// The same with OPcache and the app's caches empty: its first answer is that of a cold start.
+///
+/// # Errors
+/// As `prepare` and `start`.
+pub fn up_cold(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Running, RuntimeError> {
+    start(cold(catalogue, choice, app, placement)?)
+}
+
+/// The same, and nothing has been asked of it when it is given.
+///
+/// # Errors
+/// As `prepare` and `start`.
+pub fn up_unasked(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Running, RuntimeError> {
+    start_unasked(cold(catalogue, choice, app, placement)?)
+}
+
+fn cold(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Prepared, RuntimeError> {
+    let _ = stampede_load::open_files::raise_to(OPEN_FILES);
+    let options = KeeperOptions::default();
+    prepare(catalogue, choice, app, placement, under(&options))?.with_caches_empty()
 }
 
 /// Work folders looked after by a keeper of their own.

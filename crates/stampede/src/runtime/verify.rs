@@ -51,6 +51,8 @@ struct Probe {
     opcache: bool,
     #[serde(default)]
     jit: bool,
+    #[serde(default)]
+    preloaded: u32,
 }
 
 /// Asks `running` what it is and whether it serves `app` correctly. Before load and after.
@@ -97,6 +99,7 @@ fn ask(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
         ini: ini.collect(),
         opcache: probe.opcache,
         jit: probe.jit,
+        preloaded: probe.preloaded,
         workers,
         answer_sha256: sha256(&shown),
         isolated,

@@ -251,6 +251,9 @@ pub struct Observed {
     pub opcache: bool,
     /// JIT on in this SAPI.
     pub jit: bool,
+    /// Files that OPcache preloaded.
+    #[serde(default)]
+    pub preloaded: u32,
     /// Workers seen; 0: could not be told.
     pub workers: u32,
     /// SHA-256 of the masked answer (status, headers, body).

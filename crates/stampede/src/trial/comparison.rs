@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
+use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notice};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -127,14 +127,18 @@ impl Comparison {
 
     /// Discarded load of each trial.
     pub fn warm_up(&self) -> Nanos {
-        self.plan.warm_up
+        self.plan.begin.warm_up()
     }
 
     /// Expected length of one trial: its load, the warm-up, and what surrounds them.
     pub fn trial_expected(&self, cell: usize) -> Nanos {
         let load = &self.plan.loads[self.cells[cell].load];
         let length = cells::length(&load.model).unwrap_or(REQUESTS_GUESS);
-        length.plus(self.plan.warm_up).plus(AROUND)
+        let started = match self.plan.begin {
+            Begin::Warm(length) => length.plus(AROUND),
+            Begin::Cold => AROUND.plus(AROUND),
+        };
+        length.plus(started)
     }
 
     /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
@@ -205,7 +209,7 @@ impl Comparison {
             catalogue: &self.catalogue,
             placement,
             load_cpus: &self.places.load_cpus,
-            warm_up: self.plan.warm_up,
+            begin: self.plan.begin,
             clock_source: &self.clock_source,
             machine_cpus: self.machine_cpus,
         }

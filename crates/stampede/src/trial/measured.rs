@@ -46,6 +46,28 @@ impl Measured {
         }
     }
 
+    /// Starts a runtime of ours with its caches empty.
+    pub fn up_cold(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
+        runtime::up_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
+            .map(|running| Measured::Started(Box::new(running)))
+            .map_err(|error| chain(&error))
+    }
+
+    /// The same, and nothing is asked of it.
+    pub fn up_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
+        runtime::up_unasked(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
+            .map(|running| Measured::Started(Box::new(running)))
+            .map_err(|error| chain(&error))
+    }
+
+    /// Folders of its copy of the app that were emptied before it started.
+    pub fn emptied(&self) -> &[String] {
+        match self {
+            Measured::Started(running) => running.emptied(),
+            Measured::Live(_) => &[],
+        }
+    }
+
     pub fn record(&self) -> RuntimeRecord {
         match self {
             Measured::Started(running) => running.record(),
@@ -163,15 +185,20 @@ impl Measured {
             .then(|| "it closed every connection after its answer: each shot had to connect".into())
     }
 
-    /// Ends what is ours, its logs kept first; says how each process ended.
-    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, String> {
+    /// Ends what is ours.
+    pub fn stop(self) -> Result<Vec<Exit>, String> {
         match self {
-            Measured::Started(running) => {
-                let masked = |text| running.without_secrets(text);
-                running.logs().iter().for_each(|log| folder.keep_log(log, masked));
-                running.stop().map_err(|error| chain(&error))
-            }
+            Measured::Started(running) => running.stop().map_err(|error| chain(&error)),
             Measured::Live(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Ends what is ours, its logs kept first; says how each process ended.
+    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, String> {
+        if let Measured::Started(running) = &self {
+            let masked = |text| running.without_secrets(text);
+            running.logs().iter().for_each(|log| folder.keep_log(log, masked));
+        }
+        self.stop()
     }
 }

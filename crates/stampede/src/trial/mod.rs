@@ -1,6 +1,7 @@
 //! One measured execution of one cell: on a freshly started runtime, or on what already runs.
 
 pub mod ammo;
+mod begin;
 pub mod budget;
 pub mod cells;
 pub mod comparison;
@@ -23,10 +24,12 @@ use crate::interrupt;
 use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
-use crate::plan::model::{LoadChoice, RuntimeChoice};
+use crate::plan::model::{Begin, LoadChoice, RuntimeChoice};
 use crate::runtime::{self, App, Catalogue, LogMarks, Placement};
 use crate::store::TrialFolder;
-use crate::store::record::{Judged, LoadRecord, Observed, PhaseRecord, TrialRecord, Verdict};
+use crate::store::record::{
+    Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
+};
 use crate::summary::words;
 
 use measured::Measured;
@@ -40,8 +43,8 @@ pub struct Ctx<'a> {
     pub placement: &'a Placement,
     /// CPUs of the load threads.
     pub load_cpus: &'a [usize],
-    /// Discarded load before measuring; zero: none.
-    pub warm_up: Nanos,
+    /// What the runtime has done when the measured load begins.
+    pub begin: Begin,
     /// The kernel's clock source.
     pub clock_source: &'a str,
     /// CPUs of the machine.
@@ -89,12 +92,23 @@ fn measure(
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
     let is_ours = !subject.runtime.is_live();
+    let is_cold = is_ours && ctx.begin == Begin::Cold;
+    let rehearsed = if is_cold { Some(rehearse(ctx, subject, phases)?) } else { None };
     if is_ours {
         phases.enter(Phase::Start, None);
     }
-    let measured = Measured::up(ctx, subject)?;
+    let measured = match is_cold {
+        true => Measured::up_unasked(ctx, subject)?,
+        false => Measured::up(ctx, subject)?,
+    };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
+    if let Some(rehearsed) = rehearsed {
+        let first = rehearsed.runtime;
+        record.runtime.first_answer_ns = first.first_answer_ns;
+        record.runtime.first_request_ns = first.first_request_ns;
+        record.runtime.before = Some(rehearsed.observed);
+    }
     let result = fire(ctx, subject, record, folder, &measured, phases);
     let result = result.map_err(|reason| measured.gone().unwrap_or(reason));
     if is_ours {
@@ -108,6 +122,29 @@ fn measure(
     result
 }
 
+/// What a start before the measured one has shown.
+struct Rehearsed {
+    runtime: RuntimeRecord,
+    observed: Observed,
+}
+
+/// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that is
+/// measured nothing can be asked before the load.
+fn rehearse(
+    ctx: &Ctx<'_>,
+    subject: &Subject<'_>,
+    phases: &mut Phases<'_>,
+) -> Result<Rehearsed, String> {
+    phases.enter(Phase::Start, None);
+    let measured = Measured::up_cold(ctx, subject)?;
+    phases.enter(Phase::Verify, None);
+    let observed = measured.verify(subject.app)?;
+    let runtime = measured.record();
+    phases.enter(Phase::Stop, None);
+    measured.stop()?;
+    Ok(Rehearsed { runtime, observed })
+}
+
 fn fire(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
@@ -116,15 +153,20 @@ fn fire(
     measured: &Measured,
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
-    phases.enter(Phase::Verify, None);
-    let before = measured.verify(subject.app)?;
-    record.runtime.before = Some(before.clone());
+    let before = match record.runtime.before.clone() {
+        Some(rehearsed) => rehearsed,
+        None => {
+            phases.enter(Phase::Verify, None);
+            record.runtime.before.insert(measured.verify(subject.app)?).clone()
+        }
+    };
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
     let load = ammo::load(subject, &measured.door(), ctx.load_cpus)?;
-    if ctx.warm_up > Nanos(0) {
-        phases.enter(Phase::WarmUp, Some(ctx.warm_up));
-        let warm_up = Load { model: ammo::warm_up(&load.model, ctx.warm_up), ..load.clone() };
+    let length = ctx.begin.warm_up();
+    if length > Nanos(0) {
+        phases.enter(Phase::WarmUp, Some(length));
+        let warm_up = Load { model: ammo::warm_up(&load.model, length), ..load.clone() };
         stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
             .map_err(|error| chain(&error))?;
     }
@@ -151,6 +193,7 @@ fn fire(
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     let replaced = replaced(record, measured, &resources, &logs);
     changed.extend(replaced.map(|text| (Judged::Valid, text)));
+    changed.extend(begin::told(ctx.begin, record, measured));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();

@@ -1,0 +1,169 @@
+//! What a deployment does with an app beside copying it: the file that OPcache preloads, and
+//! Composer's map of classes.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::app::App;
+use super::copy::give;
+use super::error::RuntimeError;
+use super::locate::Places;
+use super::manifest::Need;
+use super::preparation::{self, Step};
+use super::setting::Settings;
+use super::user::User;
+
+/// The common setting that names the file to preload.
+pub(super) const PRELOAD: &str = "preload";
+/// The common setting that says how Composer's autoloader is to be.
+pub(super) const AUTOLOADER: &str = "autoloader";
+/// As the app has it; with a map of all classes; with such a map and nothing beside it.
+pub(super) const AUTOLOADERS: [&str; 3] = ["as-is", "optimized", "authoritative"];
+/// Composer's folder, and in it what tells that Composer has filled it.
+const VENDOR: &str = "vendor";
+const MAP: &str = "vendor/composer/autoload_classmap.php";
+
+/// What of a deployment is asked for, found before anything starts.
+#[derive(Debug)]
+pub(super) struct Deployed {
+    /// File to preload, from the app's folder.
+    pub preload: Option<String>,
+    /// Composer, and how it is asked to write the autoloader.
+    composer: Option<(PathBuf, &'static str)>,
+    /// PATH of a program that begins with `#!/usr/bin/env php`.
+    path: String,
+}
+
+impl Deployed {
+    /// What `settings` ask for `app`, under runtime `name`.
+    ///
+    /// # Errors
+    /// A file or a program that is not there, or an app that cannot have it.
+    pub fn find(
+        name: &str,
+        app: &App,
+        settings: &Settings,
+        places: &Places,
+    ) -> Result<Deployed, RuntimeError> {
+        let asked = Asked { name, app, settings };
+        let folders = places.path.iter().map(|folder| folder.display().to_string());
+        let path = folders.collect::<Vec<_>>().join(":");
+        Ok(Deployed { preload: asked.preload()?, composer: asked.composer(places)?, path })
+    }
+
+    /// Has Composer write the autoloader of the copy in `dir`: of what is there, and of nothing
+    /// from elsewhere.
+    ///
+    /// # Errors
+    /// Composer fails; its last words are part of it.
+    pub fn write_autoloader(
+        &self,
+        app: &App,
+        dir: &Path,
+        env: &BTreeMap<String, String>,
+        user: Option<&User>,
+    ) -> Result<(), RuntimeError> {
+        let Some((program, how)) = &self.composer else { return Ok(()) };
+        let home = dir.join("tmp/composer").display().to_string();
+        let own = [("COMPOSER_HOME", home.as_str()), ("COMPOSER_DISABLE_NETWORK", "1")];
+        let mut env = env.clone();
+        env.extend([("PATH", self.path.as_str())].into_iter().chain(own).map(owned));
+        // It is no part of the runtime: its PHP has the machine's own configuration.
+        env.remove("PHP_INI_SCAN_DIR");
+        let args: Vec<String> =
+            ["dump-autoload", how, "--no-scripts", "--no-plugins", "--no-interaction", "--no-ansi"]
+                .map(String::from)
+                .to_vec();
+        let (cwd, vendor) = (&dir.join("app"), dir.join("app").join(VENDOR));
+        let step =
+            Step { what: "composer", program, args: &args, dir, cwd, env: &env, input: "", user };
+        let Some(user) = user else { return preparation::step(app, &step) };
+        give(&vendor, user.uid, user.gid, 0o750, 0o640)?;
+        preparation::step(app, &step)?;
+        give(&vendor, 0, user.gid, 0o750, 0o640)
+    }
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.into(), value.into())
+}
+
+/// What is asked, of whom.
+struct Asked<'a> {
+    name: &'a str,
+    app: &'a App,
+    settings: &'a Settings,
+}
+
+impl Asked<'_> {
+    fn word(&self, setting: &str) -> &str {
+        self.settings.values.get(setting).and_then(|value| value.as_str()).unwrap_or_default()
+    }
+
+    fn bad(&self, setting: &str, because: &str, allowed: &str) -> RuntimeError {
+        RuntimeError::BadSetting {
+            runtime: self.name.into(),
+            setting: setting.into(),
+            value: self.word(setting).into(),
+            because: format!(": {because}"),
+            allowed: allowed.into(),
+        }
+    }
+
+    fn preload(&self) -> Result<Option<String>, RuntimeError> {
+        const ALLOWED: &str = "off, or a PHP file of the app, such as `config/preload.php`";
+        let app = &self.app.name;
+        let file = match self.word(PRELOAD) {
+            "off" | "" => return Ok(None),
+            "app" => self.app.manifest.preload.clone().ok_or_else(|| {
+                self.bad(PRELOAD, &format!("app `{app}` names no file for it"), ALLOWED)
+            })?,
+            file => file.trim_start_matches("./").to_owned(),
+        };
+        let is_below =
+            Path::new(&file).components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_below || self.app.file(&file).is_none() {
+            return Err(self.bad(PRELOAD, &format!("app `{app}` has no file `{file}`"), ALLOWED));
+        }
+        if !self.settings.is_on("opcache") {
+            return Err(self.bad(
+                PRELOAD,
+                "it is OPcache that preloads, and `opcache` is off",
+                "off, or `opcache: on`",
+            ));
+        }
+        Ok(Some(file))
+    }
+
+    fn composer(&self, places: &Places) -> Result<Option<(PathBuf, &'static str)>, RuntimeError> {
+        let how = match self.word(AUTOLOADER) {
+            "optimized" => "--optimize",
+            "authoritative" => "--classmap-authoritative",
+            _ => return Ok(None),
+        };
+        if self.app.file("composer.json").is_none() || self.app.file(MAP).is_none() {
+            let because = format!("app `{}` has no vendor folder of Composer", self.app.name);
+            return Err(self.bad(
+                AUTOLOADER,
+                &because,
+                "as-is, or an app with `vendor/autoload.php`",
+            ));
+        }
+        if [VENDOR, "vendor/composer", "vendor/autoload.php", MAP]
+            .iter()
+            .any(|name| self.app.is_link(name))
+        {
+            let because = format!("the vendor folder of app `{}` is a link", self.app.name);
+            return Err(self.bad(
+                AUTOLOADER,
+                &because,
+                "as-is, or an app with a vendor folder of its own",
+            ));
+        }
+        let need =
+            Need { programs: vec!["composer".into(), "composer.phar".into()], ..Need::default() };
+        let found = places.find("composer", &need, None, None)?;
+        let missing = || RuntimeError::NoComposer { autoloader: self.word(AUTOLOADER).into() };
+        Ok(Some((found.ok_or_else(missing)?.path, how)))
+    }
+}

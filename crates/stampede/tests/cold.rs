@@ -1,0 +1,119 @@
+//! `cold: true`: the load meets an empty OPcache and empty caches. The app itself writes down what
+//! each request found.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, assert_measured, finish, stderr, stdout, trials};
+use serde_json::json;
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Writes a line for each request: the copy that it is in, whether it is of the load, whether it found
+/// the app's cache, and whether OPcache knew a file that only requests use.
+const APP: &str = r#"<?php
+$cache = __DIR__ . '/var/cache/prod';
+$warm = is_file("$cache/filled") ? 'warm' : 'cold';
+is_dir($cache) || mkdir($cache, 0777, true);
+touch("$cache/filled");
+$known = opcache_is_script_cached(__DIR__ . '/used.php') ? 'compiled' : 'new';
+require __DIR__ . '/used.php';
+$of = strpos($_SERVER['REQUEST_URI'], 'load') ? 'load' : 'ours';
+file_put_contents(getenv('MARKS'), __DIR__ . " $of $warm $known\n", FILE_APPEND | LOCK_EX);
+"#;
+
+/// What the first request of the load found, in each copy that had some, and whether it was the first
+/// of all; `None` where the runtime is not here, which is said.
+fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
+    place.write("shop/app.yaml", "title: marks\nkind: callable\ndocroot: public\nwritable: [var]\ncaches: [var/cache]\nprepare: prepare.php\n");
+    // As a deployment would leave it.
+    place.write("shop/prepare.php", "<?php @mkdir(__DIR__ . '/var/cache/prod', 0777, true); touch(__DIR__ . '/var/cache/prod/filled');");
+    place.write("shop/marks.php", APP);
+    place.write("shop/used.php", "<?php // compiled by a request");
+    place.write("shop/handler.php", "<?php return function (array $server) { require __DIR__ . '/marks.php'; return ['status' => 200, 'headers' => ['Content-Type' => 'text/plain'], 'body' => 'ok']; };");
+    place.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
+    let marks = place.write("marks/log", "");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&marks, open).expect("open for all");
+    let plan = format!(
+        "app: ./shop\nruntimes: [{runtime}]\nworkers: 2\n{begin}\nenv: {{MARKS: {}}}\n\
+         load: [{{users: 1, requests: 20, path: '/?load=1'}}]\n",
+        marks.display()
+    );
+    place.write("plan.yaml", &plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    if is_missing(&output) {
+        return None;
+    }
+    assert_measured(place, &output);
+    assert_eq!(place.left_behind(), Vec::<String>::new(), "{}", stdout(&output));
+    let text = std::fs::read_to_string(&marks).expect("marks");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    let mut seen: Vec<&str> = Vec::new();
+    let mut firsts = Vec::new();
+    let mut loaded: Vec<&str> = Vec::new();
+    for line in &lines {
+        if line[1] == "load" && !loaded.contains(&line[0]) {
+            loaded.push(line[0]);
+            firsts.push((line[2..].join(" "), !seen.contains(&line[0])));
+        }
+        seen.push(line[0]);
+    }
+    Some(firsts)
+}
+
+fn is_missing(output: &std::process::Output) -> bool {
+    let text = stderr(output);
+    let missing = output.status.code() == Some(2) && text.contains("does not have");
+    if missing {
+        println!("SKIPPED: {text}");
+    }
+    missing
+}
+
+#[test]
+fn the_first_request_of_a_cold_load_is_the_first_of_all() {
+    for runtime in ["nginx-fpm", "php-builtin", "roadrunner"] {
+        let place = Place::new();
+        let Some(cold) = found(&place, runtime, "cold: true") else { continue };
+        assert_eq!(cold, [("cold new".to_owned(), true)], "{runtime}");
+        let trial = &trials(&place)[0];
+        let notes = trial["verdict"]["notes"].to_string();
+        let nothing = "cold: nothing had been asked of it when the load began";
+        assert!(notes.contains(nothing), "{notes}");
+        assert!(notes.contains("`var/cache` was emptied"), "{notes}");
+        assert!(trial["runtime"]["first_answer_ns"].as_u64() > Some(0), "{trial:#}");
+        let phases = trial["phases"].as_array().expect("phases").iter();
+        let phases: Vec<&str> = phases.filter_map(|phase| phase["phase"].as_str()).collect();
+        assert_eq!(phases[..5], ["start", "verify", "stop", "start", "measure"], "{phases:?}");
+        // Without a warm-up the verification alone has asked.
+        let place = Place::new();
+        let warm = found(&place, runtime, "warm_up: 0s").expect("it is here");
+        assert_eq!(warm, [("warm compiled".to_owned(), false)], "{runtime}");
+        let notes = trials(&place)[0]["verdict"]["notes"].to_string();
+        assert!(!notes.contains("cold"), "{notes}");
+    }
+}
+
+/// What Symfony dumps on its first request falls into the load, and it answers right all the same.
+#[test]
+fn a_framework_begins_without_its_cache() {
+    if !std::path::Path::new("/usr/share/php/Symfony/Bundle/FrameworkBundle").is_dir() {
+        return println!("SKIPPED: Symfony is not installed here");
+    }
+    let place = Place::new();
+    place.write(
+        "plan.yaml",
+        "app: symfony\nruntimes: [nginx-fpm]\nworkers: 2\ncold: true\nload: [{users: 1, requests: 30}]\n",
+    );
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    if is_missing(&output) {
+        return;
+    }
+    assert_measured(&place, &output);
+    let trial = &trials(&place)[0];
+    assert_eq!(trial["load"]["counts"]["failed"], json!({}), "{trial:#}");
+    let notes = trial["verdict"]["notes"].to_string();
+    assert!(notes.contains("OPcache was empty; `var/cache` was emptied"), "{notes}");
+}

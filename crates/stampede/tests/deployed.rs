@@ -1,0 +1,165 @@
+//! What a deployment does with an app: a file that OPcache preloads, Composer's map of classes. Every
+//! runtime that is installed does it, and what cannot be done is said before anything starts.
+
+mod bench_support;
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use bench_support::Bench;
+use common::{Place, finish, skipped, stderr};
+use stampede::plan::model::{AppChoice, Scalar};
+use stampede::runtime::verify;
+
+/// Says whether a class is there that only the preloaded file has.
+const HANDLER: &str = "<?php return fn (array $server) => ['status' => 200, 'headers' => \
+    ['Content-Type' => 'text/plain'], 'body' => class_exists('Preloaded', false) ? 'preloaded' : 'not'];";
+const INDEX: &str =
+    "<?php $answer = (require __DIR__ . '/../handler.php')($_SERVER); echo $answer['body'];";
+
+fn text(value: &str) -> Scalar {
+    Scalar::Text(value.into())
+}
+
+#[test]
+fn a_file_is_preloaded_by_every_runtime() {
+    let place = Place::new();
+    place.write(
+        "shop/app.yaml",
+        "title: preloads\nkind: callable\ndocroot: public\npreload: boot.php\n",
+    );
+    place.write("shop/boot.php", "<?php require __DIR__ . '/Preloaded.php';");
+    place.write("shop/Preloaded.php", "<?php final class Preloaded {}");
+    place.write("shop/handler.php", HANDLER);
+    place.write("shop/public/index.php", INDEX);
+    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    for (value, files, says) in [("app", 2, "preloaded"), ("off", 0, "not")] {
+        let settings = [("workers", Scalar::Int(2)), ("preload", text(value))];
+        bench.each(&settings, |name, running| {
+            let observed =
+                verify(running, &bench.app).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let answer = running.ask(Duration::from_secs(5)).expect(name);
+            assert_eq!((observed.preloaded, answer.body.as_str()), (files, says), "{name}");
+            let mine = &running.record().given.ini["opcache.preload"];
+            assert_eq!(mine, value, "{name}: a difference that was asked for");
+        });
+    }
+}
+
+#[test]
+fn symfony_preloads_what_it_boots_with() {
+    let bench = Bench::new(&AppChoice::Named("symfony".into()));
+    let settings = [("workers", Scalar::Int(2)), ("preload", text("app"))];
+    for name in ["nginx-fpm", "apache-modphp", "roadrunner", "frankenphp-worker"] {
+        let Some(running) = bench.start(name, &settings) else { continue };
+        let observed = verify(&running, &bench.app).expect(name);
+        assert!(observed.preloaded > 50, "{name}: {}", observed.preloaded);
+        running.stop().expect("stop");
+    }
+}
+
+/// An app of Composer's with one class, and how it was when it was made.
+fn composer_app(place: &Place) -> Vec<(String, Vec<u8>)> {
+    place.write("shop/composer.json", r#"{"autoload": {"psr-4": {"App\\": "src/"}}}"#);
+    place.write("shop/src/Cart.php", "<?php namespace App; final class Cart {}");
+    place.write(
+        "shop/public/index.php",
+        "<?php $loader = require __DIR__ . '/../vendor/autoload.php';\n\
+         $all = $loader->isClassMapAuthoritative() ? 'authoritative' : 'open';\n\
+         $known = isset($loader->getClassMap()['App\\Cart']) ? 'mapped' : 'searched';\n\
+         echo \"$all $known \" . (class_exists('App\\Cart') ? 'there' : 'missing');\n",
+    );
+    let made = Command::new("composer")
+        .args(["dump-autoload", "--no-interaction"])
+        .current_dir(place.path().join("shop"))
+        .env("COMPOSER_HOME", place.path().join("composer"))
+        .env("COMPOSER_ALLOW_SUPERUSER", "1")
+        .output()
+        .expect("composer");
+    assert!(made.status.success(), "{made:?}");
+    files(&place.path().join("shop/vendor"))
+}
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+        match entry.path().is_dir() {
+            true => all.extend(files(&entry.path())),
+            false => {
+                let bytes = std::fs::read(entry.path()).expect("file");
+                all.push((entry.path().display().to_string(), bytes));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn composers_autoloader_is_written_in_the_copy() {
+    if skipped(&["composer", "php"]) {
+        return;
+    }
+    let place = Place::new();
+    let before = composer_app(&place);
+    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    for (value, says) in [
+        ("as-is", "open searched there"),
+        ("optimized", "open mapped there"),
+        ("authoritative", "authoritative mapped there"),
+    ] {
+        for name in ["php-builtin", "nginx-fpm"] {
+            let settings = [("workers", Scalar::Int(2)), ("autoloader", text(value))];
+            let Some(running) = bench.start(name, &settings) else { continue };
+            let answer = running.ask(Duration::from_secs(5)).expect(name);
+            assert_eq!(answer.body, says, "{name}: {value}");
+            assert_eq!(running.record().settings["autoloader"], value);
+            running.stop().expect("stop");
+        }
+    }
+    assert!(files(&place.path().join("shop/vendor")) == before, "the app itself is unchanged");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_starts() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/public/index.php", "<?php echo 'shop';");
+    place.write("other/public/index.php", "<?php echo 'other';");
+    place.write("other/composer.json", "{}");
+    place.write("other/vendor/autoload.php", "<?php");
+    place.write("other/vendor/composer/autoload_classmap.php", "<?php return [];");
+    let said = |app: &str, settings: &str| {
+        let plan = format!(
+            "app: ./{app}\nruntimes: [php-builtin]\n{settings}\nload: [{{users: 1, for: 1s}}]\n"
+        );
+        place.write("plan.yaml", &plan);
+        let mut command = place.stampede(&["compare", "plan.yaml"]);
+        command.env("PATH", place.path());
+        command.env("STAMPEDE_PHP", php());
+        let output = finish(command, Duration::from_secs(60));
+        assert_eq!(output.status.code(), Some(2), "{settings}: {}", stderr(&output));
+        stderr(&output).replace(&place.path().display().to_string(), "")
+    };
+    let all = [
+        said("shop", "preload: app"),
+        said("shop", "preload: config/preload.php"),
+        said("shop", "preload: ../other/public/index.php"),
+        said("shop", "preload: maybe"),
+        said("shop", "preload: public/index.php\nopcache: off"),
+        said("shop", "autoloader: optimized"),
+        said("shop", "autoloader: fast"),
+        said("other", "autoloader: authoritative"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+fn php() -> String {
+    let found = Command::new("sh").args(["-c", "command -v php"]).output().expect("sh");
+    String::from_utf8_lossy(&found.stdout).trim().to_owned()
+}
