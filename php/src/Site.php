@@ -14,6 +14,8 @@ final class Site
     public bool $exited = false;
     /** @var array<string, mixed> */
     private array $base;
+    /** @var array<string, mixed> */
+    private array $env;
     /** @var callable(string): void */
     private $log;
     private bool $reached = false;
@@ -29,6 +31,7 @@ final class Site
         $this->output = new Output();
         $this->log = $log ?? [Ends::class, 'say'];
         $own = ['argv', 'argc', 'PHP_SELF', 'SCRIPT_NAME', 'SCRIPT_FILENAME', 'PATH_TRANSLATED'];
+        $this->env = $_ENV;
         $this->base = array_diff_key($_SERVER, array_flip($own));
     }
 
@@ -138,6 +141,8 @@ final class Site
         $_COOKIE = $request->cookies;
         $_FILES = $request->phpFiles();
         $_REQUEST = array_merge($_GET, $_POST);
+        // FrankenPHP empties it: what the app read of its `.env` as it booted is a part of it.
+        $_ENV += $this->env;
         $_SERVER = $request->server($this->base, $this->docroot, $script);
         chdir(dirname($this->docroot . $script));
     }
