@@ -368,7 +368,10 @@ impl RuntimeError {
             E::LacksPackages { folder, command, .. } => {
                 Some(format!("in `{}`: {command}", folder.display()))
             }
-            E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
+            E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
+            E::WrongKind { runs, .. } => {
+                Some(format!("it runs {}; `--kind` says what an app of yours is", runs.join(", ")))
+            }
             E::AppLacks { packages, .. } => {
                 Some(format!("in the app: composer require {packages}"))
             }

@@ -96,8 +96,8 @@ fn more(name: &str) -> String {
 
 fn budget(cpus: u32) -> String {
     format!(
-        "# Of the whole stack, database and web server included; the load gets other CPUs. A machine that
-# has less gives what it has.
+        "# Of the whole stack, the web server before PHP included; the load gets other CPUs. A machine
+# that has less gives what it has.
 budget: {{cpus: {cpus}, memory: 1GiB, or_less: true}}
 workers: 8              # one number for every runtime
 # php_ini: {{memory_limit: 256M}}
