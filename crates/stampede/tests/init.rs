@@ -128,8 +128,16 @@ fn it_never_writes_over_a_file() {
     ");
     let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the file");
     assert_eq!(text, "mine");
-    insta::assert_snapshot!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @"");
-    insta::assert_snapshot!(refused(&["init", "--app", "hello,./shop", "--out", "two.yaml"]), @"");
+    insta::assert_snapshot!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @r"
+    error: cannot write `no/where.yaml`: No such file or directory (os error 2)
+
+    hint: `--out` names another file
+    ");
+    insta::assert_snapshot!(refused(&["init", "--app", "hello,./shop", "--out", "two.yaml"]), @r"
+    error: `init` writes a plan for one app, not 2
+
+    hint: `apps: [a, b]` in the plan measures several
+    ");
     assert!(!place.path().join("two.yaml").exists());
 }
 

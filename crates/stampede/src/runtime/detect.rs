@@ -175,17 +175,15 @@ impl Project<'_> {
     fn recognised(&self) -> Found {
         let required = KNOWN.iter().find_map(|known| {
             let package = known.packages.iter().find(|package| self.requires(package))?;
-            Some(self.found(known, package, format!("composer.json requires `{package}`")))
+            Some(self.found(known, Some(package), format!("composer.json requires `{package}`")))
         });
-        let has = |known: &&Known| {
-            let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
-            let files = known.files.iter().find(all)?;
-            self.says(known).then(|| {
-                let by = backticked(files);
-                self.found(known, known.packages[0], format!("it has {by}"))
+        let by_files = || {
+            KNOWN.iter().find_map(|known| {
+                let installed = known.packages.iter().find(|package| self.has_package(package));
+                let by = self.looks_like(known, installed.is_some())?;
+                Some(self.found(known, installed.copied(), by))
             })
         };
-        let by_files = || KNOWN.iter().find_map(|known| has(&known));
         required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Found {
             kind: AppKind::Script,
             title: None,
@@ -198,27 +196,30 @@ impl Project<'_> {
         })
     }
 
-    fn says(&self, known: &Known) -> bool {
-        let installed = known
-            .packages
-            .iter()
-            .any(|package| self.path.join(self.vendor()).join(package).join(COMPOSER).is_file());
-        known.says.is_none_or(|(file, text)| {
-            installed
-                || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text))
-        })
+    fn has_package(&self, package: &str) -> bool {
+        self.path.join(self.vendor()).join(package).join(COMPOSER).is_file()
     }
 
-    fn found(&self, known: &Known, package: &str, by: String) -> Found {
-        // Elsewhere its version is not looked for; without a vendor folder it is the machine's.
-        let need = || Framework {
+    /// Which of its files say that it is this.
+    fn looks_like(&self, known: &Known, installed: bool) -> Option<String> {
+        let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
+        let files = backticked(known.files.iter().find(all)?);
+        let Some((file, text)) = known.says else { return Some(format!("it has {files}")) };
+        let says = || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text));
+        (installed || says()).then(|| format!("it has {files}, those of {}", known.title))
+    }
+
+    /// `package` is where its version stands; `None`: the framework is not the project's own.
+    fn found(&self, known: &Known, package: Option<&str>, by: String) -> Found {
+        let need = |package: &str| Framework {
             package: package.to_owned(),
             file: None,
             version: None,
             install: Default::default(),
         };
-        let here = self.has(framework::AUTOLOAD);
-        let need = here.then(|| (known.name.to_owned(), need()));
+        // In a vendor folder of another name it is not looked for.
+        let package = package.filter(|_| self.has(framework::AUTOLOAD));
+        let need = package.map(|package| (known.name.to_owned(), need(package)));
         Found { kind: known.kind, title: Some(known.title), by, need }
     }
 
@@ -292,7 +293,8 @@ fn json(folder: &Path, file: &str) -> Result<Value, RuntimeError> {
     let value: Value = serde_json::from_str(&text).map_err(|error| {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or(&said);
-        wrong(error.line(), error.column(), &format!("this is no JSON: {said}"))
+        // An empty file has no first column.
+        wrong(error.line(), error.column().max(1), &format!("this is no JSON: {said}"))
     })?;
     match value.is_object() {
         true => Ok(value),
