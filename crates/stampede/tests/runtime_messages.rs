@@ -131,6 +131,8 @@ fn a_project_is_recognised_by_what_it_requires() {
     let catalogue = Catalogue::load(bare());
     fs::create_dir(folder.path().join("public")).expect("folder");
     fs::write(folder.path().join("public/index.php"), "<?php").expect("file");
+    fs::create_dir(folder.path().join("vendor")).expect("folder");
+    fs::write(folder.path().join("vendor/autoload.php"), "<?php").expect("file");
     for (package, kind) in [
         ("laravel/framework", "laravel"),
         ("laravel/lumen-framework", "lumen"),

@@ -119,8 +119,8 @@ fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String
         text += &format!("left out: {left}\n");
     }
     text + &format!(
-        "\nTry next:\n  {command} --dry-run   what would run, and how long it takes\n  {command}   \
-         the comparison\n"
+        "\nTry next:\n  {command} --dry-run   what would run, and how long it takes\n  \
+         {command}             the comparison\n"
     )
 }
 

@@ -182,17 +182,15 @@ impl Project<'_> {
     fn recognised(&self) -> Found {
         let required = KNOWN.iter().find_map(|known| {
             let package = known.packages.iter().find(|package| self.requires(package))?;
-            Some(self.found(known, package, format!("composer.json requires `{package}`")))
+            Some(self.found(known, Some(package), format!("composer.json requires `{package}`")))
         });
-        let has = |known: &&Known| {
-            let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
-            let files = known.files.iter().find(all)?;
-            self.says(known).then(|| {
-                let by = backticked(files);
-                self.found(known, known.packages[0], format!("it has {by}"))
+        let by_files = || {
+            KNOWN.iter().find_map(|known| {
+                let installed = known.packages.iter().find(|package| self.has_package(package));
+                let by = self.looks_like(known, installed.is_some())?;
+                Some(self.found(known, installed.copied(), by))
             })
         };
-        let by_files = || KNOWN.iter().find_map(|known| has(&known));
         required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Found {
             kind: AppKind::Script,
             title: None,
@@ -205,27 +203,30 @@ impl Project<'_> {
         })
     }
 
-    fn says(&self, known: &Known) -> bool {
-        let installed = known
-            .packages
-            .iter()
-            .any(|package| self.path.join(self.vendor()).join(package).join(COMPOSER).is_file());
-        known.says.is_none_or(|(file, text)| {
-            installed
-                || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text))
-        })
+    fn has_package(&self, package: &str) -> bool {
+        self.path.join(self.vendor()).join(package).join(COMPOSER).is_file()
     }
 
-    fn found(&self, known: &Known, package: &str, by: String) -> Found {
-        // Elsewhere its version is not looked for; without a vendor folder it is the machine's.
-        let need = || Framework {
+    /// Which of its files say that it is this.
+    fn looks_like(&self, known: &Known, installed: bool) -> Option<String> {
+        let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
+        let files = backticked(known.files.iter().find(all)?);
+        let Some((file, text)) = known.says else { return Some(format!("it has {files}")) };
+        let says = || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text));
+        (installed || says()).then(|| format!("it has {files}, those of {}", known.title))
+    }
+
+    /// `package` is where its version stands; `None`: the framework is not the project's own.
+    fn found(&self, known: &Known, package: Option<&str>, by: String) -> Found {
+        let need = |package: &str| Framework {
             package: package.to_owned(),
             file: None,
             version: None,
             install: Default::default(),
         };
-        let here = self.has(framework::AUTOLOAD);
-        let need = here.then(|| (known.name.to_owned(), need()));
+        // In a vendor folder of another name it is not looked for.
+        let package = package.filter(|_| self.has(framework::AUTOLOAD));
+        let need = package.map(|package| (known.name.to_owned(), need(package)));
         Found { kind: known.kind, title: Some(known.title), by, need }
     }
 
@@ -299,7 +300,8 @@ fn json(folder: &Path, file: &str) -> Result<Value, RuntimeError> {
     let value: Value = serde_json::from_str(&text).map_err(|error| {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or(&said);
-        wrong(error.line(), error.column(), &format!("this is no JSON: {said}"))
+        // An empty file has no first column.
+        wrong(error.line(), error.column().max(1), &format!("this is no JSON: {said}"))
     })?;
     match value.is_object() {
         true => Ok(value),
@@ -335,5 +337,148 @@ fn caches_of(kind: AppKind) -> &'static [&'static str] {
         AppKind::Symfony => &["var/cache"],
         AppKind::Laravel => &["storage/framework/cache/data", "storage/framework/views"],
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A project of these files, each a path and its text; the folder goes with it.
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let place = tempfile::tempdir().expect("folder");
+        let shop = place.path().join("shop");
+        for (file, text) in files {
+            let path = shop.join(file);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("file");
+        }
+        (place, shop)
+    }
+
+    fn detected(files: &[(&str, &str)], kind: Option<AppKind>) -> Result<App, RuntimeError> {
+        let (_place, shop) = project(files);
+        detect("shop".into(), &shop, kind)
+    }
+
+    const INDEX_THERE: (&str, &str) = ("public/index.php", "<?php");
+    const INSTALLED: (&str, &str) = ("vendor/autoload.php", "<?php");
+
+    /// Kind and words of each.
+    #[test]
+    fn a_project_is_known_by_what_it_requires_else_by_its_files() {
+        let symfony = r#"{"require": {"php": "*", "symfony/framework-bundle": "7.1.*"}}"#;
+        let laravel = r#"{"require": {"laravel/framework": "^11"}}"#;
+        let lumen = r#"{"require": {"laravel/lumen-framework": "^10"}}"#;
+        let only_dev = r#"{"require-dev": {"symfony/framework-bundle": "*"}}"#;
+        let slim = r#"{"require": {"slim/slim": "^4"}}"#;
+        let versions =
+            r#"{"packages": [{"name": "symfony/framework-bundle", "version": "v7.1.5"}]}"#;
+        let versions = ("vendor/composer/installed.json", versions);
+        let has = ("vendor/symfony/framework-bundle/composer.json", "{}");
+        let artisan = [("artisan", ""), ("bootstrap/app.php", "<?php")];
+        let lumens = ("bootstrap/app.php", "<?php $app = new Laravel\\Lumen\\Application();");
+        let wordpress = "<?php\n$wp_version = '6.4.3';\n";
+        let (composer, index) = (|text| ("composer.json", text), ("index.php", "<?php"));
+        let all: &[&[(&str, &str)]] = &[
+            &[INDEX_THERE, INSTALLED, composer(symfony), has, versions],
+            &[INDEX_THERE, INSTALLED, composer(symfony)],
+            &[INDEX_THERE, INSTALLED, composer(laravel)],
+            &[INDEX_THERE, INSTALLED, composer(lumen), artisan[0], artisan[1]],
+            &[INDEX_THERE, artisan[0], artisan[1]],
+            &[INDEX_THERE, artisan[0], lumens],
+            &[INDEX_THERE, ("bin/console", ""), ("config/bundles.php", "<?php")],
+            &[INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")],
+            &[INDEX_THERE, ("bin/console", "")],
+            &[INDEX_THERE, composer(only_dev)],
+            &[INDEX_THERE, INSTALLED, composer(slim)],
+            &[index, ("wp-includes/version.php", wordpress)],
+            &[("web/index.php", "<?php"), ("web/wp/wp-includes/version.php", wordpress)],
+            &[index],
+            &[index, ("webroot/index.php", "<?php")],
+        ];
+        let said = |files: &&[(&str, &str)]| {
+            let app = detected(files, None).expect("an app");
+            format!("{}: {}\n", app.manifest.kind.name(), app.notice().expect("it is said"))
+        };
+        insta::assert_snapshot!(all.iter().map(said).collect::<String>());
+    }
+
+    #[test]
+    fn its_kind_can_be_said() {
+        let files = [INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")];
+        let app = detected(&files, Some(AppKind::Script)).expect("an app");
+        assert_eq!(app.manifest.kind, AppKind::Script);
+        insta::assert_snapshot!(app.notice().unwrap_or_default(), @"app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), taken as kind `script` because that was said, served from `public/`");
+        let error = detected(&files, Some(AppKind::Laravel)).expect_err("not entered so");
+        insta::assert_snapshot!(error.to_string(), @"app `shop` cannot be taken as kind `laravel`: it has no `bootstrap/app.php`");
+        let handler = [INDEX_THERE, ("handler.php", "<?php")];
+        let app = detected(&handler, Some(AppKind::Psr15)).expect("an app");
+        assert_eq!(app.manifest.kind, AppKind::Psr15);
+    }
+
+    #[test]
+    fn a_public_folder_alone_is_doubted() {
+        let (_place, shop) = project(&[INDEX_THERE, ("composer.json", "{}")]);
+        let app = detect("public".into(), &shop.join("public"), None).expect("an app");
+        let said = app.notice().unwrap_or_default();
+        assert!(said.ends_with("; the folder above has a composer.json: is the app that one?"));
+    }
+
+    #[test]
+    fn what_composer_has_not_done_is_said_before_anything_starts() {
+        let refused = |files: &[(&str, &str)]| {
+            let (_place, shop) = project(files);
+            let error = detect("shop".into(), &shop, None).expect_err("refused");
+            let text = format!("error: {error}\nhint: {}\n", error.hint().unwrap_or_default());
+            text.replace(&shop.display().to_string(), "SHOP")
+        };
+        let two = r#"{"require": {"php": "*", "ext-intl": "*", "a/b": "1", "c/d": "2"}}"#;
+        let elsewhere = r#"{"require": {"a/b": "1"}, "config": {"vendor-dir": "lib"}}"#;
+        let shown: String = [
+            refused(&[
+                INDEX_THERE,
+                ("composer.json", "{\n  \"require\": {\n    \"a/b\": 1,\n  }\n}"),
+            ]),
+            refused(&[INDEX_THERE, ("composer.json", "")]),
+            refused(&[INDEX_THERE, ("composer.json", "[]")]),
+            refused(&[INDEX_THERE, ("composer.lock", "{\n<<<<<<< HEAD\n")]),
+            refused(&[INDEX_THERE, ("composer.json", two)]),
+            refused(&[INDEX_THERE, INSTALLED, ("composer.json", elsewhere)]),
+            refused(&[("src/index.php", "<?php")]),
+        ]
+        .concat();
+        insta::assert_snapshot!(shown);
+        let platform = ("composer.json", r#"{"require": {"php": "*", "ext-ctype": "*"}}"#);
+        assert!(detected(&[INDEX_THERE, platform], None).is_ok(), "nothing to install");
+    }
+
+    #[test]
+    fn a_vendor_folder_without_its_framework_names_composers_command() {
+        let (_place, shop) = project(&[
+            INDEX_THERE,
+            INSTALLED,
+            ("composer.json", r#"{"require": {"laravel/framework": "*"}}"#),
+        ]);
+        let app = detect("shop".into(), &shop, None).expect("an app");
+        let error = framework::versions(&app, &Default::default()).expect_err("it is not there");
+        let text = format!("{error}\n{}", error.hint().unwrap_or_default());
+        insta::assert_snapshot!(text.replace(&shop.display().to_string(), "SHOP"), @r"
+        the vendor folder of app `shop` has no `laravel/framework`
+        in `SHOP`: composer install --no-dev
+        ");
+    }
+
+    #[test]
+    fn a_project_gets_the_extensions_that_it_and_its_packages_require() {
+        let composer = json!({"require": {"php": ">=8.2", "ext-intl": "*"}});
+        let lock = json!({"packages": [
+            {"name": "a/b", "require": {"ext-ctype": "*", "ext-intl": "*"}},
+            {"name": "c/d"},
+        ]});
+        assert_eq!(extensions_of(&composer, &lock), ["ctype", "intl"]);
+        assert_eq!(extensions_of(&Value::Null, &Value::Null), Vec::<String>::new());
     }
 }

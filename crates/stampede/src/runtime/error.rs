@@ -353,50 +353,20 @@ impl RuntimeError {
             E::UnknownSetting { nearest, known, .. } => {
                 Some(did_you_mean(nearest.as_deref(), known))
             }
-            E::NoApp { .. } => Some(
-                "give the project's folder, or add an `app.yaml` that names its docroot".into(),
-            ),
-            E::Composer { path, .. } => Some(format!(
-                "mend it; `composer validate` in `{}` checks it",
-                path.parent().unwrap_or(path).display()
-            )),
-            E::NoVendor { folder, .. } => {
-                Some(format!("in `{}`: composer install --no-dev", folder.display()))
+            E::NoApp { .. } | E::Composer { .. } | E::NoVendor { .. } | E::NoEntry { .. } => {
+                self.app_hint()
             }
-            E::NoEntry { file: "handler.php", .. } => Some(
-                "`handler.php` returns what answers a request; any front controller is of kind \
-                 `script`"
-                    .into(),
-            ),
-            E::NoEntry { .. } => Some(
-                "without a kind it is detected; any front controller is of kind `script`".into(),
-            ),
-            E::LacksPackages { folder, command, .. } => {
-                Some(format!("in `{}`: {command}", folder.display()))
+            E::NoFramework { .. }
+            | E::LacksPackages { .. }
+            | E::NoPhp { .. }
+            | E::NoComposer { .. } => self.app_hint(),
+            E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
+            E::WrongKind { runs, .. } => {
+                Some(format!("it runs {}; `--kind` says what an app of yours is", runs.join(", ")))
             }
-            E::WrongKind { runs, .. } => Some(format!("it runs {}", runs.join(", "))),
             E::AppLacks { packages, .. } => {
                 Some(format!("in the app: composer require {packages}"))
             }
-            E::NoFramework { packages, install, .. } => {
-                let composer = format!("composer require {}", packages.join(" "));
-                Some(match install {
-                    Some(command) => {
-                        format!(
-                            "get it with `{command}`, or with `{composer}` in a copy of the app"
-                        )
-                    }
-                    None => format!("in a copy of the app: {composer}"),
-                })
-            }
-            E::NoPhp { .. } => Some(
-                "install PHP's command line (Debian: `php-cli`), or name it with STAMPEDE_PHP"
-                    .into(),
-            ),
-            E::NoComposer { .. } => Some(
-                "get it with `apt-get install --no-install-recommends composer`, or name it with STAMPEDE_COMPOSER"
-                    .into(),
-            ),
             E::Manifest { nearest, .. } => {
                 nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
             }
@@ -421,6 +391,54 @@ impl RuntimeError {
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
+        }
+    }
+
+    /// What to do about an app that cannot be served as it is.
+    fn app_hint(&self) -> Option<String> {
+        use RuntimeError as E;
+        match self {
+            E::NoApp { .. } => Some(
+                "give the project's folder, or add an `app.yaml` that names its docroot".into(),
+            ),
+            E::Composer { path, .. } => Some(format!(
+                "mend it; `composer validate` in `{}` checks it",
+                path.parent().unwrap_or(path).display()
+            )),
+            E::NoVendor { folder, .. } => {
+                Some(format!("in `{}`: composer install --no-dev", folder.display()))
+            }
+            E::NoEntry { file: "handler.php", .. } => Some(
+                "`handler.php` returns what answers a request; any front controller is of kind \
+                 `script`"
+                    .into(),
+            ),
+            E::NoEntry { .. } => Some(
+                "without a kind it is detected; any front controller is of kind `script`".into(),
+            ),
+            E::LacksPackages { folder, command, .. } => {
+                Some(format!("in `{}`: {command}", folder.display()))
+            }
+            E::NoFramework { packages, install, .. } => {
+                let composer = format!("composer require {}", packages.join(" "));
+                Some(match install {
+                    Some(command) => {
+                        format!(
+                            "get it with `{command}`, or with `{composer}` in a copy of the app"
+                        )
+                    }
+                    None => format!("in a copy of the app: {composer}"),
+                })
+            }
+            E::NoPhp { .. } => Some(
+                "install PHP's command line (Debian: `php-cli`), or name it with STAMPEDE_PHP"
+                    .into(),
+            ),
+            E::NoComposer { .. } => Some(
+                "get it with `apt-get install --no-install-recommends composer`, or name it with STAMPEDE_COMPOSER"
+                    .into(),
+            ),
+            _ => None,
         }
     }
 }

@@ -224,7 +224,7 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
             ),
         ),
         E::AppLacks { packages, .. } => (
-            format!("`{packages}` is not in the app's vendor folder"),
+            format!("the app's vendor folder lacks `{}`", packages.replace(' ', "` and `")),
             error.hint().map_or(Todo::Nothing, Todo::Do),
         ),
         E::NamedProgram { .. } | E::Extension { .. } => {
@@ -298,6 +298,10 @@ mod tests {
         let catalogue = Catalogue::load(places);
         let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
         let error = suggest(&catalogue, &[app]).expect_err("nothing is here");
-        insta::assert_snapshot!(error.to_string(), @"");
+        insta::assert_snapshot!(error.to_string(), @r"
+        no runtime that is here can serve app `hello`
+        `apache-fpm`, `apache-modphp`, `caddy-fpm`, `frankenphp`, `frankenphp-worker`, `nginx-fpm`, `nginx-unit`, `roadrunner` and `swoole`: not installed here; `stampede install apache-fpm,apache-modphp,caddy-fpm,frankenphp,frankenphp-worker,nginx-fpm,nginx-unit,roadrunner,swoole`
+        `octane-frankenphp`, `octane-roadrunner` and `octane-swoole`: for apps of kind laravel only
+        ");
     }
 }

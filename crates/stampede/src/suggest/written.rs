@@ -1,5 +1,6 @@
 //! The plan that `stampede init` writes: what is suggested, and in comments what else there is.
 
+use crate::plan::model::AppKind;
 use crate::runtime::App;
 
 use super::{Suggested, Suggestion};
@@ -42,7 +43,12 @@ fn app_part(app: &App, choice: &str) -> String {
     if let Some(notice) = app.notice() {
         text += &commented(&notice);
         if !choice.starts_with('{') {
-            text += &format!("# If it is something else: app: {{path: {choice}, kind: script}}\n");
+            let other = match app.manifest.kind {
+                AppKind::Script => AppKind::Symfony,
+                _ => AppKind::Script,
+            };
+            let other = format!("{{path: {choice}, kind: {}}}", other.name());
+            text += &format!("# If it is something else: app: {other}\n");
         }
     }
     text += &format!("app: {choice}\n");
@@ -96,8 +102,8 @@ fn more(name: &str) -> String {
 
 fn budget(cpus: u32) -> String {
     format!(
-        "# Of the whole stack, database and web server included; the load gets other CPUs. A machine that
-# has less gives what it has.
+        "# Of the whole stack, the web server before PHP included; the load gets other CPUs. A machine
+# that has less gives what it has.
 budget: {{cpus: {cpus}, memory: 1GiB, or_less: true}}
 workers: 8              # one number for every runtime
 # php_ini: {{memory_limit: 256M}}

@@ -52,8 +52,8 @@ impl Comparison {
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         refuse_lacking(&plan, &catalogue, &apps, &mut cells);
-        let mut notices = std::mem::take(&mut plan.notices);
-        notices.extend(apps.iter().filter_map(App::notice));
+        let mut notices: Vec<String> = apps.iter().filter_map(App::notice).collect();
+        notices.append(&mut plan.notices);
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(skipped);

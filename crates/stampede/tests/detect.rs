@@ -1,0 +1,184 @@
+//! An app of the user's own from the outside: it is recognised, said, and compared without a plan.
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::{Place, assert_measured, finish, skipped, stderr, stdout, summary, trials};
+
+const LIMIT: Duration = Duration::from_secs(240);
+
+fn bad(place: &Place, line: &str) -> String {
+    let args = shell_words::split(line).expect("words");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let output = finish(place.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{line}: {}{}", stdout(&output), stderr(&output));
+    assert_eq!(stdout(&output), "", "{line}");
+    let said = stderr(&output).replace(&place.path().display().to_string(), "PLACE");
+    format!("$ stampede {line}\n{said}\n")
+}
+
+#[test]
+fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
+    let place = Place::new();
+    place.write("empty/readme.txt", "no app here");
+    for shop in ["broken", "bare", "plain"] {
+        place.write(&format!("{shop}/public/index.php"), "<?php echo 'shop';");
+    }
+    place.write("broken/composer.json", "{\n  \"require\": {\n    \"php\": \"*\",\n  }\n}\n");
+    place.write("bare/composer.json", r#"{"require": {"symfony/framework-bundle": "7.1.*"}}"#);
+    let load = "--users 1 --for 1s";
+    let shown: String = [
+        bad(&place, "compare --app ./empty"),
+        bad(&place, "compare --app ./nowhere"),
+        bad(&place, "compare --app ./broken"),
+        bad(&place, "compare --app ./bare"),
+        bad(&place, "init --app ./bare"),
+        bad(&place, "up php-builtin --app ./broken"),
+        bad(&place, "compare --app ./plain --kind drupal"),
+        bad(&place, "compare --app ./plain --kind symphony"),
+        bad(&place, "compare --app ./plain --kind psr15"),
+        bad(&place, "compare --app hello --kind script"),
+        bad(&place, &format!("compare --app ./plain --runtimes roadrunner {load}")),
+        bad(&place, "up roadrunner --app ./plain"),
+        bad(&place, "compare"),
+    ]
+    .concat();
+    insta::assert_snapshot!("mistakes", shown);
+    assert!(!place.path().join("stampede-results").exists(), "something was written");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// In a plan and on the command line the same.
+#[test]
+fn its_kind_can_be_said_in_a_plan_too() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/public/index.php", "<?php echo 'shop';");
+    place.write("shop/bin/console", "");
+    place.write("shop/src/Kernel.php", "<?php");
+    let rest = "runtimes: [php-builtin]\nload: [{users: 1, for: 1s}]\n";
+    place.write("said.yaml", &format!("app: {{path: ./shop, kind: script}}\n{rest}"));
+    place.write("detected.yaml", &format!("apps: [{{path: shop}}]\n{rest}"));
+    let noted = |args: &[&str]| {
+        let output = finish(place.stampede(&[args, &["--dry-run"]].concat()), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let note = |line: &&str| line.starts_with("note: app");
+        stdout(&output).lines().find(note).expect("it is said").to_owned()
+    };
+    let detected = noted(&["compare", "detected.yaml"]);
+    insta::assert_snapshot!(detected, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), served from `public/`");
+    let said = noted(&["compare", "said.yaml"]);
+    insta::assert_snapshot!(said, @"note: app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), taken as kind `script` because that was said, served from `public/`");
+    assert_eq!(noted(&["compare", "detected.yaml", "--kind", "script"]), said);
+    assert_eq!(noted(&["compare", "said.yaml", "--kind", "symfony"]), detected);
+
+    place.write("wrong.yaml", &format!("app: {{path: ./shop, kind: simfony}}\n{rest}"));
+    place.write("key.yaml", &format!("app: {{folder: ./shop}}\n{rest}"));
+    place.write("pathless.yaml", &format!("app: {{kind: script}}\n{rest}"));
+    let shown: String = ["wrong", "key", "pathless"]
+        .iter()
+        .map(|name| bad(&place, &format!("compare {name}.yaml --dry-run")))
+        .collect();
+    insta::assert_snapshot!("mistakes-in-plans", shown);
+}
+
+/// What is compared is what is said to be, and each of them serves it.
+#[test]
+fn a_folder_alone_is_compared() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php echo 'shop ', $_SERVER['REQUEST_URI'];");
+    place.write("urls.txt", "/\n/about\n");
+    let args = ["compare", "--app", "./shop", "--urls", "urls.txt"];
+    let short = ["--users", "2", "--for", "1s", "--rounds", "1", "--warm-up", "0s"];
+    let output = finish(place.stampede(&[&args[..], &short].concat()), LIMIT);
+    assert_measured(&place, &output);
+    let run = std::fs::read_to_string(place.run().join("run.json")).expect("run.json");
+    let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
+    let notices: Vec<&str> =
+        run["notices"].as_array().expect("notices").iter().filter_map(|one| one.as_str()).collect();
+    assert_eq!(
+        notices[0],
+        "app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor \
+         WordPress), of kind `script`, served from the folder itself"
+    );
+    let chosen = notices[1].strip_prefix("not said, and so chosen: `--runtimes ");
+    let chosen: Vec<&str> = chosen.expect("said").trim_end_matches('`').split(',').collect();
+    let summary = summary(&place);
+    let cells = summary["cells"].as_array().expect("cells");
+    let mut measured: Vec<&str> = cells
+        .iter()
+        .map(|cell| cell["runtime"].as_str().expect("a name").split(' ').next().unwrap_or(""))
+        .collect();
+    measured.sort_unstable();
+    assert_eq!(measured, chosen);
+    assert!(!chosen.contains(&"roadrunner"), "it runs no script: {chosen:?}");
+    let why = "worker modes keep an app in memory, and of one of kind `script` only a whole boot is \
+               known";
+    assert!(
+        notices.iter().any(|notice| notice.starts_with("left out: ")
+            && notice.contains("`roadrunner`")
+            && notice.contains(why)),
+        "{notices:#?}"
+    );
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// A Symfony project as Composer leaves it, but for where its classes come from: Debian's packages.
+#[test]
+fn a_symfony_project_runs_in_every_mode_and_its_version_is_recorded() {
+    if skipped(&["php"]) || !Path::new(SYMFONY).is_file() {
+        println!("SKIPPED: php-symfony-framework-bundle is not installed here");
+        return;
+    }
+    let place = Place::new();
+    let shop = place.path().join("shop");
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/symfony"), &shop);
+    std::fs::remove_file(shop.join("app.yaml")).expect("app.yaml");
+    let requires = r#"{"require": {"symfony/framework-bundle": "*", "ext-ctype": "*",
+        "ext-mbstring": "*", "ext-tokenizer": "*"}}"#;
+    place.write("shop/composer.json", requires);
+    place.write("shop/vendor/autoload.php", AUTOLOAD);
+    place.write("shop/vendor/symfony/framework-bundle/composer.json", "{}");
+    let installed = r#"{"packages": [{"name": "symfony/framework-bundle", "version": "v5.4.53"}]}"#;
+    place.write("shop/vendor/composer/installed.json", installed);
+    let args = ["compare", "--app", "./shop", "--users", "1", "--for", "500ms"];
+    let output =
+        finish(place.stampede(&[&args[..], &["--rounds", "1", "--warm-up", "0s"]].concat()), LIMIT);
+    assert_measured(&place, &output);
+    let trials = trials(&place);
+    assert!(!trials.is_empty());
+    for trial in trials {
+        assert_eq!(trial["runtime"]["versions"]["symfony"], "5.4.53 (vendor)", "{trial:#}");
+    }
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+const SYMFONY: &str = "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php";
+const AUTOLOAD: &str = r"<?php
+require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
+require_once dirname(__DIR__) . '/InstalledVersions.php';
+spl_autoload_register(static function (string $class): void {
+    $file = dirname(__DIR__) . '/src/' . strtr(substr($class, 4), '\\', '/') . '.php';
+    if (str_starts_with($class, 'App\\') && is_file($file)) {
+        require $file;
+    }
+});
+";
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("folder");
+    for entry in std::fs::read_dir(from).expect("folder").flatten() {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => std::fs::copy(entry.path(), to).map(|_| ()).expect("file"),
+        }
+    }
+}

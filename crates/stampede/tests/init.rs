@@ -1,0 +1,167 @@
+//! `stampede init` from the outside: what it writes is a plan that can run, and nothing else.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Files of projects, by a name for each.
+const PROJECTS: [(&str, &[&str]); 5] = [
+    ("plain", &["index.php"]),
+    ("symfony", &["public/index.php", "bin/console", "config/bundles.php"]),
+    ("laravel", &["public/index.php", "artisan", "bootstrap/app.php"]),
+    ("wordpress", &["index.php", "wp-load.php", "wp-includes/version.php"]),
+    ("it's an odd name: #1", &["public/index.php"]),
+];
+
+/// All files below a folder.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).expect("folder").flatten() {
+        match entry.path().is_dir() {
+            true => all.extend(files(&entry.path())),
+            false => drop(all.insert(entry.path())),
+        }
+    }
+    all
+}
+
+fn dry_run(place: &Place, folder: &Path, plan: &str) -> String {
+    let mut command = place.stampede(&["compare", plan, "--dry-run"]);
+    command.current_dir(folder);
+    let output = finish(command, LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{plan}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn what_it_writes_can_run_and_nothing_else_is_written() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    for (name, all) in PROJECTS {
+        all.iter().for_each(|file| drop(place.write(&format!("{name}/{file}"), "<?php")));
+        let folder = place.path().join(name);
+        let before = files(place.path());
+        let mut command = place.stampede(&["init"]);
+        command.current_dir(&folder);
+        let output = finish(command, LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        assert!(stdout(&output).contains("stampede compare stampede.yaml --dry-run"));
+        let mut after = files(place.path());
+        assert!(after.remove(&folder.join("stampede.yaml")), "{name}");
+        assert_eq!(after, before, "{name}");
+        let said = dry_run(&place, &folder, "stampede.yaml");
+        assert!(said.contains(&format!(" · {name} · rush (8 users for 10 s)")), "{said}");
+        assert!(said.contains(&format!("note: app `{name}`: ")), "{said}");
+
+        // From elsewhere, into another folder; and of another kind.
+        let app = format!("./{name}");
+        let args = ["init", "--app", &app, "--kind", "script", "--out", "plans/shop.yaml"];
+        let out = place.write("plans/shop.yaml", "");
+        std::fs::remove_file(&out).expect("the file");
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        let said = dry_run(&place, place.path(), "plans/shop.yaml");
+        assert!(said.contains(&format!(" · {name} · rush")), "{said}");
+        assert!(said.contains("kind `script`"), "{said}");
+    }
+}
+
+/// Every line that is commented out can be taken in.
+#[test]
+fn its_commented_lines_are_good_too() {
+    if skipped(&["php", "nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("index.php", "<?php");
+    let output = finish(place.stampede(&["init"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the plan");
+    let lines = text.lines().filter(|line| !line.contains("live:") && !line.contains("cold:"));
+    let taken_in: String = lines.map(|line| taken_in(line) + "\n").collect();
+    assert_ne!(text, taken_in);
+    let found = taken_in.replace("urls: [/, /about]", "urls: urls.txt");
+    place.write("all.yaml", &found);
+    place.write("urls.txt", "/\n/about\n");
+    let said = dry_run(&place, place.path(), "all.yaml");
+    for part in ["few-workers", "-workers workers=16", " · climb ", " · pages ", " · day "] {
+        assert!(said.contains(part), "no {part} in:\n{said}\n{found}");
+    }
+}
+
+/// Without its `#`, where that leaves a line of a plan and no sentence.
+fn taken_in(line: &str) -> String {
+    let Some((indent, rest)) = line.split_once("# ") else { return line.to_owned() };
+    let key = rest.trim_start_matches("- ").split(':').next().unwrap_or("");
+    let is_line = indent.trim().is_empty()
+        && rest.contains(": ")
+        && !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_lowercase() || "_-".contains(c));
+    if is_line { format!("{indent}{rest}") } else { line.to_owned() }
+}
+
+#[test]
+fn it_never_writes_over_a_file() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php");
+    place.write("stampede.yaml", "mine");
+    let refused = |args: &[&str]| {
+        let output = finish(place.stampede(args), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        stderr(&output)
+    };
+    insta::assert_snapshot!(refused(&["init", "--app", "./shop"]), @r"
+    error: `stampede.yaml` is there already, and is left as it is
+
+    hint: `--out` names another file
+    ");
+    let text = std::fs::read_to_string(place.path().join("stampede.yaml")).expect("the file");
+    assert_eq!(text, "mine");
+    insta::assert_snapshot!(refused(&["init", "--app", "./shop", "--out", "no/where.yaml"]), @r"
+    error: cannot write `no/where.yaml`: No such file or directory (os error 2)
+
+    hint: `--out` names another file
+    ");
+    insta::assert_snapshot!(refused(&["init", "--app", "hello,./shop", "--out", "two.yaml"]), @r"
+    error: `init` writes a plan for one app, not 2
+
+    hint: `apps: [a, b]` in the plan measures several
+    ");
+    assert!(!place.path().join("two.yaml").exists());
+}
+
+/// What it says of an app of the catalogue does not depend on the machine but for the runtimes.
+#[test]
+fn it_reads_well() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php");
+    place.write("shop/wp-includes/version.php", "<?php\n$wp_version = '6.4.3';\n");
+    let output =
+        finish(place.stampede(&["init", "--app", "./shop", "--out", "my shop.yaml"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(place.path().join("my shop.yaml")).expect("the plan");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    // Which runtimes and CPUs there are is the machine's.
+    let (head, rest) = text.split_once("runtimes:\n").expect("runtimes");
+    let (runtimes, rest) = rest.split_once("  # One with settings").expect("variants");
+    assert!(runtimes.lines().all(|line| line.starts_with("  - ") || line.starts_with("  # ")));
+    let first = runtimes.split_whitespace().nth(1).expect("a runtime");
+    let rest = rest.replace(first, "FIRST");
+    let cpus = rest.find("cpus: ").expect("a budget") + "cpus: ".len();
+    let rest = rest[..cpus].to_owned() + "N" + rest[cpus..].trim_start_matches(char::is_numeric);
+    insta::assert_snapshot!("plan", format!("{head}runtimes:\n  …\n  # One with settings{rest}"));
+}
