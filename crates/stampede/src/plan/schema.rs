@@ -345,6 +345,8 @@ mod tests {
             include_str!("../../../../plans/published/001.yaml"),
             include_str!("../../../../plans/published/002.yaml"),
             include_str!("../../../../plans/published/004.yaml"),
+            "app: {path: ./shop, kind: script}",
+            "apps: [hello, {path: ~/shop}]",
         ] {
             assert!(accepts(yaml), "{yaml}");
         }
