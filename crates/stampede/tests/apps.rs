@@ -17,10 +17,8 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// Two versions of a class meet.
 const OTHER_VERSION: &str = "must be compatible with";
 /// What was seen and is not stampede's: runtime, kind, why.
-const KNOWN: [(&str, &str, &str); 2] = [
-    ("frankenphp-worker", "symfony", "FrankenPHP 1.4 loses the session handler after a request"),
-    ("php-ppm", "lumen", "PHP-PM brings another version of Symfony's error handler"),
-];
+const KNOWN: [(&str, &str, &str); 1] =
+    [("php-ppm", "lumen", "PHP-PM brings another version of Symfony's error handler")];
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
 /// Starts the app on every runtime. What `ask` gives must be the same on all that are here; each

@@ -14,10 +14,12 @@ use Stampede\Worker\Site;
 final class Loop
 {
     private bool $answering = false;
+    private string|false $sessions;
 
     /** @param int $maxRequests after so many it ends; 0: never by itself */
     public function __construct(private Site $site, private int $maxRequests = 0)
     {
+        $this->sessions = ini_get('session.save_handler');
     }
 
     /**
@@ -32,6 +34,7 @@ final class Loop
     {
         $served = 0;
         $serve = function () use ($finish, $headers): void {
+            $this->keepSessions();
             $this->answer($headers());
             $finish();
             // Here and not between requests: there is no output then, and `ob_start` would crash.
@@ -45,6 +48,17 @@ final class Loop
         }
 
         return $served;
+    }
+
+    /**
+     * Up to 1.4 FrankenPHP drops the handler that an app has set and leaves PHP set to ask it: no
+     * session would begin any more. PHP-FPM begins each request with the one of php.ini.
+     */
+    private function keepSessions(): void
+    {
+        if ($this->sessions !== false && ini_get('session.save_handler') !== $this->sessions) {
+            ini_set('session.save_handler', $this->sessions);
+        }
     }
 
     /** @param array<string, string> $headers */
