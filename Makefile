@@ -46,6 +46,7 @@ frameworks: ## Symfony, Laravel and Lumen where they boot for each request and w
 	@$(RUST) true
 	@scripts/install-packages demo frameworks
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
+	@$(STAMPEDE) install --build roadrunner,frankenphp
 	@$(STAMPEDE) compare plans/frameworks.yaml
 
 .PHONY: databases

@@ -267,3 +267,25 @@ fn symfonys_env_files_are_read_on_every_runtime() {
     }
     eprintln!("{answered} runtimes answered");
 }
+
+/// As a new Laravel project is: its database is a file, written to with every session, and nothing
+/// says which driver it needs.
+#[test]
+fn a_database_of_one_file_is_written_to_in_the_copy() {
+    let place = Place::new();
+    let code = "<?php $shop = new PDO('sqlite:' . dirname(__DIR__) . '/database/shop.sqlite');
+        $shop->exec('CREATE TABLE IF NOT EXISTS visits (n INTEGER)');
+        $shop->exec('INSERT INTO visits VALUES (1)');
+        echo 'visited';";
+    place.write("shop/public/index.php", code);
+    place.write("shop/database/shop.sqlite", "");
+    let before = seen(&place.path().join("shop"));
+    let bench = Bench::new(&AppChoice::Folder(place.path().join("shop")));
+    for name in ["php-builtin", "nginx-fpm"] {
+        let Some(running) = bench.start(name, &[]) else { continue };
+        let probe = running.ask(Duration::from_secs(5)).expect("an answer");
+        assert_eq!((probe.status, probe.body.as_str()), (200, "visited"), "{name}");
+        running.stop().expect("stop");
+    }
+    assert!(before == seen(&place.path().join("shop")));
+}

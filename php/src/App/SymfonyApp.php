@@ -81,14 +81,32 @@ final class SymfonyApp implements App
 
     private function own(): HttpKernelInterface
     {
-        Needs::type('App\Kernel', 'symfony/framework-bundle', 'an app of kind `symfony`');
+        $class = $this->kernelClass();
         $dotenv = self::DOTENV;
         if ($this->hasSettings() && class_exists($dotenv)) {
             (new $dotenv())->bootEnv("{$this->folder}/.env");
         }
-        $class = 'App\Kernel';
 
         return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
+    }
+
+    /** `Kernel` of the namespace that composer.json gives to `src/`. */
+    private function kernelClass(): string
+    {
+        $file = "{$this->folder}/composer.json";
+        $composer = is_file($file) ? json_decode((string) file_get_contents($file), true) : null;
+        $spaces = $composer['autoload']['psr-4'] ?? [];
+        $class = 'App\Kernel';
+        foreach ($spaces as $space => $folders) {
+            foreach ((array) $folders as $folder) {
+                $class = trim((string) $folder, './') === 'src' ? "{$space}Kernel" : $class;
+            }
+        }
+        if (!class_exists($class)) {
+            throw new Problem("an app of kind `symfony` needs its kernel, `$class` of `src/Kernel.php`");
+        }
+
+        return $class;
     }
 
     /** The files that `bootEnv` begins with; it fails where there is none. */

@@ -330,7 +330,7 @@ pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
 
 /// What is fired, in turn; nothing where the plan does not say it: each app's own request is, then.
 fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
-    let base = single_request(fields)?;
+    let mut base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));
     if list.is_some() {
         fields.not_both("requests", "urls")?;
@@ -342,7 +342,9 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     };
     fields.not_both(key, "path")?;
     if key == "urls" && !matches!(list.value, Value::List(_)) {
-        return requests_of(&urls::read(list)?, list, &base);
+        let (paths, site) = urls::read(list)?;
+        base.site = site;
+        return requests_of(&paths, list, &base);
     }
     requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
 }

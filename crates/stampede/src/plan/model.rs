@@ -300,6 +300,9 @@ pub struct RequestSpec {
     pub headers: Vec<(String, String)>,
     /// Empty for none.
     pub body: Vec<u8>,
+    /// Host of the URL that its path was taken from; nothing is sent there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
 }
 
 /// CPUs and memory of a stack and of the load.

@@ -23,6 +23,7 @@ pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanErr
         path: "/".to_owned(),
         headers: Vec::new(),
         body: Vec::new(),
+        site: None,
     };
     changed(get, fields)
 }

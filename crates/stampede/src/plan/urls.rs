@@ -11,8 +11,9 @@ const BYTES_MAX: u64 = 16 << 20;
 const EXPECTED: &str = "a list of paths, or a text file with a path or URL in each line";
 
 /// The paths of the file that `node` names, each with its place in it: where the plan is, or for
-/// a flag in the current folder. Empty lines and those that begin with `#` say nothing.
-pub(super) fn read(node: &Node) -> Result<Vec<Node>, PlanError> {
+/// a flag in the current folder; and the host, where they are URLs. Empty lines and those that begin
+/// with `#` say nothing.
+pub(super) fn read(node: &Node) -> Result<(Vec<Node>, Option<String>), PlanError> {
     let name = text(node, "a file", EXPECTED)?;
     let path = node.place.source.base.join(name);
     let unreadable = |found: String| {
@@ -33,10 +34,10 @@ pub(super) fn read(node: &Node) -> Result<Vec<Node>, PlanError> {
     lines(&Arc::new(Source { name, text, base: Default::default() }))
 }
 
-fn lines(source: &Arc<Source>) -> Result<Vec<Node>, PlanError> {
+fn lines(source: &Arc<Source>) -> Result<(Vec<Node>, Option<String>), PlanError> {
     let mut all = Vec::new();
     let mut offset = 0;
-    let mut host = None;
+    let mut site = None;
     for line in source.text.split_inclusive('\n') {
         let written = line.trim();
         let begin = offset + (line.len() - line.trim_start().len());
@@ -45,56 +46,74 @@ fn lines(source: &Arc<Source>) -> Result<Vec<Node>, PlanError> {
             continue;
         }
         let place = Place { source: source.clone(), offset: begin, length: written.len() };
-        let path = path(written, &mut host, &place)?;
+        let (host, path) = parts(written);
+        if let Some(mistake) = foreign(*site.get_or_insert(host), host) {
+            return Err(place.wrong(mistake, "URLs of one site: nothing is sent to another host"));
+        }
         all.push(Node { place, value: Value::Text(path, Style::Plain) });
     }
-    Ok(all)
+    Ok((all, site.flatten().map(String::from)))
 }
 
-/// The path of a line. All URLs are of one host: that of the site whose app is asked.
-fn path<'a>(
-    written: &'a str,
-    host: &mut Option<&'a str>,
-    place: &Place,
-) -> Result<String, PlanError> {
-    let rest = ["http://", "https://"].iter().find_map(|scheme| written.strip_prefix(scheme));
-    let Some(rest) = rest else { return Ok(written.to_owned()) };
+/// Host and path of a line; no host where it is a path alone.
+fn parts(written: &str) -> (Option<&str>, String) {
+    let rest = ["http://", "https://", "//"].iter().find_map(|begin| written.strip_prefix(begin));
+    let Some(rest) = rest else { return (None, written.to_owned()) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (name, path) = rest.split_at(end);
-    if *host.get_or_insert(name) != name {
-        let found = format!("a URL of `{name}`");
-        let wanted = "of the same host as those before it";
-        let expected = "URLs of one site: nothing is sent to another host";
-        return Err(place.wrong(Mistake::NotA { found, wanted }, expected));
-    }
+    let (host, path) = rest.split_at(end);
     // A fragment is the browser's.
     let path = path.split('#').next().unwrap_or_default();
-    Ok(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
+    (Some(host), if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
+}
+
+/// All lines are of one site: the one whose app is asked.
+fn foreign(first: Option<&str>, host: Option<&str>) -> Option<Mistake> {
+    let wanted = match (first, host) {
+        (first, host) if first == host => return None,
+        (Some(_), _) => "of the same host as those before it",
+        (None, _) => "a path, as those before it are",
+    };
+    let found = host.map_or_else(|| "a path alone".to_owned(), |host| format!("a URL of `{host}`"));
+    Some(Mistake::NotA { found, wanted })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<Vec<String>, String> {
+    fn read_text(text: &str) -> Result<(Vec<String>, Option<String>), String> {
         let text = text.to_owned();
         let source = Source { name: "urls.txt".into(), text, base: Default::default() };
-        let nodes = lines(&Arc::new(source)).map_err(|error| error.to_string())?;
-        Ok(nodes.iter().map(|node| node.text().unwrap_or_default().to_owned()).collect())
+        let (nodes, site) = lines(&Arc::new(source)).map_err(|error| error.to_string())?;
+        let texts = nodes.iter().map(|node| node.text().unwrap_or_default().to_owned());
+        Ok((texts.collect(), site))
     }
 
     #[test]
-    fn paths_and_urls_of_one_site_are_taken() {
-        let text = "/\n\n# a comment\n  /about?x=1  \r\nhttps://shop.example\n\
-                    https://shop.example/cart#top\nhttp://shop.example?page=2";
-        let paths = ["/", "/about?x=1", "/", "/cart", "/?page=2"].map(String::from);
-        assert_eq!(read_text(text), Ok(paths.to_vec()));
+    fn paths_are_taken_and_urls_of_one_site() {
+        let paths = |all: &[&str]| all.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        let text = "/\n\n# a comment\n  /about?x=1  \r\n";
+        assert_eq!(read_text(text), Ok((paths(&["/", "/about?x=1"]), None)));
+        let text = "https://shop.example\nhttps://shop.example/cart#top\n//shop.example?page=2";
+        let site = Some("shop.example".to_owned());
+        assert_eq!(read_text(text), Ok((paths(&["/", "/cart", "/?page=2"]), site)));
     }
 
     #[test]
     fn a_url_of_another_host_is_a_mistake_in_its_line() {
-        let error =
-            read_text("https://shop.example/a\nhttps://cdn.example/x.js\n").expect_err("two");
-        assert_eq!(error, "a URL of `cdn.example` is not of the same host as those before it");
+        let errors = [
+            "https://shop.example/a\nhttps://cdn.example/x.js\n",
+            "/a\n//cdn.example/x.js\n",
+            "https://shop.example/a\n/b\n",
+        ]
+        .map(|text| read_text(text).expect_err("two"));
+        assert_eq!(
+            errors,
+            [
+                "a URL of `cdn.example` is not of the same host as those before it",
+                "a URL of `cdn.example` is not a path, as those before it are",
+                "a path alone is not of the same host as those before it",
+            ]
+        );
     }
 }

@@ -39,6 +39,10 @@ pub struct AppManifest {
     /// PHP extensions that it wants, by their file name without `.so`.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// Those that it would find on a usual server: loaded where they are there, not missed where
+    /// they are not.
+    #[serde(default)]
+    pub extensions_if_there: Vec<String>,
     /// Folders of the copy that it writes to.
     #[serde(default)]
     pub writable: Vec<String>,
@@ -59,6 +63,16 @@ pub struct AppManifest {
     /// What it keeps in a database.
     #[serde(default)]
     pub database: Option<AppDatabase>,
+}
+
+impl AppManifest {
+    /// Extensions to load where they are there, each once.
+    pub(super) fn all_extensions(&self) -> Vec<String> {
+        let mut all = self.extensions.clone();
+        let more = self.extensions_if_there.iter().filter(|name| !self.extensions.contains(name));
+        all.extend(more.cloned());
+        all
+    }
 }
 
 /// What an app keeps in a database.

@@ -1,5 +1,6 @@
 //! What a project without an `app.yaml` is: its kind, framework and public folder, by its files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -47,9 +48,10 @@ pub(super) fn detect(
         expect: Expect::default(),
         contains: None,
         mask: Vec::new(),
-        env: Default::default(),
+        env: production(kind),
         extensions: extensions_of(&project.composer, &lock),
-        writable: ["var", "storage", "bootstrap/cache"].map(String::from).to_vec(),
+        extensions_if_there: USUAL_EXTENSIONS.iter().map(|name| (*name).to_owned()).collect(),
+        writable: project.writable(),
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
         preload,
@@ -143,6 +145,25 @@ struct Found {
 }
 
 impl Project<'_> {
+    /// Folders that it writes to: those of frameworks, and those beside its code that hold a
+    /// database of one file, which writes its journal beside that.
+    fn writable(&self) -> Vec<String> {
+        let is_database = |path: &Path| {
+            let end = path.extension().unwrap_or_default();
+            path.is_file() && SQLITE.iter().any(|known| end == *known)
+        };
+        let holds_one = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).any(|path| is_database(&path))
+        };
+        let entries = fs::read_dir(self.path).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
+        let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let known = WRITABLE.into_iter().map(String::from);
+        let more = names.filter(|name| !WRITABLE.contains(&name.as_str()));
+        known.chain(more).collect()
+    }
+
     fn has(&self, file: &str) -> bool {
         self.path.join(file).is_file()
     }
@@ -327,6 +348,58 @@ fn backticked(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
 }
 
+/// Laravel's word for what Symfony calls `prod`.
+fn production(kind: AppKind) -> BTreeMap<String, String> {
+    let is_laravel = matches!(kind, AppKind::Laravel | AppKind::Lumen);
+    is_laravel.then(|| ("APP_ENV".to_owned(), "production".to_owned())).into_iter().collect()
+}
+
+/// Folders that frameworks write to, there or not.
+const WRITABLE: [&str; 3] = ["var", "storage", "bootstrap/cache"];
+/// How a database of one file is called.
+const SQLITE: [&str; 3] = ["sqlite", "sqlite3", "db"];
+
+/// What servers have beside PHP's own, if it is installed: few projects name their database's
+/// driver, and one without Composer names nothing. None that watches PHP, as debuggers do.
+const USUAL_EXTENSIONS: &[&str] = &[
+    "apcu",
+    "bcmath",
+    "calendar",
+    "ctype",
+    "curl",
+    "dom",
+    "exif",
+    "fileinfo",
+    "ftp",
+    "gd",
+    "gettext",
+    "gmp",
+    "iconv",
+    "igbinary",
+    "intl",
+    "mbstring",
+    "memcached",
+    "msgpack",
+    "mysqli",
+    "mysqlnd",
+    "pdo",
+    "pdo_mysql",
+    "pdo_pgsql",
+    "pdo_sqlite",
+    "pgsql",
+    "phar",
+    "posix",
+    "redis",
+    "simplexml",
+    "sodium",
+    "sqlite3",
+    "tokenizer",
+    "xml",
+    "xmlreader",
+    "xmlwriter",
+    "zip",
+];
+
 /// Where Symfony's own recipe puts it.
 const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
 
@@ -404,6 +477,14 @@ mod tests {
             format!("{}: {}\n", app.manifest.kind.name(), app.notice().expect("it is said"))
         };
         insta::assert_snapshot!(all.iter().map(said).collect::<String>());
+    }
+
+    #[test]
+    fn a_folder_with_a_database_of_one_file_is_writable() {
+        let database = [INDEX_THERE, ("database/database.sqlite", ""), ("var/data.db", "")];
+        let app = detected(&database, None).expect("an app");
+        assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "database"]);
+        assert!(app.manifest.extensions_if_there.contains(&"pdo_sqlite".to_owned()));
     }
 
     #[test]

@@ -19,9 +19,17 @@ pub(super) fn values(app: &App) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Where `.env` says otherwise than what the app gets from this choice, in words.
-pub fn env_notice(app: &App, choice: &RuntimeChoice) -> Option<String> {
-    overruled(app, &app_env(app, choice))
+/// What of `.env` the reader should know: where it says otherwise than what the app gets from this
+/// choice, and which database the load reaches.
+pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<String> {
+    let env = app_env(app, choice);
+    let said: BTreeMap<String, String> = values(app).into_iter().chain(env.clone()).collect();
+    let database = database(&said).filter(|_| app.manifest.database.is_none()).map(|host| {
+        format!(
+            "the load reaches the app's own database, at {host}, and writes what the app writes"
+        )
+    });
+    overruled(app, &env).into_iter().chain(database).collect()
 }
 
 /// Where the files say otherwise than the environment that the app is measured in, in words.
@@ -42,15 +50,28 @@ fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<String> {
     })
 }
 
-/// `false` and `0` are one, and Laravel's `production` is what Symfony calls `prod`.
+/// `false` and `0` are one.
 fn same(a: &str, b: &str) -> bool {
     let plain = |text: &str| match text.to_lowercase().as_str() {
         "false" | "" | "(false)" => "0".to_owned(),
         "true" | "(true)" => "1".to_owned(),
-        "production" => "prod".to_owned(),
         other => other.to_owned(),
     };
     plain(a) == plain(b)
+}
+
+/// The database that the files name on another machine, or beside stampede: the load reaches it.
+fn database(said: &BTreeMap<String, String>) -> Option<String> {
+    let get = |key: &str| said.get(key).map(String::as_str).filter(|value| !value.is_empty());
+    let of_url = |url: &'static str| {
+        let (_, rest) = get(url)?.split_once("://")?;
+        let rest = rest.split(['/', '?']).next()?;
+        let host = rest.rsplit('@').next().filter(|host| !host.is_empty())?;
+        Some(format!("{host} ({url})"))
+    };
+    let host = || Some(format!("{} (DB_HOST)", get("DB_HOST")?));
+    let is_file = get("DB_CONNECTION") == Some("sqlite");
+    of_url("DATABASE_URL").or_else(|| host().filter(|_| !is_file))
 }
 
 #[cfg(test)]
@@ -90,9 +111,29 @@ mod tests {
             overruled(&dev, &env).unwrap(),
             @"the app's `.env` says APP_ENV=dev APP_DEBUG=true; it is measured with APP_ENV=prod APP_DEBUG=0 (`env:` in a plan changes that)"
         );
-        for text in ["", "APP_ENV=production\nAPP_DEBUG=false\n", "APP_ENV=prod\n"] {
+        for text in ["", "APP_ENV=prod\nAPP_DEBUG=false\n"] {
             let (app, _folder) = app_with(&[(".env", text)]);
             assert_eq!(overruled(&app, &env), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_database_of_the_apps_own_is_named_without_its_password() {
+        let said = |text: &str| {
+            let (app, _folder) = app_with(&[(".env", text)]);
+            database(&values(&app)).unwrap_or_default()
+        };
+        for (text, found) in [
+            (
+                "DATABASE_URL=\"mysql://joe:s3cr3t@db.example:3306/shop\"",
+                "db.example:3306 (DATABASE_URL)",
+            ),
+            ("DB_CONNECTION=mysql\nDB_HOST=127.0.0.1\n", "127.0.0.1 (DB_HOST)"),
+            ("DB_CONNECTION=sqlite\nDB_HOST=127.0.0.1\n", ""),
+            ("DATABASE_URL=sqlite:///%kernel.project_dir%/var/data.db", ""),
+            ("", ""),
+        ] {
+            assert_eq!(said(text), found, "{text}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
 pub use database::ROLE as DATABASE_ROLE;
 pub(crate) use detect::LOOKED_FOR;
-pub use dotenv::env_notice;
+pub use dotenv::env_notices;
 pub use error::{RuntimeError, ended, nearest};
 pub use list::{Listed, State, list, listed};
 pub use locate::{LIB, Located, Places, is_made_here};

@@ -188,8 +188,8 @@ fn ended(mut child: Child) -> Option<ExitStatus> {
 fn extensions(app: &App, php: &Path) -> Vec<String> {
     let Some(dir) = locate::extension_dir(php) else { return Vec::new() };
     let there = |name: &&String| dir.join(format!("{name}.so")).is_file();
-    let wanted = app.manifest.extensions.iter().filter(there);
-    let mut wanted: Vec<String> = wanted.cloned().collect();
+    let mut wanted = app.manifest.all_extensions();
+    wanted.retain(|name| there(&name));
     super::prepare::in_loading_order(&mut wanted);
     wanted
 }

@@ -396,7 +396,7 @@ impl Parts<'_> {
             return (Vec::new(), Vec::new());
         };
         let exists = |name: &str| dir.join(format!("{name}.so")).is_file();
-        let mut wanted: Vec<String> = self.app.manifest.extensions.clone();
+        let mut wanted = self.app.manifest.all_extensions();
         let needs = &self.runtime.manifest.needs;
         let is_need =
             |name: &String| needs.values().any(|need| need.extension.as_ref() == Some(name));

@@ -61,6 +61,8 @@ pub struct Running {
 
 /// Between two tries; a refused connection costs some microseconds.
 const RETRY: Duration = Duration::from_millis(5);
+/// After a wrong answer.
+const RETRY_WRONG: Duration = Duration::from_millis(100);
 /// Longest single question while it starts.
 const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// For a process to be gone after SIGKILL.
@@ -270,7 +272,11 @@ impl Running {
             match get(&client, &page) {
                 Ok(answer) => match self.stack.app.wrong(&answer) {
                     None => return Ok(Nanos::from(sent.elapsed())),
-                    Some(wrong) => last = wrong,
+                    // It is up: to ask it a thousand times would fill its log.
+                    Some(wrong) => {
+                        last = wrong;
+                        std::thread::sleep(RETRY_WRONG);
+                    }
                 },
                 Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
                 Err(error) => last = error.to_string(),

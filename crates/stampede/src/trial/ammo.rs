@@ -52,6 +52,7 @@ fn requests(
         path: app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned()),
         headers: Vec::new(),
         body: Vec::new(),
+        site: None,
     }];
     let specs = if specs.is_empty() { &own[..] } else { specs };
     specs.iter().map(|spec| request(spec, door, habits)).collect()

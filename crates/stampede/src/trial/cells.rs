@@ -193,6 +193,19 @@ pub fn order(cells: &[Cell], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// Whose URLs are asked of the plan's apps.
+pub fn sites(plan: &Plan) -> Option<String> {
+    let requests = plan.loads.iter().flat_map(|load| &load.requests);
+    let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
+    sites.sort_unstable();
+    sites.dedup();
+    let shown = sites.iter().map(|site| format!("`{site}`")).collect::<Vec<_>>();
+    let shown = words::list(&shown);
+    (!sites.is_empty()).then(|| {
+        format!("paths of {shown} are asked of the app here; nothing is sent to that host")
+    })
+}
+
 /// An app's name in tables.
 pub fn app_name(app: &AppChoice) -> String {
     let folder = match app {

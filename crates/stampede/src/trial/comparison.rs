@@ -17,7 +17,7 @@ use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
-use crate::runtime::{App, Catalogue, Placement, Traits, env_notice};
+use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
 };
@@ -59,8 +59,9 @@ impl Comparison {
         notices.extend(skipped);
         let first = plan.runtimes.first();
         notices.extend(
-            first.iter().flat_map(|choice| apps.iter().filter_map(|app| env_notice(app, choice))),
+            first.iter().flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))),
         );
+        notices.extend(cells::sites(&plan));
         notices.extend(cells::scaled(&plan));
         notices.extend(lacking);
         let places = place(&plan.budget);
