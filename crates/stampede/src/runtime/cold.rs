@@ -76,8 +76,7 @@ fn empty(folder: &Path) -> Result<(), RuntimeError> {
 /// # Errors
 /// As `start`.
 pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let begun = Instant::now();
-    let running = Running::begin(prepared)?;
+    let (running, begun) = Running::begin(prepared)?;
     running.wait_until_it_rests(begun).map_err(|error| running.explained(error))?;
     running.settle()
 }

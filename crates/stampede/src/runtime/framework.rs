@@ -1,7 +1,6 @@
 //! The frameworks that an app is written for: of its own vendor folder, or of the distribution.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -60,7 +59,14 @@ fn version(app: &App, need: &Framework) -> Option<String> {
         let found = app.has_package(&need.package);
         return found.then(|| in_vendor(app, &need.package).unwrap_or_default() + " (vendor)");
     }
-    need.file.is_file().then(|| after(&need.version.file, &need.version.after).unwrap_or_default())
+    if let Some(text) = need.own.as_ref().and_then(|own| app.file(own)) {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        return Some(after(&text, &need.version.after).unwrap_or_default() + " (own)");
+    }
+    need.file.is_file().then(|| {
+        let text = std::fs::read_to_string(&need.version.file).unwrap_or_default();
+        after(&text, &need.version.after).unwrap_or_default()
+    })
 }
 
 /// As Composer wrote it down.
@@ -71,9 +77,8 @@ fn in_vendor(app: &App, package: &str) -> Option<String> {
     Some(found["version"].as_str()?.trim_start_matches('v').to_owned())
 }
 
-/// What follows `before` in a file, as far as it looks like a version.
-fn after(file: &Path, before: &str) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
+/// What follows `before`, as far as it looks like a version.
+fn after(text: &str, before: &str) -> Option<String> {
     let (_, rest) = text.split_once(before)?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !".-+".contains(c));
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
@@ -90,12 +95,7 @@ mod tests {
 
     #[test]
     fn a_version_ends_where_it_no_longer_looks_like_one() {
-        let folder = tempfile::tempdir().expect("folder");
-        let file = folder.path().join("Kernel.php");
-        let said = |text: &str, before: &str| {
-            std::fs::write(&file, text).expect("file");
-            after(&file, before)
-        };
+        let said = after;
         let constant = "public const VERSION = '6.4.21';\n";
         assert_eq!(said(constant, "const VERSION = '").as_deref(), Some("6.4.21"));
         let lumen = "return 'Lumen (10.0.4) (Laravel Components ^10.0)';";

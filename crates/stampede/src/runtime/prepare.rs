@@ -15,7 +15,7 @@ use stampede_load::time::Nanos;
 
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
-use super::database::{self, Asks};
+use super::database::{self, Asks, Told};
 use super::deployed::Deployed;
 use super::error::RuntimeError;
 use super::framework;
@@ -24,7 +24,7 @@ use super::library;
 use super::locate::{self, Located};
 use super::manifest::{Need, ProcessManifest, RunAs};
 use super::port;
-use super::preparation;
+use super::preparation::{self, Workshop};
 use super::reach;
 use super::setting::{self, Settings};
 use super::start::{Failure, Keep};
@@ -134,11 +134,11 @@ pub fn prepare(
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
-    let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
+    let workshop = Workshop { keep: keep.as_ref(), id: &id, dir: &dir, user: user.as_ref() };
+    let place = database::Place { workshop: &workshop, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
-    deployed.write_autoloader(app, &dir, &steps_env, user.as_ref())?;
-    php.map_or(Ok(()), |php| preparation::run(app, &php, &dir, &steps_env, user.as_ref()))?;
+    deployed.write_autoloader(app, &workshop, &steps_env)?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -151,6 +151,13 @@ pub fn prepare(
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
+    if let Some(php) = php {
+        let told = Told { runtime: &choice.name, dir: &dir, env: &env };
+        let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
+        workshop.prepare(app, &php, &steps_env)?;
+        let lost = |source| RuntimeError::Lost { runtime: choice.name.clone(), source };
+        servers.map_or(Ok(Vec::new()), |servers| servers.stop().map_err(lost))?;
+    }
     let asked = &runtime.manifest.effective_workers;
     let rendered = |text: &str| render("effective_workers", text, &values);
     let status = asked.status.as_deref().map(rendered).transpose()?;
@@ -165,6 +172,10 @@ pub fn prepare(
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
+        first: match asks {
+            Some(_) => processes.iter().filter(|process| process.role == database::ROLE).count(),
+            None => 0,
+        },
         processes,
     };
     let stack = PreparedStack {
@@ -501,6 +512,7 @@ impl Parts<'_> {
             args: words[1..].to_vec(),
             env,
             cwd: cwd.map_or_else(|| dir.to_path_buf(), PathBuf::from),
+            input: None,
             user: user.filter(|_| process.user == RunAs::App).map(|user| (user.uid, user.gid)),
             log: dir.join("logs").join(format!("{index}-{role}.log")),
             stop: StopSpec {
