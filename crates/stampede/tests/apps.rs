@@ -5,7 +5,7 @@ mod bench_support;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use bench_support::Bench;

@@ -383,8 +383,15 @@ impl Asks {
     }
 }
 
-/// Starts the servers among `processes` alone, for as long as something is prepared with them. `None`:
-/// there are none.
+/// Those of `processes` that are a database's.
+pub(super) fn servers(processes: &[ProcessSpec]) -> impl Iterator<Item = &ProcessSpec> {
+    processes.iter().filter(|process| process.role == ROLE)
+}
+
+/// A database that runs while something is prepared with it. Dropped, it is ended hard.
+pub(super) struct Alone(Box<dyn Guard>);
+
+/// Starts the servers among `processes` alone. `None`: there are none.
 ///
 /// # Errors
 /// As they start.
@@ -393,14 +400,24 @@ pub(super) fn up_alone(
     asks: Option<&Asks>,
     processes: &[ProcessSpec],
     told: &Told<'_>,
-) -> Result<Option<Box<dyn Guard>>, RuntimeError> {
+) -> Result<Option<Alone>, RuntimeError> {
     let Some(asks) = asks else { return Ok(None) };
-    let servers = processes.iter().filter(|process| process.role == ROLE).cloned();
     let guard = workshop
-        .beside(servers.collect())
+        .beside(servers(processes).cloned().collect())
         .map_err(|source| RuntimeError::Keeper { runtime: told.runtime.into(), source })?;
     asks.wait_until_up(guard.as_ref(), told)?;
-    Ok(Some(guard))
+    Ok(Some(Alone(guard)))
+}
+
+impl Alone {
+    /// Ends it in order: what was written is there when it starts again.
+    ///
+    /// # Errors
+    /// It was ended before.
+    pub fn stop(self, told: &Told<'_>) -> Result<(), RuntimeError> {
+        let lost = |source| RuntimeError::Lost { runtime: told.runtime.into(), source };
+        self.0.stop().map(drop).map_err(lost)
+    }
 }
 
 /// Of the last words of all lines; `None`: one is no number, or there is no line.

@@ -15,18 +15,18 @@ use stampede_load::time::Nanos;
 
 use super::app::{App, hand_over, io_error, make_dir};
 use super::catalogue::{Catalogue, RuntimeFolder};
+use super::check::Found;
 use super::database::{self, Asks, Told};
 use super::deployed::Deployed;
 use super::error::RuntimeError;
-use super::framework;
 use super::front;
 use super::library;
 use super::locate::{self, Located};
 use super::manifest::{Need, ProcessManifest, RunAs};
 use super::port;
-use super::preparation::{self, Workshop};
+use super::preparation::Workshop;
 use super::reach;
-use super::setting::{self, Settings};
+use super::setting::Settings;
 use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
@@ -113,20 +113,13 @@ pub fn prepare(
     placement: &Placement,
     keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let runtime = catalogue.serving(choice, app)?;
-    check_app(&choice.name, &runtime, app)?;
-    let mut settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-    let places = &catalogue.places;
-    let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
-    runtime.can_reach_database(&choice.name, places, &needs)?;
-    let frameworks = framework::versions(app, places)?;
-    let deployed = Deployed::find(&choice.name, app, &settings, places)?;
-    let php = preparation::php(app, places, settings.programs.get("php"))?;
+    let found = Found::find(catalogue, choice, app)?;
+    let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
-    check_plain(&places.temp)?;
-    let dir = places.temp.join(format!("stampede-{id}"));
+    check_plain(&catalogue.places.temp)?;
+    let dir = catalogue.places.temp.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
@@ -155,8 +148,7 @@ pub fn prepare(
         let told = Told { runtime: &choice.name, dir: &dir, env: &env };
         let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
         workshop.prepare(app, &php, &steps_env)?;
-        let lost = |source| RuntimeError::Lost { runtime: choice.name.clone(), source };
-        servers.map_or(Ok(Vec::new()), |servers| servers.stop().map_err(lost))?;
+        servers.map_or(Ok(()), |servers| servers.stop(&told))?;
     }
     let asked = &runtime.manifest.effective_workers;
     let rendered = |text: &str| render("effective_workers", text, &values);
@@ -172,10 +164,7 @@ pub fn prepare(
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
-        first: match asks {
-            Some(_) => processes.iter().filter(|process| process.role == database::ROLE).count(),
-            None => 0,
-        },
+        first: database::servers(&processes).count(),
         processes,
     };
     let stack = PreparedStack {
