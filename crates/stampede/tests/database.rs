@@ -55,7 +55,34 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
             let notes = trial["verdict"]["notes"].to_string();
             let told = notes.contains("queries reached the database, as the answers say");
             assert_eq!(told, database != "sqlite", "{database}: {notes}");
+            let unproven = notes.contains("nothing proves the app's queries");
+            assert_eq!(unproven, database == "sqlite", "{database}: {notes}");
             assert!(!notes.contains("started under load"), "{notes}");
+            assert_eq!(place.left_behind(), Vec::<String>::new());
+        }
+    }
+}
+
+/// A connection for each request, and one for a worker's life.
+#[test]
+fn databases_serve_runtimes_of_both_kinds() {
+    for runtime in ["nginx-fpm", "roadrunner"] {
+        for database in ["postgresql", "mariadb"] {
+            let place = Place::new();
+            let text = format!(
+                "app: db-write\ndatabase: {database}\nruntimes: [{runtime}]\nworkers: 2\n\
+                 warm_up: 100ms\nload: [{{users: 2, requests: 100, path: '/?queries=3'}}]\n"
+            );
+            place.write("plan.yaml", &text);
+            let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+            if is_missing(&output) {
+                continue;
+            }
+            let trial = &trials(&place)[0];
+            assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
+            let notes = trial["verdict"]["notes"].to_string();
+            let told = "600 queries reached the database, as the answers say";
+            assert!(notes.contains(told), "{runtime} {database}: {notes}");
             assert_eq!(place.left_behind(), Vec::<String>::new());
         }
     }

@@ -62,20 +62,19 @@ impl WorkRecord {
             return None;
         }
         let until = Instant::now() + EMPTIED_WITHIN;
-        loop {
-            match fs::remove_dir_all(&self.path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-                Err(error) if Instant::now() >= until => {
-                    return Some(format!("folder `{}` ({error})", self.path.display()));
-                }
-                // What another keeper is ending just now may still write.
-                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                    std::thread::sleep(TRY_AGAIN);
-                }
-                Err(error) => return Some(format!("folder `{}` ({error})", self.path.display())),
-                Ok(()) => return None,
+        while let Err(error) = fs::remove_dir_all(&self.path) {
+            // What another keeper is ending just now may still write, and remove.
+            let passes =
+                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty);
+            if !self.is_there() {
+                return None;
             }
+            if !passes || Instant::now() >= until {
+                return Some(format!("folder `{}` ({error})", self.path.display()));
+            }
+            std::thread::sleep(TRY_AGAIN);
         }
+        None
     }
 }
 
