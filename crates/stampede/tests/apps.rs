@@ -124,6 +124,25 @@ fn wordpress_is_the_same_on_every_runtime() {
     answers_the_same("wordpress");
 }
 
+/// As a person's own copy of the app, with a WordPress of its own.
+#[test]
+fn a_copy_brings_its_own_wordpress() {
+    let debian = Path::new("/usr/share/wordpress");
+    if !debian.is_dir() {
+        return eprintln!("SKIPPED: WordPress is not installed here");
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    let blog = folder.path().join("blog");
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/wordpress"), &blog);
+    std::os::unix::fs::symlink(debian, blog.join("wordpress")).expect("link");
+    let bench = Bench::new(&AppChoice::Folder(blog));
+    let Some(running) = bench.start("php-builtin", &ONE_WORKER) else { return };
+    let version = &running.record().versions["wordpress"];
+    let is_number = version.starts_with(|c: char| c.is_ascii_digit());
+    assert!(is_number && version.ends_with(" (own)"), "{version}");
+    running.stop().expect("stop");
+}
+
 #[test]
 fn what_is_uploaded_arrives_whole_on_every_runtime() {
     // Larger than one read, and no text.
