@@ -5,13 +5,14 @@ mod bench_support;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use bench_support::Bench;
 use serde_json::{Value, json};
+use stampede::keeper::KeeperOptions;
 use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
-use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, prepare};
+use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, prepare, under};
 
 const WITHIN: Duration = Duration::from_secs(10);
 /// Two versions of a class meet.
@@ -113,6 +114,31 @@ fn apps_with_a_database_are_the_same_on_every_runtime() {
     for name in ["db-read", "db-write", "symfony-db"] {
         answers_the_same(name);
     }
+}
+
+/// On all that boot for each request, each with a database of its own.
+#[test]
+fn wordpress_is_the_same_on_every_runtime() {
+    answers_the_same("wordpress");
+}
+
+/// As a person's own copy of the app, with a WordPress of its own.
+#[test]
+fn a_copy_brings_its_own_wordpress() {
+    let debian = Path::new("/usr/share/wordpress");
+    if !debian.is_dir() {
+        return eprintln!("SKIPPED: WordPress is not installed here");
+    }
+    let folder = tempfile::tempdir().expect("folder");
+    let blog = folder.path().join("blog");
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/wordpress"), &blog);
+    std::os::unix::fs::symlink(debian, blog.join("wordpress")).expect("link");
+    let bench = Bench::new(&AppChoice::Folder(blog));
+    let Some(running) = bench.start("php-builtin", &ONE_WORKER) else { return };
+    let version = &running.record().versions["wordpress"];
+    let is_number = version.starts_with(|c: char| c.is_ascii_digit());
+    assert!(is_number && version.ends_with(" (own)"), "{version}");
+    running.stop().expect("stop");
 }
 
 #[test]
@@ -277,10 +303,12 @@ fn refused(lines: &str, script: &str) -> String {
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
     };
-    let keep = |_: &str, path: &Path| {
-        std::fs::create_dir(path)?;
-        Ok(Box::new(Made(path.to_owned())) as Box<dyn stampede::runtime::Keep>)
+    let options = KeeperOptions {
+        program: env!("CARGO_BIN_EXE_stampede").into(),
+        journal: folder.path().join("journal"),
+        ..KeeperOptions::default()
     };
+    let keep = under(&options);
     let error = match prepare(&catalogue, &choice, &app, &Placement::default(), keep) {
         Err(error @ RuntimeError::Missing { .. }) => return format!("skipped: {error}"),
         Err(error) => error,
@@ -288,24 +316,6 @@ fn refused(lines: &str, script: &str) -> String {
     };
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     format!("error: {error}{hint}")
-}
-
-/// A work folder that goes when this is dropped.
-struct Made(PathBuf);
-
-impl stampede::runtime::Keep for Made {
-    fn start(
-        self: Box<Self>,
-        _: &stampede::keeper::spec::StackSpec,
-    ) -> Result<Box<dyn stampede::runtime::Guard>, stampede::runtime::Failure> {
-        Err("nothing is started here".into())
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 type Http = ureq::http::Response<ureq::Body>;

@@ -55,7 +55,34 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
             let notes = trial["verdict"]["notes"].to_string();
             let told = notes.contains("queries reached the database, as the answers say");
             assert_eq!(told, database != "sqlite", "{database}: {notes}");
+            let unproven = notes.contains("nothing proves the app's queries");
+            assert_eq!(unproven, database == "sqlite", "{database}: {notes}");
             assert!(!notes.contains("started under load"), "{notes}");
+            assert_eq!(place.left_behind(), Vec::<String>::new());
+        }
+    }
+}
+
+/// A connection for each request, and one for a worker's life.
+#[test]
+fn databases_serve_runtimes_of_both_kinds() {
+    for runtime in ["nginx-fpm", "roadrunner"] {
+        for database in ["postgresql", "mariadb"] {
+            let place = Place::new();
+            let text = format!(
+                "app: db-write\ndatabase: {database}\nruntimes: [{runtime}]\nworkers: 2\n\
+                 warm_up: 100ms\nload: [{{users: 2, requests: 100, path: '/?queries=3'}}]\n"
+            );
+            place.write("plan.yaml", &text);
+            let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+            if is_missing(&output) {
+                continue;
+            }
+            let trial = &trials(&place)[0];
+            assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
+            let notes = trial["verdict"]["notes"].to_string();
+            let told = "600 queries reached the database, as the answers say";
+            assert!(notes.contains(told), "{runtime} {database}: {notes}");
             assert_eq!(place.left_behind(), Vec::<String>::new());
         }
     }
@@ -132,5 +159,93 @@ fn a_database_that_does_not_start_is_named() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("`database` with exit code"), "{text}");
     assert!(text.contains("no-such-option"), "{text}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// What prepares an app finds its database up, and what it writes is there when the runtime starts.
+#[test]
+fn an_app_is_prepared_with_its_database() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for database in ["sqlite", "postgresql", "mariadb"] {
+        let place = Place::new();
+        let open = "new PDO(getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null)";
+        place.write("shop/schema.sql", "CREATE TABLE made (name VARCHAR(20));\n");
+        place.write(
+            "shop/prepare.php",
+            &format!("<?php ({open})->exec(\"INSERT INTO made VALUES ('by prepare')\");"),
+        );
+        place.write(
+            "shop/public/index.php",
+            &format!("<?php echo ({open})->query('SELECT name FROM made')->fetchColumn();"),
+        );
+        place.write(
+            "shop/app.yaml",
+            &format!(
+                "title: made\nkind: script\ndocroot: public\nprepare: prepare.php\n\
+                 contains: by prepare\nexpect: {{ contains: [by prepare] }}\ndatabase:\n  \
+                 any_of: [{database}]\n  schema: schema.sql\n  queries: {{ each: 1 }}\n"
+            ),
+        );
+        let output = finish(plan(&place, "./shop", database, "{users: 1, requests: 20}"), LIMIT);
+        if is_missing(&output) {
+            continue;
+        }
+        let trial = &trials(&place)[0];
+        assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
+        assert_ne!(trial["verdict"]["judged"], "invalid", "{trial:#}");
+        assert_eq!(place.left_behind(), Vec::<String>::new());
+    }
+}
+
+/// Killed, while the app is being prepared, by a script that has started what would go on.
+#[test]
+fn a_killed_stampede_leaves_nothing_of_a_preparation() {
+    if skipped(&["php", "setsid"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/public/index.php", "<?php");
+    place.write(
+        "shop/prepare.php",
+        "<?php proc_open(['setsid', 'sleep', '1000'], [], $pipes); touch(getenv('TMPDIR') . '/begun'); sleep(1000);",
+    );
+    place.write("shop/app.yaml", "title: t\nkind: script\ndocroot: public\nprepare: prepare.php\n");
+    let mut stampede = place
+        .stampede(&["compare", "--app", "./shop", "--runtimes", "php-builtin"])
+        .args(LOAD)
+        .spawn()
+        .expect("starts");
+    let begun = || {
+        let folders = std::fs::read_dir(place.tmp()).expect("folder").flatten();
+        folders.map(|entry| entry.path().join("tmp/begun")).any(|mark| mark.is_file())
+    };
+    let patience = std::time::Instant::now();
+    while !begun() && patience.elapsed() < LIMIT {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(begun(), "the script runs");
+    stampede.kill().expect("killed");
+    stampede.wait().expect("gone");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// WordPress' front page, whose queries are more in some versions than in others.
+#[test]
+fn wordpress_asks_its_database_for_each_page() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let output = finish(plan(&place, "wordpress", "mariadb", "{users: 1, requests: 20}"), LIMIT);
+    let text = stderr(&output);
+    if is_missing(&output) || text.contains("this machine's packages") {
+        return println!("SKIPPED: {text}");
+    }
+    let trial = &trials(&place)[0];
+    assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{trial:#}");
+    let notes = trial["verdict"]["notes"].to_string();
+    assert!(notes.contains("or more as the answers say"), "{notes}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }

@@ -60,6 +60,64 @@ fn processes_stop_in_reverse_order_in_every_way() {
 }
 
 #[test]
+fn the_first_run_alone_until_the_others_are_asked_for() {
+    for (namespaces, cgroups) in WAYS {
+        let place = Place::with(namespaces, cgroups);
+        let mut spec = place.stack(vec![
+            place.sh("database", &says_bye("data")),
+            place.sh("php", &says_bye("php")),
+        ]);
+        spec.processes.iter_mut().for_each(|one| one.stop.grace = Nanos::from_secs(10));
+        spec.first = 1;
+        let mut stack = Stack::start(&spec, &place.options).unwrap();
+        wait_for_log(&place, "up", 1);
+        assert_eq!(stack.processes().len(), 1);
+        stack.go().unwrap();
+        wait_for_log(&place, "up", 2);
+        let roles: Vec<&str> = stack.processes().iter().map(|one| one.role.as_str()).collect();
+        assert_eq!(roles, ["database", "php"]);
+        let roots: Vec<usize> = stack.group().roles.iter().map(|role| role.roots.len()).collect();
+        assert_eq!(roots, [1, 1]);
+        stack.go().expect("there are no others");
+        let exits = stack.stop().unwrap();
+        assert!(place.log_text().ends_with("php\ndata\n"), "{}", place.log_text());
+        assert_eq!(exits.len(), 2, "{exits:?}");
+        assert_eq!(place.left(), [""; 0], "{namespaces:?} {cgroups:?}");
+    }
+}
+
+#[test]
+fn a_stack_that_waits_ends_without_its_others() {
+    let place = Place::with(NamespaceUse::Allowed, CgroupUse::Allowed);
+    let mut spec = place.stack(vec![place.sh("database", "exit 3"), place.sh("php", "echo never")]);
+    spec.first = 1;
+    let stack = Stack::start(&spec, &place.options).unwrap();
+    wait_until(|| !stack.exited().is_empty()).expect("it ends");
+    assert_eq!(stack.stop().unwrap()[0].code, Some(3));
+    assert_eq!((place.log_text(), place.left()), (String::new(), Vec::new()));
+}
+
+#[test]
+fn what_runs_beside_ends_alone_and_leaves_the_folder() {
+    let place = Place::with(NamespaceUse::Allowed, CgroupUse::Allowed);
+    let keeper = Keeper::guard(&place.id, &place.work(), &place.options).unwrap();
+    let input = place.work().join("input");
+    fs::write(&input, "given").unwrap();
+    let mut step = place.sh("prepare", "cat; sleep 1000 & exit 0");
+    step.input = Some(input.clone());
+    let mut spec = place.stack(vec![step]);
+    spec.id += "-0";
+    let beside = keeper.beside(&spec).unwrap();
+    wait_until(|| !beside.exited().is_empty()).expect("it ends");
+    beside.stop().unwrap();
+    assert_eq!(place.log_text(), "given");
+    assert_eq!(processes_of(&spec.id), [""; 0], "what it started is gone with it");
+    assert!(input.is_file());
+    drop(keeper);
+    assert!(!place.work().exists());
+}
+
+#[test]
 fn daemons_and_the_deaf_end_with_the_stack_in_every_way() {
     let script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 1000' &) ; sleep 1000 &
         echo up; while :; do sleep 1000; done";

@@ -289,3 +289,35 @@ fn a_database_of_one_file_is_written_to_in_the_copy() {
     }
     assert!(before == seen(&place.path().join("shop")));
 }
+
+/// A page that fails is not measured, though the first page is fine.
+#[test]
+fn a_path_of_the_load_that_answers_500_is_not_measured() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let code = "<?php $path = strtok($_SERVER['REQUEST_URI'], '?');
+        $path === '/orders' && error_log('no table `orders`');
+        http_response_code(['/' => 200, '/orders' => 500][$path] ?? 404);
+        echo '<title>', $path, '</title>';";
+    place.write("shop/public/index.php", code);
+    let compare = |urls: &str| {
+        place.write("urls.txt", urls);
+        let words =
+            ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--urls", "urls.txt"];
+        let output = finish(place.stampede(&[&words[..], &QUICK].concat()), LIMIT);
+        (output.status.code(), stderr(&output))
+    };
+    let (code, told) = compare("https://shop.example/\nhttps://shop.example/orders\n");
+    assert_eq!(code, Some(2), "{told}");
+    for words in [
+        "paths of `shop.example` are asked of the app here",
+        "`/orders` is answered with status 500, `/orders`",
+        "no table `orders`",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+    assert_eq!(compare("/a\n/b\n").0, Some(2), "none is answered");
+    assert_eq!(compare("/\n/a\n").0, Some(0), "404s are a part of a site");
+}

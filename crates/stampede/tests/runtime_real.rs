@@ -42,31 +42,39 @@ impl Drop for Folder {
 /// Each process leads a group of its own, which is killed whole at the end.
 struct Held {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
-    _folder: Folder,
+    _folder: Option<Folder>,
 }
 
 impl Keep for Folder {
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
-        let mut children = Vec::new();
-        for process in &spec.processes {
-            let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
-            let mut command = Command::new(&process.program);
-            command
-                .args(&process.args)
-                .env_clear()
-                .envs(&process.env)
-                .current_dir(&process.cwd)
-                .stdin(Stdio::null())
-                .stdout(log.try_clone()?)
-                .stderr(log)
-                .process_group(0);
-            if let Some((uid, gid)) = process.user {
-                command.uid(uid).gid(gid);
-            }
-            children.push((process.clone(), command.spawn()?));
-        }
-        Ok(Box::new(Held { children: Mutex::new(children), _folder: *self }))
+    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+        Ok(Box::new(Held { children: Mutex::new(spawned(spec)?), _folder: None }))
     }
+
+    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+        Ok(Box::new(Held { children: Mutex::new(spawned(spec)?), _folder: Some(*self) }))
+    }
+}
+
+fn spawned(spec: &StackSpec) -> Result<Vec<(ProcessSpec, Child)>, Failure> {
+    let mut children = Vec::new();
+    for process in &spec.processes {
+        let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
+        let mut command = Command::new(&process.program);
+        command
+            .args(&process.args)
+            .env_clear()
+            .envs(&process.env)
+            .current_dir(&process.cwd)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0);
+        if let Some((uid, gid)) = process.user {
+            command.uid(uid).gid(gid);
+        }
+        children.push((process.clone(), command.spawn()?));
+    }
+    Ok(children)
 }
 
 impl Held {
@@ -94,6 +102,10 @@ impl Held {
 }
 
 impl Guard for Held {
+    fn go(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     fn exited(&self) -> Vec<Exit> {
         let mut children = self.children.lock().expect("lock");
         let ended = children.iter_mut().enumerate().filter_map(|(process, (spec, child))| {

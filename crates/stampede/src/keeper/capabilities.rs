@@ -148,10 +148,12 @@ fn probe_spec() -> StackSpec {
             args: Vec::new(),
             env: Default::default(),
             cwd: PathBuf::from("/"),
+            input: None,
             user: None,
             log: PathBuf::from("/dev/null"),
             stop: StopSpec { signal: libc::SIGTERM, grace: Nanos(0) },
         }],
+        first: 0,
     }
 }
 

@@ -250,6 +250,12 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
     });
     is_folder.map_err(|error| failure(Step::Folder, &spec.cwd, &error))?;
     let (out, err) = open_log(spec).map_err(|error| failure(Step::Folder, &spec.log, &error))?;
+    let input = match &spec.input {
+        Some(file) => Stdio::from(
+            std::fs::File::open(file).map_err(|error| failure(Step::Folder, file, &error))?,
+        ),
+        None => Stdio::null(),
+    };
     let (mut told, tell) =
         io::pipe().map_err(|error| failure(Step::Program, &spec.program, &error))?;
 
@@ -261,7 +267,7 @@ fn spawn(prepared: &Prepared) -> Result<Spawned, Failure> {
         .env_clear()
         .envs(&spec.env)
         .current_dir(&spec.cwd)
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(out)
         .stderr(err)
         // Its own group: Apache, for one, signals its whole group when it stops.

@@ -135,7 +135,7 @@ impl Keeper {
         };
         let plan = Plan::new(&spec.id, request.cgroups);
         match self.start(&spec, request.namespaces, plan) {
-            Ok(started) => self.serve(started, stop_limit(&spec)),
+            Ok(started) => self.serve(&spec, started),
             Err(end) => end,
         }
     }
@@ -161,9 +161,21 @@ impl Keeper {
         };
         self.groups = Some(groups);
         self.task(&guard)?;
-        let pids = (0..spec.processes.len())
-            .map(|process| self.spawn(spec, process))
-            .collect::<Result<Vec<u32>, End>>()?;
+        let all = spec.processes.len();
+        let first = if spec.first == 0 { all } else { spec.first.min(all) };
+        self.spawn_all(spec, Vec::new(), first)
+    }
+
+    /// Up to process number `until`; `pids` run already.
+    fn spawn_all(
+        &mut self,
+        spec: &StackSpec,
+        mut pids: Vec<u32>,
+        until: usize,
+    ) -> Result<Started, End> {
+        for process in pids.len()..until {
+            pids.push(self.spawn(spec, process)?);
+        }
         self.entry.roots = pids.iter().filter_map(|&pid| Identity::of(pid)).collect();
         self.write_entry()?;
         Ok(self.started(spec, pids))
@@ -249,7 +261,8 @@ impl Keeper {
     }
 
     /// Until the end, asleep.
-    fn serve(&mut self, started: Started, stop_limit: Duration) -> End {
+    fn serve(&mut self, spec: &StackSpec, started: Started) -> End {
+        let (mut pids, stop_limit) = (started.pids.clone(), stop_limit(spec));
         if self.control.send(&News::Started(started)).is_err() {
             return End::StampedeGone;
         }
@@ -260,6 +273,16 @@ impl Keeper {
                     until = Some(Instant::now() + stop_limit);
                     if let Err(end) = self.task(&Task::Stop) {
                         return end;
+                    }
+                }
+                Ok(Event::Order(Order::Go)) if until.is_none() => {
+                    let started = match self.spawn_all(spec, pids, spec.processes.len()) {
+                        Ok(started) => started,
+                        Err(end) => return end,
+                    };
+                    pids = started.pids.clone();
+                    if self.control.send(&News::Started(started)).is_err() {
+                        return End::StampedeGone;
                     }
                 }
                 Ok(Event::Reply(Reply::Exited(exit))) => self.exited(exit),

@@ -24,6 +24,9 @@ pub struct StackSpec {
     pub memory_bytes: u64,
     /// Started in this order, stopped in the reverse.
     pub processes: Vec<ProcessSpec>,
+    /// How many of them are started alone, the others once that is asked for (`Stack::go`); 0: none.
+    #[serde(default)]
+    pub first: usize,
 }
 
 /// One process of a stack.
@@ -39,6 +42,9 @@ pub struct ProcessSpec {
     pub env: BTreeMap<String, String>,
     /// Working folder.
     pub cwd: PathBuf,
+    /// File that it reads; `None`: it has nothing to read.
+    #[serde(default)]
+    pub input: Option<PathBuf>,
     /// User and group id to run as; `None`: as stampede does.
     pub user: Option<(u32, u32)>,
     /// Standard output and error are appended here.

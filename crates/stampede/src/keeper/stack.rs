@@ -91,6 +91,7 @@ pub struct ProcessInfo {
 #[derive(Debug)]
 pub struct Keeper {
     link: Link,
+    options: KeeperOptions,
 }
 
 impl Keeper {
@@ -107,29 +108,40 @@ impl Keeper {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let link = Link::open(id, folder, options)?;
         link.wait(|state| state.guards.then_some(()))?;
-        Ok(Keeper { link })
+        Ok(Keeper { link, options: options.clone() })
     }
 
-    /// Starts every process of `spec`, in order. Its id and work folder are those of `guard`.
+    /// Starts a stack of its own in the same work folder, which stays when that stack ends. Its id is
+    /// another one.
+    ///
+    /// # Errors
+    /// As `Stack::start`.
+    pub fn beside(&self, spec: &StackSpec) -> Result<Stack, KeeperError> {
+        Stack::start(spec, &KeeperOptions { work: WorkFolder::Keep, ..self.options.clone() })
+    }
+
+    /// Starts every process of `spec` that is not to wait, in order. Its id and work folder are those of `guard`.
     ///
     /// # Errors
     /// A program cannot be executed, a folder cannot be used, a user cannot be taken, the keeper
     /// was lost; nothing runs then, and nothing is left. Isolation that the machine does not
     /// allow is no error: see `Stack::isolation`.
     pub fn start(self, spec: &StackSpec) -> Result<Stack, KeeperError> {
-        let Keeper { link } = self;
+        let Keeper { link, .. } = self;
         link.filled();
         link.order(&Order::Start(Box::new(spec.clone())));
         let started = link.wait(|state| state.started.clone())?;
         let processes = describe(spec, &started);
         let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
-        Ok(Stack { started, processes, stop_limit: graces.sum(), link })
+        let stop_limit = graces.sum();
+        Ok(Stack { spec: spec.clone(), started, processes, stop_limit, link })
     }
 }
 
 /// A stack that runs. Dropping it ends everything hard.
 #[derive(Debug)]
 pub struct Stack {
+    spec: StackSpec,
     started: Started,
     processes: Vec<ProcessInfo>,
     stop_limit: Duration,
@@ -143,6 +155,21 @@ impl Stack {
     /// As `Keeper::guard` and `Keeper::start`.
     pub fn start(spec: &StackSpec, options: &KeeperOptions) -> Result<Stack, KeeperError> {
         Keeper::guard(&spec.id, &spec.work, options)?.start(spec)
+    }
+
+    /// Starts the processes that waited, in order.
+    ///
+    /// # Errors
+    /// As `Keeper::start`.
+    pub fn go(&mut self) -> Result<(), KeeperError> {
+        let all = self.spec.processes.len();
+        if self.started.pids.len() < all {
+            self.link.order(&Order::Go);
+            let whole = |started: &Started| started.pids.len() == all;
+            self.started = self.link.wait(|state| state.started.clone().filter(whole))?;
+            self.processes = describe(&self.spec, &self.started);
+        }
+        Ok(())
     }
 
     /// The processes that were started, in the order of the stack; their children are not

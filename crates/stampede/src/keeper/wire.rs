@@ -19,6 +19,8 @@ pub(super) enum Order {
     Guard(Request),
     /// Start this stack in it.
     Start(Box<StackSpec>),
+    /// Start those of its processes that waited.
+    Go,
     /// End it in order, each process with its signal and grace.
     Stop,
 }
@@ -41,7 +43,7 @@ pub(super) struct Request {
 pub(super) enum News {
     /// The work folder is there, and goes with us.
     Guards,
-    /// Every process runs.
+    /// Every process runs, or every one that was not to wait.
     Started(Started),
     /// Something did not work; all was ended and removed.
     Failed(Failure),

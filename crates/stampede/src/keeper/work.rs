@@ -4,12 +4,18 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
 use super::journal::{Entry, Journal};
 use super::stack::WorkFolder;
+
+/// Far longer than a killed process can go on writing.
+const EMPTIED_WITHIN: Duration = Duration::from_secs(2);
+/// Between two tries.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 /// A work folder that shall be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,12 +61,20 @@ impl WorkRecord {
         if !self.is_there() {
             return None;
         }
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Some(format!("folder `{}` ({error})", self.path.display()))
+        let until = Instant::now() + EMPTIED_WITHIN;
+        while let Err(error) = fs::remove_dir_all(&self.path) {
+            // What another keeper is ending just now may still write, and remove.
+            let passes =
+                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty);
+            if !self.is_there() {
+                return None;
             }
-            _ => None,
+            if !passes || Instant::now() >= until {
+                return Some(format!("folder `{}` ({error})", self.path.display()));
+            }
+            std::thread::sleep(TRY_AGAIN);
         }
+        None
     }
 }
 

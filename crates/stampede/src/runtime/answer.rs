@@ -119,6 +119,11 @@ impl Answer {
         text + "\n" + &masks.apply(&self.body)
     }
 
+    /// What its body says in one line.
+    pub fn gist(&self) -> String {
+        gist(&self.body)
+    }
+
     pub(crate) fn differs_from(&self, app: &App) -> Option<String> {
         let expect = &app.manifest.expect;
         if self.status != expect.status {

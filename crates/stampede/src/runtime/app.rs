@@ -70,10 +70,11 @@ impl App {
     /// # Errors
     /// The file that it names is not there.
     pub(super) fn schema(&self) -> Result<String, RuntimeError> {
-        let Some(database) = &self.manifest.database else { return Ok(String::new()) };
-        let bytes = self.file(&database.schema).ok_or_else(|| RuntimeError::Io {
+        let schema = self.manifest.database.as_ref().and_then(|one| one.schema.as_ref());
+        let Some(schema) = schema else { return Ok(String::new()) };
+        let bytes = self.file(schema).ok_or_else(|| RuntimeError::Io {
             what: "read",
-            path: Path::new(&self.name).join(&database.schema),
+            path: Path::new(&self.name).join(schema),
             source: io::ErrorKind::NotFound.into(),
         })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -82,8 +82,9 @@ pub struct AppDatabase {
     /// Those that it can use; the first where the plan names none.
     pub any_of: Vec<String>,
     /// SQL file of its folder that makes and fills its tables in each of them. An empty line
-    /// follows each command.
-    pub schema: String,
+    /// follows each command. `None`: `prepare` makes them.
+    #[serde(default)]
+    pub schema: Option<String>,
     /// Queries that an answer takes.
     pub queries: Queries,
 }
@@ -94,6 +95,9 @@ pub struct AppDatabase {
 pub struct Queries {
     /// Of a path that is not among `paths`.
     pub each: u64,
+    /// Whether there may be more, as of another version of what the app is made of.
+    #[serde(default)]
+    pub or_more: bool,
     /// Query parameter that says how many times as many; `None`: there is none.
     #[serde(default)]
     pub times: Option<String>,
@@ -103,6 +107,12 @@ pub struct Queries {
 }
 
 impl Queries {
+    /// Whether an answer to a request for `target` may ask more than `of` says.
+    pub fn may_be_more(&self, target: &str) -> bool {
+        let (path, _) = target.split_once('?').unwrap_or((target, ""));
+        self.paths.get(path).unwrap_or(self).or_more
+    }
+
     /// Queries of an answer to a request for `target`.
     pub fn of(&self, target: &str) -> u64 {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -121,6 +131,10 @@ impl Queries {
 pub struct Framework {
     /// The Composer package.
     pub package: String,
+    /// File of the app's own folder that tells that it brings the framework in another way than by
+    /// Composer; its version stands there as in the distribution's.
+    #[serde(default)]
+    pub own: Option<String>,
     /// Absolute path of what the distribution's package brings; one that is not absolute is of
     /// the app itself. `None`: only a vendor folder has it.
     #[serde(default)]
@@ -207,9 +221,9 @@ mod tests {
 
     #[test]
     fn queries_of_an_answer_follow_from_its_request() {
-        let one = Queries { each: 1, times: None, paths: BTreeMap::new() };
+        let one = Queries { each: 1, or_more: false, times: None, paths: BTreeMap::new() };
         let paths = BTreeMap::from([("/rows".to_owned(), one)]);
-        let queries = Queries { each: 2, times: Some("n".into()), paths };
+        let queries = Queries { each: 2, or_more: false, times: Some("n".into()), paths };
         let of = |target: &str| queries.of(target);
         assert_eq!([of("/"), of("/?n=20"), of("/?a=1&n=3"), of("/?m=20")], [2, 40, 6, 2]);
         assert_eq!(of("/?n=many"), 2);

@@ -1,12 +1,17 @@
 //! What can be said of a choice before anything starts.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::app::App;
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, RuntimeFolder};
 use super::deployed::Deployed;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
+use super::locate::Located;
 use super::manifest::HeldBy;
 use super::prepare::check_app;
+use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
 
@@ -23,6 +28,44 @@ pub struct Traits {
     pub made_here: &'static str,
 }
 
+/// All that a choice needs to serve an app, found in the catalogue and on this machine. Nothing but the
+/// programs' own version print was started for it.
+pub(super) struct Found {
+    /// With what the settings add to it.
+    pub runtime: RuntimeFolder,
+    /// In force.
+    pub settings: Settings,
+    /// Its programs and libraries.
+    pub needs: BTreeMap<String, Located>,
+    /// The app's frameworks → version.
+    pub frameworks: BTreeMap<String, String>,
+    /// What is done to the copy, and how.
+    pub deployed: Deployed,
+    /// What runs the script that prepares the app; `None`: there is none.
+    pub php: Option<PathBuf>,
+}
+
+impl Found {
+    /// # Errors
+    /// The first that does not fit: name, kind of app, settings, programs.
+    pub fn find(
+        catalogue: &Catalogue,
+        choice: &RuntimeChoice,
+        app: &App,
+    ) -> Result<Found, RuntimeError> {
+        let (name, places) = (&choice.name, &catalogue.places);
+        let runtime = catalogue.serving(choice, app)?;
+        check_app(name, &runtime, app)?;
+        let settings = setting::resolve(name, &runtime.manifest, &choice.settings)?;
+        let frameworks = framework::versions(app, places)?;
+        let deployed = Deployed::find(name, app, &settings, places)?;
+        let php = preparation::php(app, places, settings.programs.get("php"))?;
+        let needs = locate::all(places, name, &runtime, &settings.programs)?;
+        runtime.can_reach_database(name, places, &needs)?;
+        Ok(Found { runtime, settings, needs, frameworks, deployed, php })
+    }
+}
+
 impl Catalogue {
     /// Whether `choice` could serve `app` here: its name, kind, settings and programs.
     /// Starts nothing but the programs' own version print.
@@ -30,14 +73,7 @@ impl Catalogue {
     /// # Errors
     /// The first that does not fit, as `prepare` would say it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
-        let runtime = self.serving(choice, app)?;
-        check_app(&choice.name, &runtime, app)?;
-        let settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-        framework::versions(app, &self.places)?;
-        Deployed::find(&choice.name, app, &settings, &self.places)?;
-        preparation::php(app, &self.places, settings.programs.get("php"))?;
-        let needs = locate::all(&self.places, &choice.name, &runtime, &settings.programs)?;
-        runtime.can_reach_database(&choice.name, &self.places, &needs)?;
+        let Found { runtime, settings, needs, .. } = Found::find(self, choice, app)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),

@@ -76,8 +76,7 @@ fn empty(folder: &Path) -> Result<(), RuntimeError> {
 /// # Errors
 /// As `start`.
 pub fn start_unasked(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let begun = Instant::now();
-    let running = Running::begin(prepared)?;
+    let (running, begun) = Running::begin(prepared)?;
     running.wait_until_it_rests(begun).map_err(|error| running.explained(error))?;
     running.settle()
 }
@@ -86,13 +85,17 @@ impl Running {
     /// A listener says nothing of what is behind it: a front listens before PHP does, and workers may
     /// boot on. Whoever boots spends CPU time.
     fn wait_until_it_rests(&self, begun: Instant) -> Result<(), RuntimeError> {
-        let mut looks = VecDeque::from([self.ticks()]);
+        let mut looks = VecDeque::new();
         let mut listens_since: Option<Instant> = None;
         loop {
             self.check_asked()?;
             self.check_exits()?;
             if listens_since.is_none() && port::is_listening(self.stack.port) {
                 listens_since = Some(Instant::now());
+            }
+            // On a machine that is busy with other things it may wait for a CPU and spend nothing.
+            if self.processes().into_iter().any(|(_, pid)| port::is_busy(pid)) {
+                looks.clear();
             }
             looks.push_back(self.ticks());
             let spent =

@@ -17,12 +17,15 @@ use super::catalogue::{Catalogue, RuntimeFolder, parse};
 use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, Located, Places};
+use super::logs;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
-use super::preparation::{self, Step};
+use super::preparation::{Step, Workshop};
 use super::prepare::Placement;
 use super::setting::Settings;
+use super::start::{Guard, ended};
 use super::template::render;
-use super::user::User;
+use crate::interrupt;
+use crate::keeper::spec::ProcessSpec;
 use crate::plan::model::RuntimeChoice;
 
 /// Databases that a plan may name.
@@ -40,6 +43,10 @@ const NONE: &str = "none";
 const FOLDER: &str = "database";
 /// A count is a millisecond's work.
 const ASKED_WITHIN: Duration = Duration::from_secs(10);
+/// A start that has to recover nothing takes a second.
+const UP_WITHIN: Duration = Duration::from_secs(60);
+/// Between two questions whether it is up; each is a process.
+const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// Between two looks whether it has been told.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -156,14 +163,22 @@ fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeMani
     both
 }
 
-/// Where a database is made, and by whom.
+/// Where a database is made, and of what.
 pub(super) struct Place<'a> {
-    /// Work folder.
-    pub dir: &'a Path,
+    /// The work folder, and who makes something in it.
+    pub workshop: &'a Workshop<'a>,
     /// Programs by name.
     pub needs: &'a BTreeMap<String, Located>,
-    /// Whom it belongs to.
-    pub user: Option<&'a User>,
+}
+
+/// What an error is about, and where its log is.
+pub(super) struct Told<'a> {
+    /// Runtime's name.
+    pub runtime: &'a str,
+    /// Work folder.
+    pub dir: &'a Path,
+    /// Environment of the app: its secret values are masked.
+    pub env: &'a BTreeMap<String, String>,
 }
 
 impl RuntimeFolder {
@@ -242,7 +257,7 @@ impl Database {
     /// # Errors
     /// A command fails; its last words are part of it.
     fn make(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
-        let Place { dir, user, .. } = *place;
+        let Workshop { dir, user, .. } = *place.workshop;
         let folder = dir.join(FOLDER);
         make_dir(&folder)?;
         // Whoever may enter it may ask the database, which trusts all.
@@ -258,8 +273,8 @@ impl Database {
             let input = render("input of the database", &make.input, &values)?;
             let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
             let what = make.run.split_whitespace().next().unwrap_or_default();
-            let step = Step { what, program, args, dir, cwd: &folder, env, input: &input, user };
-            preparation::step(app, &step)?;
+            let step = Step { what, program, args, cwd: &folder, env, input: &input };
+            place.workshop.step(app, &step)?;
         }
         Ok(())
     }
@@ -278,7 +293,7 @@ impl Database {
 impl Place<'_> {
     /// Program and arguments of a line whose first word is a need.
     fn command(&self, line: &str) -> Result<(PathBuf, Vec<String>), RuntimeError> {
-        let dir = self.dir;
+        let dir = self.workshop.dir;
         let line =
             render("a command of the database", line, &context! { dir => dir.to_string_lossy() })?;
         let words = shell_words::split(&line).unwrap_or_default();
@@ -330,6 +345,79 @@ impl Asks {
             (true, Some(queries)) => Ok(queries),
             _ => Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)).trim().into()),
         }
+    }
+}
+
+impl Asks {
+    /// Waits until it answers. What is asked is none of the app's queries.
+    ///
+    /// # Errors
+    /// A process of `guard` ends, it does not answer in time, or the person asks for an end.
+    pub(super) fn wait_until_up(
+        &self,
+        guard: &dyn Guard,
+        told: &Told<'_>,
+    ) -> Result<(), RuntimeError> {
+        let begun = Instant::now();
+        let runtime = told.runtime.to_owned();
+        let log = || match logs::last_lines(told.dir, told.env) {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{lines}"),
+        };
+        loop {
+            let said = self.queries();
+            let exits = guard.exited();
+            if !exits.is_empty() {
+                let exits = exits.iter().map(ended).collect::<Vec<_>>().join(", ");
+                return Err(RuntimeError::Ended { runtime, exits, log: log() });
+            }
+            match said {
+                Ok(_) => return Ok(()),
+                Err(_) if interrupt::asked() => return Err(RuntimeError::Interrupted { runtime }),
+                Err(last) if begun.elapsed() > UP_WITHIN => {
+                    let within = format!("{} s", UP_WITHIN.as_secs());
+                    return Err(RuntimeError::NoDatabase { runtime, within, last, log: log() });
+                }
+                Err(_) => std::thread::sleep(ASK_AGAIN),
+            }
+        }
+    }
+}
+
+/// Those of `processes` that are a database's.
+pub(super) fn servers(processes: &[ProcessSpec]) -> impl Iterator<Item = &ProcessSpec> {
+    processes.iter().filter(|process| process.role == ROLE)
+}
+
+/// A database that runs while something is prepared with it. Dropped, it is ended hard.
+pub(super) struct Alone(Box<dyn Guard>);
+
+/// Starts the servers among `processes` alone. `None`: there are none.
+///
+/// # Errors
+/// As they start.
+pub(super) fn up_alone(
+    workshop: &Workshop<'_>,
+    asks: Option<&Asks>,
+    processes: &[ProcessSpec],
+    told: &Told<'_>,
+) -> Result<Option<Alone>, RuntimeError> {
+    let Some(asks) = asks else { return Ok(None) };
+    let guard = workshop
+        .beside(servers(processes).cloned().collect())
+        .map_err(|source| RuntimeError::Keeper { runtime: told.runtime.into(), source })?;
+    asks.wait_until_up(guard.as_ref(), told)?;
+    Ok(Some(Alone(guard)))
+}
+
+impl Alone {
+    /// Ends it in order: what was written is there when it starts again.
+    ///
+    /// # Errors
+    /// It was ended before.
+    pub fn stop(self, told: &Told<'_>) -> Result<(), RuntimeError> {
+        let lost = |source| RuntimeError::Lost { runtime: told.runtime.into(), source };
+        self.0.stop().map(drop).map_err(lost)
     }
 }
 

@@ -9,9 +9,8 @@ use super::copy::give;
 use super::error::RuntimeError;
 use super::locate::Places;
 use super::manifest::Need;
-use super::preparation::{self, Step};
+use super::preparation::{Step, Workshop};
 use super::setting::Settings;
-use super::user::User;
 
 /// The common setting that names the file to preload.
 pub(super) const PRELOAD: &str = "preload";
@@ -51,20 +50,18 @@ impl Deployed {
         Ok(Deployed { preload: asked.preload()?, composer: asked.composer(places)?, path })
     }
 
-    /// Has Composer write the autoloader of the copy in `dir`: of what is there, and of nothing
-    /// from elsewhere.
+    /// Has Composer write the autoloader of the copy: of what is there, and of nothing from elsewhere.
     ///
     /// # Errors
     /// Composer fails; its last words are part of it.
     pub fn write_autoloader(
         &self,
         app: &App,
-        dir: &Path,
+        workshop: &Workshop<'_>,
         env: &BTreeMap<String, String>,
-        user: Option<&User>,
     ) -> Result<(), RuntimeError> {
         let Some((program, how)) = &self.composer else { return Ok(()) };
-        let home = dir.join("tmp/composer").display().to_string();
+        let home = workshop.dir.join("tmp/composer").display().to_string();
         let own = [("COMPOSER_HOME", home.as_str()), ("COMPOSER_DISABLE_NETWORK", "1")];
         let mut env = env.clone();
         env.extend([("PATH", self.path.as_str())].into_iter().chain(own).map(owned));
@@ -74,12 +71,12 @@ impl Deployed {
             ["dump-autoload", how, "--no-scripts", "--no-plugins", "--no-interaction", "--no-ansi"]
                 .map(String::from)
                 .to_vec();
-        let (cwd, vendor) = (&dir.join("app"), dir.join("app").join(VENDOR));
-        let step =
-            Step { what: "composer", program, args: &args, dir, cwd, env: &env, input: "", user };
-        let Some(user) = user else { return preparation::step(app, &step) };
+        let cwd = &workshop.dir.join("app");
+        let step = Step { what: "composer", program, args: &args, cwd, env: &env, input: "" };
+        let Some(user) = workshop.user else { return workshop.step(app, &step) };
+        let vendor = cwd.join(VENDOR);
         give(&vendor, user.uid, user.gid, 0o750, 0o640)?;
-        preparation::step(app, &step)?;
+        workshop.step(app, &step)?;
         give(&vendor, 0, user.gid, 0o750, 0o640)
     }
 }

@@ -240,6 +240,7 @@ impl Project<'_> {
     /// `package` is where its version stands; `None`: the framework is not the project's own.
     fn found(&self, known: &Known, package: Option<&str>, by: String) -> Found {
         let need = |package: &str| Framework {
+            own: None,
             package: package.to_owned(),
             file: None,
             version: None,
@@ -257,6 +258,7 @@ impl Project<'_> {
         let files = WORDPRESS.map(|below| format!("{docroot}{below}wp-includes/version.php"));
         let file = files.into_iter().find(|file| self.has(file))?;
         let need = Framework {
+            own: None,
             package: "roots/wordpress".to_owned(),
             file: Some(file.clone().into()),
             version: Some(VersionIn {

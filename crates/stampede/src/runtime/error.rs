@@ -332,6 +332,18 @@ pub enum RuntimeError {
         /// Last lines of its logs, each on a line of its own.
         log: String,
     },
+    /// Its database did not start.
+    #[error("the database of runtime `{runtime}` did not answer within {within}: {last}{log}")]
+    NoDatabase {
+        /// Runtime's name.
+        runtime: String,
+        /// `60 s`.
+        within: String,
+        /// What the last try said.
+        last: String,
+        /// Last lines of the logs, each on a line of its own.
+        log: String,
+    },
     /// The running runtime did not show itself when asked.
     #[error("runtime `{runtime}` cannot be verified: {problem}")]
     Unverified {
@@ -391,6 +403,7 @@ impl RuntimeError {
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
+            E::NoDatabase { .. } => None,
         }
     }
 

@@ -78,6 +78,11 @@ pub(super) fn version(app: &App, need: &Framework) -> Option<String> {
         let found = app.has_package(&need.package);
         return found.then(|| in_vendor(app, &need.package).unwrap_or_default() + " (vendor)");
     }
+    if let Some(text) = need.own.as_ref().and_then(|own| app.file(own)) {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let said = need.version.as_ref().and_then(|place| after(&text, &place.after));
+        return Some(said.unwrap_or_default() + " (own)");
+    }
     text(app, need.file.as_deref()?)?;
     let said = |place: &VersionIn| after(&text(app, &place.file)?, &place.after);
     Some(need.version.as_ref().and_then(said).unwrap_or_default())

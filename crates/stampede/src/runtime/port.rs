@@ -109,6 +109,11 @@ pub fn is_listening(port: u16) -> bool {
     !listening_inodes(port).is_empty()
 }
 
+/// Whether a process has something to do: it runs, waits for a CPU, or for a disk.
+pub fn is_busy(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| matches!(stat.state, 'R' | 'D'))
+}
+
 /// CPU time that a process has spent, in clock ticks; 0 where it is gone.
 pub fn ticks(pid: u32) -> u64 {
     stat(pid).map_or(0, |stat| stat.ticks)

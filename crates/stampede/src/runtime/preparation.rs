@@ -1,13 +1,12 @@
 //! An app's own preparation: its scripts, run once in the copy before a runtime starts.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::process::CommandExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use stampede_load::time::Nanos;
 
 use super::app::App;
 use super::copy::io_error;
@@ -15,8 +14,10 @@ use super::error::RuntimeError;
 use super::locate::{self, Places};
 use super::logs;
 use super::manifest::{AppKind, Need};
+use super::start::{Failure, Guard, Keep};
 use super::user::User;
 use crate::interrupt;
+use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 
 /// What runs the script: PHP's command line, the same for all runtimes, so that what it leaves
 /// is the same for all. `in_plan` is where the plan says it is. `None`: the app has no script.
@@ -35,36 +36,6 @@ pub(super) fn php(
     let found = places.find("php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(Some(found.path))
-}
-
-/// Runs each command to its end, with the app's environment.
-///
-/// # Errors
-/// One fails, takes too long, or the person asks for an end.
-pub(super) fn run(
-    app: &App,
-    php: &Path,
-    dir: &Path,
-    env: &BTreeMap<String, String>,
-    user: Option<&User>,
-) -> Result<(), RuntimeError> {
-    let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
-    let mut quiet: Vec<String> =
-        quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
-    for extension in extensions(app, php) {
-        quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
-    }
-    let cwd = &dir.join("app");
-    for line in app.manifest.prepare.iter().flat_map(|prepare| prepare.lines()) {
-        let words = shell_words::split(line).unwrap_or_else(|_| vec![line.to_owned()]);
-        let Some((script, rest)) = words.split_first() else { continue };
-        let script = cwd.join(script).display().to_string();
-        let args: Vec<String> =
-            quiet.iter().cloned().chain([script]).chain(rest.iter().cloned()).collect();
-        let step = Step { what: line, program: php, args: &args, dir, cwd, env, input: "", user };
-        self::step(app, &step)?;
-    }
-    Ok(())
 }
 
 /// Commands that warm the caches of a project as its deployment does. Symfony's are always warm;
@@ -92,94 +63,144 @@ pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
     (!wanted.is_empty()).then(|| wanted.join("\n"))
 }
 
+/// A work folder in which programs make a part of what is served, each looked after by a keeper: it is
+/// gone with stampede, however that ends, and with it all that it started.
+pub(super) struct Workshop<'a> {
+    /// What looks after the folder.
+    pub keep: &'a dyn Keep,
+    /// The stack's id.
+    pub id: &'a str,
+    /// The folder.
+    pub dir: &'a Path,
+    /// Whom all run as: the user that PHP runs as.
+    pub user: Option<&'a User>,
+}
+
 /// A program that makes a part of what is served, before anything of it runs.
 pub(super) struct Step<'a> {
     /// What it is, for people.
     pub what: &'a str,
     pub program: &'a Path,
     pub args: &'a [String],
-    /// Work folder, which has the log.
-    pub dir: &'a Path,
     /// Where it runs.
     pub cwd: &'a Path,
     /// Its whole environment.
     pub env: &'a BTreeMap<String, String>,
     /// What it reads.
     pub input: &'a str,
-    /// Whom it runs as: the user that PHP runs as.
-    pub user: Option<&'a User>,
 }
 
-/// Runs it to its end. What it says goes to a log of the work folder.
-///
-/// # Errors
-/// It fails, takes too long, or the person asks for an end.
-pub(super) fn step(app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
-    let log = step.dir.join("logs/prepare.log");
-    let out = File::options().create(true).append(true).open(&log);
-    let out = out.map_err(io_error("write", &log))?;
-    let err = out.try_clone().map_err(io_error("write", &log))?;
-    let mut command = Command::new(step.program);
-    command.args(step.args).current_dir(step.cwd).env_clear().envs(step.env);
-    command.stdin(given(step)?).stdout(out).stderr(err).process_group(0);
-    if let Some(user) = step.user {
-        command.uid(user.uid).gid(user.gid);
-    }
-    // SAFETY: runs between fork and exec; it is one system call. No keeper holds this process:
-    // the kernel ends it with the thread that waits for it.
-    unsafe {
-        command.pre_exec(|| {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            Ok(())
-        });
-    }
-    let how = match command.spawn().map(ended) {
-        // What went well says nothing to who reads why something later did not.
-        Ok(Some(status)) if status.success() => {
-            return std::fs::remove_file(&log).map_err(io_error("remove", &log));
+impl Workshop<'_> {
+    /// Runs each command of the app's `prepare` to its end, with the app's environment.
+    ///
+    /// # Errors
+    /// One fails, takes too long, or the person asks for an end.
+    pub fn prepare(
+        &self,
+        app: &App,
+        php: &Path,
+        env: &BTreeMap<String, String>,
+    ) -> Result<(), RuntimeError> {
+        let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
+        let mut quiet: Vec<String> =
+            quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
+        for extension in extensions(app, php) {
+            quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
         }
-        Ok(Some(status)) => match status.code() {
-            Some(code) => format!("ended with exit code {code}"),
-            None => "was killed".to_owned(),
-        },
-        Ok(None) if interrupt::asked() => "was ended".to_owned(),
-        Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
-        Err(error) => format!("was not started: {error}"),
-    };
-    let log = match logs::last_lines(step.dir, step.env) {
-        lines if lines.is_empty() => lines,
-        lines => format!("\n{lines}"),
-    };
-    Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
-}
-
-/// A file with what a step reads: nobody has to write while it runs. It has no name by then.
-fn given(step: &Step<'_>) -> Result<Stdio, RuntimeError> {
-    if step.input.is_empty() {
-        return Ok(Stdio::null());
+        let cwd = &self.dir.join("app");
+        for line in app.manifest.prepare.iter().flat_map(|prepare| prepare.lines()) {
+            let words = shell_words::split(line).unwrap_or_else(|_| vec![line.to_owned()]);
+            let Some((script, rest)) = words.split_first() else { continue };
+            let script = cwd.join(script).display().to_string();
+            let args: Vec<String> =
+                quiet.iter().cloned().chain([script]).chain(rest.iter().cloned()).collect();
+            self.step(app, &Step { what: line, program: php, args: &args, cwd, env, input: "" })?;
+        }
+        Ok(())
     }
-    // Of this folder the user that PHP runs as can change nothing.
-    let path = step.dir.join("input");
-    std::fs::write(&path, step.input).map_err(io_error("write", &path))?;
-    let file = File::open(&path).map_err(io_error("read", &path))?;
-    std::fs::remove_file(&path).map_err(io_error("remove", &path))?;
-    Ok(file.into())
+
+    /// Runs a step to its end. What it says goes to a log of the work folder.
+    ///
+    /// # Errors
+    /// It fails, takes too long, or the person asks for an end.
+    pub fn step(&self, app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
+        let log = self.dir.join("logs/prepare.log");
+        let input = self.given(step)?;
+        let process = ProcessSpec {
+            role: "prepare".to_owned(),
+            program: step.program.to_path_buf(),
+            args: step.args.to_vec(),
+            env: step.env.clone(),
+            cwd: step.cwd.to_path_buf(),
+            input: input.clone(),
+            user: self.user.map(|user| (user.uid, user.gid)),
+            log: log.clone(),
+            stop: StopSpec { signal: libc::SIGKILL, grace: Nanos(0) },
+        };
+        let ended = self.beside(vec![process]).map(|guard| ended(guard.as_ref()));
+        input.map_or(Ok(()), |input| removed(&input))?;
+        let how = match ended {
+            // What went well says nothing to who reads why something later did not.
+            Ok(Some(Exit { code: Some(0), .. })) => return removed(&log),
+            Ok(Some(Exit { code: Some(code), .. })) => format!("ended with exit code {code}"),
+            Ok(Some(_)) => "was killed".to_owned(),
+            Ok(None) if interrupt::asked() => "was ended".to_owned(),
+            Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
+            Err(error) => format!("was not started: {error}"),
+        };
+        let log = match logs::last_lines(self.dir, step.env) {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{lines}"),
+        };
+        Err(RuntimeError::Unprepared { app: app.name.clone(), script: step.what.into(), how, log })
+    }
+
+    /// Starts processes that end alone, while the folder is still being filled.
+    ///
+    /// # Errors
+    /// As the keeper says.
+    pub fn beside(&self, processes: Vec<ProcessSpec>) -> Result<Box<dyn Guard>, Failure> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        self.keep.beside(&StackSpec {
+            id: format!("{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)),
+            work: self.dir.to_path_buf(),
+            in_memory: Vec::new(),
+            cpus: Vec::new(),
+            cpus_by_role: BTreeMap::new(),
+            memory_bytes: 0,
+            processes,
+            first: 0,
+        })
+    }
+
+    /// A file with what a step reads: nobody has to write while it runs. Of this folder the user that
+    /// PHP runs as can change nothing.
+    fn given(&self, step: &Step<'_>) -> Result<Option<PathBuf>, RuntimeError> {
+        if step.input.is_empty() {
+            return Ok(None);
+        }
+        let path = self.dir.join("input");
+        std::fs::write(&path, step.input).map_err(io_error("write", &path))?;
+        let closed = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, closed).map_err(io_error("close", &path))?;
+        Ok(Some(path))
+    }
 }
 
-/// `None`: it was killed, for it took too long or nobody waits any more.
-fn ended(mut child: Child) -> Option<ExitStatus> {
+fn removed(path: &Path) -> Result<(), RuntimeError> {
+    std::fs::remove_file(path).map_err(io_error("remove", path))
+}
+
+/// How the only process ended. `None`: it was not waited for any longer, for it took too long or nobody
+/// waits any more; it ends with its guard.
+fn ended(guard: &dyn Guard) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::asked() {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
+        if let Some(exit) = guard.exited().pop() {
+            return Some(exit);
         }
         std::thread::sleep(RETRY);
     }
-    // What it started too.
-    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
     None
 }
 

@@ -15,20 +15,20 @@ use stampede_load::time::Nanos;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeFolder};
+use super::check::Found;
 use super::copy::{hand_over, io_error, make_dir};
-use super::database::{self, Asks};
+use super::database::{self, Asks, Told};
 use super::deployed::Deployed;
 use super::dotenv;
 use super::error::RuntimeError;
-use super::framework;
 use super::front;
 use super::library;
 use super::locate::{self, Located};
 use super::manifest::{AppKind, Need, ProcessManifest, RunAs};
 use super::port;
-use super::preparation;
+use super::preparation::Workshop;
 use super::reach;
-use super::setting::{self, Settings};
+use super::setting::Settings;
 use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
@@ -115,20 +115,13 @@ pub fn prepare(
     placement: &Placement,
     keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let runtime = catalogue.serving(choice, app)?;
-    check_app(&choice.name, &runtime, app)?;
-    let mut settings = setting::resolve(&choice.name, &runtime.manifest, &choice.settings)?;
-    let places = &catalogue.places;
-    let needs = locate::all(places, &choice.name, &runtime, &settings.programs)?;
-    runtime.can_reach_database(&choice.name, places, &needs)?;
-    let frameworks = framework::versions(app, places)?;
-    let deployed = Deployed::find(&choice.name, app, &settings, places)?;
-    let php = preparation::php(app, places, settings.programs.get("php"))?;
+    let found = Found::find(catalogue, choice, app)?;
+    let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
-    check_plain(&places.temp)?;
-    let dir = places.temp.join(format!("stampede-{id}"));
+    check_plain(&catalogue.places.temp)?;
+    let dir = catalogue.places.temp.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
@@ -136,11 +129,11 @@ pub fn prepare(
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
-    let place = database::Place { dir: &dir, needs: &needs, user: user.as_ref() };
+    let workshop = Workshop { keep: keep.as_ref(), id: &id, dir: &dir, user: user.as_ref() };
+    let place = database::Place { workshop: &workshop, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
-    deployed.write_autoloader(app, &dir, &steps_env, user.as_ref())?;
-    php.map_or(Ok(()), |php| preparation::run(app, &php, &dir, &steps_env, user.as_ref()))?;
+    deployed.write_autoloader(app, &workshop, &steps_env)?;
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
@@ -153,6 +146,12 @@ pub fn prepare(
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
+    if let Some(php) = php {
+        let told = Told { runtime: &choice.name, dir: &dir, env: &env };
+        let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
+        workshop.prepare(app, &php, &steps_env)?;
+        servers.map_or(Ok(()), |servers| servers.stop(&told))?;
+    }
     let asked = &runtime.manifest.effective_workers;
     let rendered = |text: &str| render("effective_workers", text, &values);
     let status = asked.status.as_deref().map(rendered).transpose()?;
@@ -167,6 +166,7 @@ pub fn prepare(
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
+        first: database::servers(&processes).count(),
         processes,
     };
     let stack = PreparedStack {
@@ -513,6 +513,7 @@ impl Parts<'_> {
             args: words[1..].to_vec(),
             env,
             cwd: cwd.map_or_else(|| dir.to_path_buf(), PathBuf::from),
+            input: None,
             user: user.filter(|_| process.user == RunAs::App).map(|user| (user.uid, user.gid)),
             log: dir.join("logs").join(format!("{index}-{role}.log")),
             stop: StopSpec {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get};
-use super::database::Asks;
+use super::database::{Asks, Told};
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
 use super::port::{self, HOST};
@@ -28,11 +28,21 @@ pub trait Keep: Send {
     /// # Errors
     /// A process could not be started: nothing runs then, and nothing is left.
     fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
+    /// Starts another stack in it, that ends alone.
+    ///
+    /// # Errors
+    /// As `start`; the folder stays.
+    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure>;
 }
 
 /// What holds a stack's processes, and ends them however this is dropped. The keeper's
 /// stack is one; tests have a simpler one.
 pub trait Guard: Send + Sync {
+    /// Starts the processes that waited.
+    ///
+    /// # Errors
+    /// As `Keep::start`.
+    fn go(&mut self) -> Result<(), Failure>;
     /// Processes that ended by themselves so far.
     fn exited(&self) -> Vec<Exit>;
     /// The processes by role.
@@ -72,9 +82,17 @@ impl Keep for Keeper {
     fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
         Ok(Box::new(Keeper::start(*self, spec)?))
     }
+
+    fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
+        Ok(Box::new(Keeper::beside(self, spec)?))
+    }
 }
 
 impl Guard for Stack {
+    fn go(&mut self) -> Result<(), Failure> {
+        Ok(Stack::go(self)?)
+    }
+
     fn exited(&self) -> Vec<Exit> {
         Stack::exited(self)
     }
@@ -102,8 +120,7 @@ impl Guard for Stack {
 /// A process ended, no correct answer came in time, or another process has the port, each with
 /// the last lines of its logs; or the person asked for an end.
 pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let begun = Instant::now();
-    let mut running = Running::begin(prepared)?;
+    let (mut running, begun) = Running::begin(prepared)?;
     running.first_request =
         running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
     running.first_answer = Nanos::from(begun.elapsed());
@@ -111,14 +128,21 @@ pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
 }
 
 impl Running {
-    /// Has the keeper start its processes.
-    pub(super) fn begin(prepared: Prepared) -> Result<Running, RuntimeError> {
+    /// Has the keeper start its processes; says when that began. What a database takes to start is none
+    /// of the runtime's: it is there before the runtime is started.
+    pub(super) fn begin(prepared: Prepared) -> Result<(Running, Instant), RuntimeError> {
+        let mut begun = Instant::now();
         let Prepared { stack, keep } = prepared;
-        let guard = keep
-            .start(&stack.spec)
-            .map_err(|source| RuntimeError::Keeper { runtime: stack.name.clone(), source })?;
+        let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
+        let mut guard = keep.start(&stack.spec).map_err(failed)?;
+        if let Some(asks) = &stack.asks {
+            let told = Told { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
+            asks.wait_until_up(guard.as_ref(), &told)?;
+            begun = Instant::now();
+        }
+        guard.go().map_err(failed)?;
         let [first_answer, first_request] = [Nanos::default(); 2];
-        Ok(Running { stack, guard, first_answer, first_request })
+        Ok((Running { stack, guard, first_answer, first_request }, begun))
     }
 
     /// Looks who has its port, and ends the processes that it has too many.
@@ -260,6 +284,14 @@ impl Running {
         get(&client(within), &self.page())
     }
 
+    /// Asks another path once.
+    ///
+    /// # Errors
+    /// As the client says.
+    pub fn ask_path(&self, path: &str, within: Duration) -> Result<Answer, ureq::Error> {
+        get(&client(within), &format!("{}{path}", self.url()))
+    }
+
     /// How long the first request took that was answered correctly.
     fn wait_until_ready(&self, begun: Instant) -> Result<Nanos, RuntimeError> {
         let within = self.stack.ready_within;
@@ -390,7 +422,7 @@ fn end(pid: u32) {
     }
 }
 
-fn ended(exit: &Exit) -> String {
+pub(super) fn ended(exit: &Exit) -> String {
     match (exit.code, exit.signal) {
         (Some(code), _) => format!("`{}` with exit code {code}", exit.role),
         (None, Some(signal)) => format!("`{}` by signal {signal}", exit.role),

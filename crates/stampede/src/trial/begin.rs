@@ -24,21 +24,28 @@ pub(super) fn told(
 fn cold(record: &TrialRecord, emptied: &[String]) -> String {
     let runtime = &record.runtime;
     let has_opcache = runtime.before.as_ref().is_some_and(|before| before.opcache);
-    let opcache = match (has_opcache, runtime.given.keeps_memory) {
-        (false, _) => None,
-        (true, false) => Some("OPcache was empty".to_owned()),
-        (true, true) => Some("OPcache had what its workers boot with".to_owned()),
+    let opcache = match (preload(record), runtime.given.keeps_memory) {
+        _ if !has_opcache => None,
+        (_, true) => Some("OPcache had what its workers boot with".to_owned()),
+        (Some(_), false) => Some("OPcache had what was preloaded".to_owned()),
+        (None, false) => Some("OPcache was empty".to_owned()),
     };
     let folders: Vec<String> = emptied.iter().map(|folder| format!("`{folder}`")).collect();
-    let folders = (!folders.is_empty()).then(|| format!("{} was emptied", words::list(&folders)));
+    let folders = (!folders.is_empty())
+        .then(|| format!("{} was emptied before the start", words::list(&folders)));
     let nothing = "cold: nothing had been asked of it when the load began".to_owned();
     [Some(nothing), opcache, folders].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
+/// What is preloaded, as the plan says it.
+fn preload(record: &TrialRecord) -> Option<&str> {
+    let asked = record.runtime.settings.get("preload").and_then(Value::as_str);
+    asked.filter(|file| *file != "off")
+}
+
 /// What came of `preload`; `None`: it was not asked for.
 fn preloaded(record: &TrialRecord) -> Option<(Judged, String)> {
-    let asked = record.runtime.settings.get("preload").and_then(Value::as_str);
-    let file = asked.filter(|file| *file != "off")?;
+    let file = preload(record)?;
     let files = record.runtime.before.as_ref()?.preloaded;
     Some(match files {
         0 => {

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod cells;
 pub mod comparison;
 mod measured;
+mod paths;
 mod queries;
 pub mod refusal;
 pub mod verdict;
@@ -139,6 +140,7 @@ fn rehearse(
     let measured = Measured::up_cold(ctx, subject)?;
     phases.enter(Phase::Verify, None);
     let observed = measured.verify(subject.app)?;
+    paths::check(subject, &measured)?;
     let runtime = measured.record();
     phases.enter(Phase::Stop, None);
     measured.stop()?;
@@ -157,7 +159,9 @@ fn fire(
         Some(rehearsed) => rehearsed,
         None => {
             phases.enter(Phase::Verify, None);
-            record.runtime.before.insert(measured.verify(subject.app)?).clone()
+            let found = measured.verify(subject.app)?;
+            paths::check(subject, measured)?;
+            record.runtime.before.insert(found).clone()
         }
     };
     let other_workers = observed::other_workers(&measured.shown(before.clone()));

@@ -76,6 +76,7 @@ impl Place {
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             cwd: self.folder.path().to_owned(),
+            input: None,
             user: None,
             log: self.log(),
             stop: StopSpec { signal: libc::SIGTERM, grace: Nanos::from_millis(300) },
@@ -91,6 +92,7 @@ impl Place {
             cpus_by_role: BTreeMap::new(),
             memory_bytes: 0,
             processes,
+            first: 0,
         }
     }
 

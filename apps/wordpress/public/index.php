@@ -1,0 +1,7 @@
+<?php
+
+// What WordPress' own front controller does, with our configuration.
+define('WP_USE_THEMES', true);
+require __DIR__ . '/../wp-config.php';
+wp();
+require ABSPATH . WPINC . '/template-loader.php';

@@ -1,0 +1,53 @@
+//! What a load fires is asked once before it: errors are answered fast, and would be measured.
+
+use std::time::Duration;
+
+use super::Subject;
+use super::measured::Measured;
+
+/// Different paths that are asked; of a longer list the first.
+const PATHS_MAX: usize = 100;
+/// For one answer: some are slow on purpose.
+const WITHIN: Duration = Duration::from_secs(30);
+/// Shown of many.
+const SHOWN: usize = 5;
+
+/// Why the load is not worth firing, with the last lines of the logs: a path is answered with an
+/// error of the server, or all are with one of the client.
+pub(super) fn check(subject: &Subject<'_>, measured: &Measured) -> Result<(), String> {
+    let Measured::Started(running) = measured else { return Ok(()) };
+    let mut paths: Vec<&str> = Vec::new();
+    // What writes is not sent once more than the plan says.
+    for request in subject.load.requests.iter().filter(|request| request.method == "GET") {
+        if !paths.contains(&request.path.as_str()) && paths.len() < PATHS_MAX {
+            paths.push(&request.path);
+        }
+    }
+    let mut wrong = Vec::new();
+    let mut has_failed = false;
+    for path in &paths {
+        // Without an answer the load itself will tell.
+        let Ok(answer) = running.ask_path(path, WITHIN) else { continue };
+        if answer.status >= 400 {
+            has_failed |= answer.status >= 500;
+            wrong.push(format!(
+                "`{path}` is answered with status {}, `{}`",
+                answer.status,
+                answer.gist()
+            ));
+        }
+    }
+    if !has_failed && (wrong.is_empty() || wrong.len() < paths.len()) {
+        return Ok(());
+    }
+    let more = wrong.len().saturating_sub(SHOWN);
+    wrong.truncate(SHOWN);
+    if more > 0 {
+        wrong.push(format!("and {more} more"));
+    }
+    let log = match running.last_lines() {
+        lines if lines.is_empty() => lines,
+        lines => format!("\n{lines}"),
+    };
+    Err(format!("{}{log}", wrong.join(", ")))
+}
