@@ -57,6 +57,11 @@ foreach ($to as $folder) {
 echo 'written: ', is_file("$root/storage/logs/written.txt") ? 'yes' : 'no';
 "#;
 
+const PREPARED: &str = "title: a project\nkind: script\ndocroot: public\nprepare: prepare.php\n\
+                        writable: [var, storage, uploads, bootstrap/cache]\n";
+/// Writes as the app does, and takes its time.
+const PREPARES: &str = "<?php require __DIR__ . '/public/index.php'; usleep(300000);";
+
 /// A project as deployments make it, with folders that are shared between releases; anybody may
 /// write anywhere.
 fn project(place: &Place) -> PathBuf {
@@ -74,6 +79,8 @@ fn project(place: &Place) -> PathBuf {
         place.write(&format!("project/{folder}/kept.txt"), "as it was");
     }
     place.write("project/current/public/index.php", WRITES);
+    place.write("project/current/app.yaml", PREPARED);
+    place.write("project/current/prepare.php", PREPARES);
     let cached = format!("<?php return '{}';", app.join("var/cache").display());
     place.write("project/current/var/cache/prod/where.php", &cached);
     let env = format!("APP_ENV=dev\nDATA={}\n", app.join("var/data.db").display());

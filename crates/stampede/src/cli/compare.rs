@@ -5,6 +5,7 @@ use std::path::Path;
 use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
+use super::init::PLAN;
 use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
@@ -48,6 +49,13 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let mut notices = Vec::new();
     let read = match &args.plan {
         Some(path) => plan::read(path, &overrides),
+        None if overrides.app.is_none() && Path::new(PLAN).is_file() => {
+            return Err(Failure::rendered("neither a plan nor an app is named".to_owned()).hint(
+                format!(
+                    "`stampede compare {PLAN}` runs the plan in this folder; `--app DIR` needs none"
+                ),
+            ));
+        }
         None => {
             if overrides.app.is_some() && overrides.runtimes.is_none() {
                 notices = suggested(&mut overrides, catalogue)?;

@@ -125,4 +125,4 @@ fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String
 }
 
 /// In the folder that it is started in.
-const PLAN: &str = "stampede.yaml";
+pub(super) const PLAN: &str = "stampede.yaml";

@@ -34,7 +34,9 @@ if (isset($_GET['show'])) {
     $stampede['extensions'] = array_merge(get_loaded_extensions(), get_loaded_extensions(true));
     // Not the values of now: an app that stays in memory has set some for itself.
     $global = static function (array $entry) { return (string) $entry['global_value']; };
-    $stampede['ini'] = (object) array_map($global, ini_get_all());
+    // `Locale::setDefault` sets this one for good: it is the app's, and not of php.ini.
+    $ini = array_diff_key(ini_get_all(), ['intl.default_locale' => 0]);
+    $stampede['ini'] = (object) array_map($global, $ini);
     $stampede['opcache'] = (bool) ($opcache['opcache_enabled'] ?? false);
     $stampede['preloaded'] = count($opcache['preload_statistics']['scripts'] ?? []);
     $stampede['jit'] = (bool) ($opcache['jit']['on'] ?? false);
