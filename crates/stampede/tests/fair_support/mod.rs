@@ -43,6 +43,8 @@ switch ($_SERVER['QUERY_STRING']) {
 
 /// The app, below `app/` of the place.
 pub fn write_app(place: &Place) {
+    // One that is not described gets what servers usually have.
+    place.write("app/app.yaml", "title: it shows itself\nkind: script\ndocroot: public\n");
     place.write("app/public/index.php", APP);
     place.write("app/public/.htaccess", "Require all denied\n");
 }
