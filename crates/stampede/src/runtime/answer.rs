@@ -228,12 +228,27 @@ pub(crate) fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
 
 /// The same, with a header `Host` of its own.
 pub(crate) fn get_as(client: &Agent, url: &str, host: &str) -> Result<Answer, ureq::Error> {
-    let mut answer = client
-        .get(url)
-        .header("Host", host)
-        .header("Accept", "*/*")
-        .header("Connection", "close")
-        .call()?;
+    get_with(client, url, &[("Host".to_owned(), host.to_owned())])
+}
+
+/// The same, with these headers, as a load would send them.
+pub(crate) fn get_with(
+    client: &Agent,
+    url: &str,
+    headers: &[(String, String)],
+) -> Result<Answer, ureq::Error> {
+    let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    let mut request = client.get(url).header("Connection", "close");
+    for (name, value) in [("Host", "localhost"), ("Accept", "*/*")] {
+        if !has(name) {
+            request = request.header(name, value);
+        }
+    }
+    for (name, value) in headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("Connection"))
+    {
+        request = request.header(name, value);
+    }
+    let mut answer = request.call()?;
     let headers = answer.headers().iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str().to_ascii_lowercase(), value)

@@ -168,10 +168,15 @@ pub(crate) fn hand_over(
     group: u32,
 ) -> Result<(), RuntimeError> {
     give(copy, 0, group, 0o750, 0o640)?;
+    let root = fs::canonicalize(copy).map_err(io_error("read", copy))?;
     for folder in writable {
         let folder = copy.join(folder);
         make_dir(&folder)?;
-        give(&folder, user, group, 0o750, 0o640)?;
+        // A link inside the copy is where it leads; what leads out is not ours to give.
+        let real = fs::canonicalize(&folder).map_err(io_error("read", &folder))?;
+        if real.starts_with(&root) {
+            give(&real, user, group, 0o750, 0o640)?;
+        }
     }
     Ok(())
 }
@@ -249,6 +254,28 @@ mod tests {
             assert!(fs::symlink_metadata(copied.join(gone)).is_err(), "{gone}");
         }
         assert!(copied.join("storage/logs").is_dir());
+    }
+
+    #[test]
+    fn a_writable_folder_may_be_a_link_in_the_copy_and_none_leads_out() {
+        let place = tempfile::tempdir().unwrap();
+        let (copy, out) = (place.path().join("copy"), place.path().join("out"));
+        for folder in [copy.join("data/storage"), out.clone()] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        symlink("data/storage", copy.join("storage")).unwrap();
+        symlink(&out, copy.join("var")).unwrap();
+        let (user, group) =
+            (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        if user != 0 {
+            return;
+        }
+        hand_over(&copy, &["storage".into(), "var".into(), "new/one".into()], user, group).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&copy.join("data/storage")), 0o750);
+        assert_eq!(mode(&out), 0o700);
+        assert!(copy.join("new/one").is_dir());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
-use super::answer::{Answer, client, get};
+use super::answer::{Answer, client, get, get_with};
 use super::database::{Asks, Told};
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
@@ -284,12 +284,17 @@ impl Running {
         get(&client(within), &self.page())
     }
 
-    /// Asks another path once.
+    /// Asks another path once, with these headers.
     ///
     /// # Errors
     /// As the client says.
-    pub fn ask_path(&self, path: &str, within: Duration) -> Result<Answer, ureq::Error> {
-        get(&client(within), &format!("{}{path}", self.url()))
+    pub fn ask_path(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        within: Duration,
+    ) -> Result<Answer, ureq::Error> {
+        get_with(&client(within), &format!("{}{path}", self.url()), headers)
     }
 
     /// How long the first request took that was answered correctly.

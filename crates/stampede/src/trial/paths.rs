@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::Subject;
 use super::measured::Measured;
+use crate::interrupt;
+use crate::plan::model::RequestSpec;
 
 /// Different paths that are asked; of a longer list the first.
 const PATHS_MAX: usize = 100;
@@ -16,28 +18,24 @@ const SHOWN: usize = 5;
 /// error of the server, or all are with one of the client.
 pub(super) fn check(subject: &Subject<'_>, measured: &Measured) -> Result<(), String> {
     let Measured::Started(running) = measured else { return Ok(()) };
-    let mut paths: Vec<&str> = Vec::new();
+    let mut asked: Vec<&RequestSpec> = Vec::new();
     // What writes is not sent once more than the plan says.
     for request in subject.load.requests.iter().filter(|request| request.method == "GET") {
-        if !paths.contains(&request.path.as_str()) && paths.len() < PATHS_MAX {
-            paths.push(&request.path);
+        if asked.len() < PATHS_MAX && asked.iter().all(|known| known.path != request.path) {
+            asked.push(request);
         }
     }
     let mut wrong = Vec::new();
     let mut has_failed = false;
-    for path in &paths {
+    for request in asked.iter().take_while(|_| !interrupt::asked()) {
         // Without an answer the load itself will tell.
-        let Ok(answer) = running.ask_path(path, WITHIN) else { continue };
-        if answer.status >= 400 {
-            has_failed |= answer.status >= 500;
-            wrong.push(format!(
-                "`{path}` is answered with status {}, `{}`",
-                answer.status,
-                answer.gist()
-            ));
-        }
+        let answer = running.ask_path(&request.path, &request.headers, WITHIN);
+        let Some(answer) = answer.ok().filter(|answer| answer.status >= 400) else { continue };
+        has_failed |= answer.status >= 500;
+        let (path, status, gist) = (&request.path, answer.status, answer.gist());
+        wrong.push(format!("`{path}` is answered with status {status}, `{gist}`"));
     }
-    if !has_failed && (wrong.is_empty() || wrong.len() < paths.len()) {
+    if !has_failed && (wrong.is_empty() || wrong.len() < asked.len()) {
         return Ok(());
     }
     let more = wrong.len().saturating_sub(SHOWN);
