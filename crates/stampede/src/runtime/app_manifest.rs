@@ -46,6 +46,9 @@ pub struct AppManifest {
     /// Folders of the copy that it writes to.
     #[serde(default)]
     pub writable: Vec<String>,
+    /// Whether its copy, with its caches, belongs in memory, where the machine has room for it.
+    #[serde(default)]
+    pub in_memory: bool,
     /// Frameworks that it is written for, by the names that their versions are recorded under.
     #[serde(default)]
     pub needs: BTreeMap<String, Framework>,

@@ -52,6 +52,7 @@ pub(super) fn detect(
         extensions: extensions_of(&project.composer, &lock),
         extensions_if_there: USUAL_EXTENSIONS.iter().map(|name| (*name).to_owned()).collect(),
         writable: project.writable(),
+        in_memory: false,
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
         preload,

@@ -32,6 +32,9 @@ pub struct Places {
     pub apps: Vec<PathBuf>,
     /// Where work folders are made.
     pub temp: PathBuf,
+    /// A file system in memory for those of apps that ask for it; `None`: the person has said where
+    /// work folders belong.
+    pub memory: Option<PathBuf>,
     /// `debian`, `fedora` …: which install command is meant.
     pub family: Vec<String>,
 }
@@ -43,6 +46,21 @@ pub struct Located {
     pub path: PathBuf,
     /// Version as it prints it; empty where it prints none.
     pub version: String,
+}
+
+/// Free bytes that a copy of an app, its caches and what runs it need, at most.
+const ROOM: u64 = 256 << 20;
+/// How the kernel calls a file system in memory (`statfs`, linux/magic.h).
+const TMPFS: u64 = 0x0102_1994;
+
+/// Whether `folder` is such a file system, with room, and programs may run from it.
+fn is_roomy_memory(folder: &Path) -> bool {
+    let is_memory = rustix::fs::statfs(folder).is_ok_and(|found| found.f_type as u64 == TMPFS);
+    let flags = rustix::fs::StatVfsMountFlags::NOEXEC | rustix::fs::StatVfsMountFlags::RDONLY;
+    let has_room = |found: rustix::fs::StatVfs| {
+        !found.f_flag.intersects(flags) && found.f_bavail.saturating_mul(found.f_frsize) >= ROOM
+    };
+    is_memory && rustix::fs::statvfs(folder).is_ok_and(has_room)
 }
 
 /// Servers are mostly in `sbin`, which an ordinary user's PATH lacks.
@@ -69,8 +87,15 @@ impl Places {
             runtimes: list("STAMPEDE_RUNTIMES"),
             apps: list("STAMPEDE_APPS"),
             temp: std::env::temp_dir(),
+            memory: var("TMPDIR").is_none().then(|| "/dev/shm".into()),
             family: family(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
         }
+    }
+
+    /// Where a work folder is made, in memory if that is asked for and it has room.
+    pub(super) fn work_folders(&self, in_memory: bool) -> &Path {
+        let memory = self.memory.as_deref().filter(|folder| in_memory && is_roomy_memory(folder));
+        memory.unwrap_or(&self.temp)
     }
 
     /// Looks for a need: named in the plan, named in the environment, stampede's own folder,
@@ -446,6 +471,29 @@ fn numbers(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_folders_are_in_memory_where_that_is_asked_for_and_there_is_some() {
+        let temp = Path::new("/tmp");
+        let of = |memory: Option<&str>, asked: bool| {
+            let memory = memory.map(PathBuf::from);
+            let places = Places { temp: temp.into(), memory, ..Places::default() };
+            places.work_folders(asked).to_path_buf()
+        };
+        for none in [None, Some("/proc"), Some("/nowhere")] {
+            assert_eq!(of(none, true), temp, "{none:?}");
+        }
+        assert_eq!(of(Some("/dev/shm"), false), temp);
+        let mounts = std::fs::read_to_string("/proc/mounts").expect("mounts");
+        let is_shm = |line: &str| {
+            line.contains(" /dev/shm tmpfs rw")
+                && !line.contains("noexec")
+                && line.contains("size=")
+        };
+        if mounts.lines().any(is_shm) && !mounts.contains("size=65536k") {
+            assert_eq!(of(Some("/dev/shm"), true), Path::new("/dev/shm"));
+        }
+    }
 
     #[test]
     fn the_highest_version_wins_and_neighbours_do_not_match() {

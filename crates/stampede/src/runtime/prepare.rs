@@ -120,8 +120,9 @@ pub fn prepare(
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
-    check_plain(&catalogue.places.temp)?;
-    let dir = catalogue.places.temp.join(format!("stampede-{id}"));
+    let folders = catalogue.places.work_folders(app.manifest.in_memory);
+    check_plain(folders)?;
+    let dir = folders.join(format!("stampede-{id}"));
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
