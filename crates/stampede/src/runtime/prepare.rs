@@ -23,7 +23,7 @@ use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
-use super::locate::{self, Located};
+use super::locate::{self, Located, Places};
 use super::manifest::{AppKind, Need, ProcessManifest, RunAs};
 use super::port;
 use super::preparation::Workshop;
@@ -120,9 +120,7 @@ pub fn prepare(
     let user = user::unprivileged();
     let id = new_id();
     let port = port::free(placement.port)?;
-    let folders = catalogue.places.work_folders(app.manifest.in_memory);
-    check_plain(folders)?;
-    let dir = folders.join(format!("stampede-{id}"));
+    let dir = work_folder(&catalogue.places, app, &id)?;
     let keep = keep(&id, &dir)
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
@@ -292,6 +290,13 @@ fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
+}
+
+/// Where the stack's work folder will be.
+fn work_folder(places: &Places, app: &App, id: &str) -> Result<PathBuf, RuntimeError> {
+    let folders = places.work_folders(app.manifest.in_memory);
+    check_plain(folders)?;
+    Ok(folders.join(format!("stampede-{id}")))
 }
 
 /// Config files of six formats name the work folder, each with its own quoting.
