@@ -83,11 +83,13 @@ fn project(place: &Place) -> PathBuf {
     place.write("project/current/prepare.php", PREPARES);
     let cached = format!("<?php return '{}';", app.join("var/cache").display());
     place.write("project/current/var/cache/prod/where.php", &cached);
-    let env = format!("APP_ENV=dev\nDATA={}\n", app.join("var/data.db").display());
+    let env = format!("APP_ENV=dev\nDATA={}\n", project.join("live/var/data.db").display());
     place.write("project/current/.env", &env);
     symlink("../common/storage", app.join("storage")).expect("link");
     symlink(shared.join("uploads"), app.join("uploads")).expect("link");
     symlink("gone", app.join("var/dangling")).expect("link");
+    // As it is called: `.env` knows no other name.
+    symlink("current", project.join("live")).expect("link");
     for path in seen(&project).keys().filter(|path| !path.is_symlink()) {
         let mode = if path.is_dir() { 0o777 } else { 0o666 };
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mode");
@@ -118,7 +120,7 @@ fn the_folder_of_the_person_is_as_it_was_however_a_run_ends() {
         let place = Place::new();
         let project = project(&place);
         let before = seen(&project);
-        let app = project.join("current").display().to_string();
+        let app = project.join("live").display().to_string();
         let words = ["compare", "--app", &app, "--runtimes", runtimes];
         let mut command = place.stampede(&[&words[..], &QUICK].concat());
         match end {

@@ -60,7 +60,9 @@ fn parts(written: &str) -> (Option<&str>, String) {
     let rest = ["http://", "https://", "//"].iter().find_map(|begin| written.strip_prefix(begin));
     let Some(rest) = rest else { return (None, written.to_owned()) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (host, path) = rest.split_at(end);
+    let (authority, path) = rest.split_at(end);
+    // A password before it is nobody's business.
+    let host = authority.rsplit('@').next().unwrap_or_default();
     // A fragment is the browser's.
     let path = path.split('#').next().unwrap_or_default();
     (Some(host), if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
@@ -94,7 +96,8 @@ mod tests {
         let paths = |all: &[&str]| all.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
         let text = "/\n\n# a comment\n  /about?x=1  \r\n";
         assert_eq!(read_text(text), Ok((paths(&["/", "/about?x=1"]), None)));
-        let text = "https://shop.example\nhttps://shop.example/cart#top\n//shop.example?page=2";
+        let text =
+            "https://shop.example\nhttps://joe:pw@shop.example/cart#top\n//shop.example?page=2";
         let site = Some("shop.example".to_owned());
         assert_eq!(read_text(text), Ok((paths(&["/", "/cart", "/?page=2"]), site)));
     }

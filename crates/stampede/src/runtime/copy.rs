@@ -50,16 +50,17 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
 /// leads to what it lies in, or nowhere, is left out.
 pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let mut copying = Copying { given: root, root: &real, to, within: vec![real.clone()] };
+    let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
+    let mut copying = Copying { root: &real, to, emptied, within: vec![real.clone()] };
     copying.folder(&real, to)
 }
 
 struct Copying<'a> {
-    /// The app's folder as it was named.
-    given: &'a Path,
-    /// The same without links.
+    /// The app's folder, without links.
     root: &'a Path,
     to: &'a Path,
+    /// Where the folders lie that come without their files, also behind links.
+    emptied: Vec<PathBuf>,
     /// Folders that links have led to on the way here, the app's own first.
     within: Vec<PathBuf>,
 }
@@ -68,7 +69,8 @@ impl Copying<'_> {
     fn folder(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         make_dir(to)?;
         let place = to.strip_prefix(self.to).unwrap_or(to);
-        let without_files = EMPTIED.iter().any(|emptied| place.starts_with(emptied));
+        let without_files = EMPTIED.iter().any(|emptied| place.starts_with(emptied))
+            || self.emptied.iter().any(|emptied| from.starts_with(emptied));
         for entry in fs::read_dir(from).map_err(io_error("read", from))? {
             let entry = entry.map_err(io_error("read", from))?;
             let (path, to) = (entry.path(), to.join(entry.file_name()));
@@ -90,21 +92,15 @@ impl Copying<'_> {
     }
 
     fn file(&self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
-        fs::copy(from, to).map_err(io_error("copy", from))?;
         let name = to.file_name().unwrap_or_default().to_string_lossy();
-        if !name.starts_with(SETTINGS) {
+        let text = name.starts_with(SETTINGS).then(|| fs::read_to_string(from).ok()).flatten();
+        let Some(moved) = text.and_then(|text| moved(&text, self.root, self.to)) else {
+            fs::copy(from, to).map_err(io_error("copy", from))?;
             return Ok(());
-        }
-        let Ok(text) = fs::read_to_string(to) else { return Ok(()) };
-        // The longer name first, of which the shorter may be the beginning.
-        let mut names = [self.given, self.root].map(|path| path.display().to_string());
-        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-        let absolute = names.iter().filter(|name| name.starts_with('/'));
-        let moved = absolute.fold(text.clone(), |text, name| led_to(&text, name, self.to));
-        if moved == text {
-            return Ok(());
-        }
-        fs::write(to, moved).map_err(io_error("write", to))
+        };
+        fs::write(to, moved).map_err(io_error("write", to))?;
+        let meta = fs::metadata(from).map_err(io_error("read", from))?;
+        fs::set_permissions(to, meta.permissions()).map_err(io_error("write", to))
     }
 
     fn link(&mut self, from: &Path, to: &Path, without_files: bool) -> Result<(), RuntimeError> {
@@ -134,20 +130,41 @@ fn is_work(path: &Path, to: &Path) -> bool {
     name.starts_with("stampede-") && to.starts_with(path)
 }
 
-/// `text` with paths below `from` led below `to`; `/srv/shop` is no beginning of `/srv/shop2`.
-fn led_to(text: &str, from: &str, to: &Path) -> String {
-    let mut parts = text.split(from);
-    let mut led = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let goes_on = part.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
-        let other = goes_on || led.ends_with(|c: char| c.is_alphanumeric());
-        match other {
-            true => led.push_str(from),
-            false => led.push_str(&to.display().to_string()),
+/// `text` with whole paths that lie in `root`, by whatever name, led below `to`; `None`: it has none.
+fn moved(text: &str, root: &Path, to: &Path) -> Option<String> {
+    let mut led = String::with_capacity(text.len());
+    let (mut rest, mut has_moved) = (text, false);
+    while let Some(begin) = rest.find('/') {
+        led.push_str(&rest[..begin]);
+        let ends = |c: char| c.is_whitespace() || "\"'`?#;,|&<>".contains(c);
+        let length = rest[begin..].find(ends).unwrap_or(rest.len() - begin);
+        let path = &rest[begin..begin + length];
+        // In `src/x` it is no beginning; a URL's slashes before it stay.
+        let is_whole = !led.ends_with(|c: char| c.is_alphanumeric() || "._-~$}".contains(c));
+        let slashes = path.len() - path.trim_start_matches('/').len();
+        match inside(path, root).filter(|_| is_whole) {
+            Some(place) => {
+                led.push_str(&path[..slashes - 1]);
+                let place: PathBuf = to.components().chain(place.components()).collect();
+                led.push_str(&place.display().to_string());
+                has_moved = true;
+            }
+            None => led.push_str(path),
         }
-        led.push_str(part);
+        rest = &rest[begin + length..];
     }
-    led
+    led.push_str(rest);
+    has_moved.then_some(led)
+}
+
+/// Where `path`, which need not be there yet, lies below `root`; `None`: elsewhere.
+fn inside(path: &str, root: &Path) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let mut there = path.ancestors();
+    let (real, known) = there.find_map(|part| Some((fs::canonicalize(part).ok()?, part)))?;
+    let place = real.strip_prefix(root).ok()?;
+    // Not `join`: an empty end would become a slash.
+    Some(place.components().chain(path.strip_prefix(known).ok()?.components()).collect())
 }
 
 pub(crate) fn make_dir(path: &Path) -> Result<(), RuntimeError> {
@@ -281,16 +298,42 @@ mod tests {
     #[test]
     fn settings_that_name_the_folder_name_the_copy() {
         let place = tempfile::tempdir().unwrap();
-        let (app, copied) = (place.path().join("shop"), place.path().join("copy"));
-        let (own, other) = (app.display(), place.path().join("shop2"));
-        let text = format!("A=sqlite:///{own}/var/data.db\nB=\"{own}\"\nC={}\n", other.display());
-        write(&app.join(".env.local"), &text);
-        write(&app.join("notes.txt"), &text);
+        let at = fs::canonicalize(place.path()).unwrap();
+        let (app, copied) = (at.join("releases/5"), at.join("copy"));
+        write(&app.join("notes.txt"), "");
+        write(&at.join("releases/50/x"), "");
+        symlink("releases/5", at.join("current")).unwrap();
+        let text = |app: &Path| {
+            format!(
+                "A=sqlite:///{0}/var/data.db?x=1\nB=\"{0}\"\nC={0}/new/one.db\nD={1}0/x\n\
+                 E=https://a.example/b/c\nF=src{0}/var\nG=/etc/hosts\n",
+                app.display(),
+                at.join("releases/5").display(),
+            )
+        };
+        let led = text(&copied).replace(&format!("src{}", copied.display()), "src@");
+        for named in ["releases/5", "current"] {
+            let named = at.join(named);
+            write(&app.join(".env.local"), &text(&named));
+            fs::set_permissions(app.join(".env.local"), fs::Permissions::from_mode(0o400)).unwrap();
+            all(&app, &copied).unwrap();
+            let seen = fs::read_to_string(copied.join(".env.local")).unwrap();
+            assert_eq!(seen.replace(&format!("src{}", named.display()), "src@"), led);
+            fs::remove_dir_all(&copied).unwrap();
+            fs::remove_file(app.join(".env.local")).unwrap();
+        }
+    }
+
+    #[test]
+    fn caches_behind_a_link_in_the_app_come_without_their_files_too() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("copy"));
+        write(&app.join("data/storage/logs/laravel.log"), "old");
+        write(&app.join("data/storage/kept.txt"), "kept");
+        symlink("data/storage", app.join("storage")).unwrap();
         all(&app, &copied).unwrap();
-        let led = text.replace(&format!("{own}/var"), &format!("{}/var", copied.display()));
-        let led = led.replace(&format!("\"{own}\""), &format!("\"{}\"", copied.display()));
-        assert_eq!(fs::read_to_string(copied.join(".env.local")).unwrap(), led);
-        assert_eq!(fs::read_to_string(copied.join("notes.txt")).unwrap(), text);
+        assert!(!copied.join("storage/logs/laravel.log").exists());
+        assert!(copied.join("storage/kept.txt").exists());
     }
 
     #[test]

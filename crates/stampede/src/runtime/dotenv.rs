@@ -2,21 +2,53 @@
 //! here is for what we say of it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::app::App;
+use super::manifest::AppKind;
 use super::prepare::app_env;
 use crate::plan::model::RuntimeChoice;
 
-/// As Symfony and Laravel read them for `prod`, the last one wins.
-const FILES: [&str; 4] = [".env", ".env.local", ".env.prod", ".env.prod.local"];
+/// As Symfony reads them for `prod`, the last one wins; and what `composer dump-env` makes of them.
+const OF_SYMFONY: [&str; 5] =
+    [".env", ".env.local", ".env.prod", ".env.prod.local", ".env.local.php"];
+/// Laravel and Lumen read one: the first that is there.
+const OF_LARAVEL: [&str; 2] = [".env.production", ".env"];
 
-/// Variables of the files in the app's own folder. Lines that are none are passed over: the app
-/// will say so.
-pub(super) fn values(app: &App) -> BTreeMap<String, String> {
-    let texts = FILES.into_iter().filter_map(|name| app.file(name));
-    texts
-        .flat_map(|text| dotenvy::from_read_iter(&text[..]).flatten().collect::<Vec<_>>())
-        .collect()
+/// Variables that the app itself reads of the files in its folder. Lines that are none are passed
+/// over: the app will say so.
+fn values(app: &App) -> BTreeMap<String, String> {
+    let is_laravel = matches!(app.manifest.kind, AppKind::Laravel | AppKind::Lumen);
+    match is_laravel {
+        true => OF_LARAVEL.iter().find_map(|name| of_file(app, name)).unwrap_or_default(),
+        false => OF_SYMFONY.iter().filter_map(|name| of_file(app, name)).flatten().collect(),
+    }
+}
+
+/// The app's environment and all that any of its files says, for masking what is secret in it.
+pub(super) fn secrets(app: &App, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let files = OF_SYMFONY.iter().chain(&OF_LARAVEL);
+    let said = files.filter_map(|name| Some((name, of_file(app, name)?)));
+    // A variable may have another value in each.
+    let said = said.flat_map(|(name, values)| {
+        values.into_iter().map(move |(key, value)| (format!("{key} of {name}"), value))
+    });
+    said.chain(env.clone()).collect()
+}
+
+fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
+    let bytes = app.file(name)?;
+    if !name.ends_with(".php") {
+        return Some(dotenvy::from_read_iter(&bytes[..]).flatten().collect());
+    }
+    // `'NAME' => 'value',` as `var_export` writes it.
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let pair = |line: &str| {
+        let (key, value) = line.split_once("=>")?;
+        let plain = |part: &str| part.trim().trim_end_matches(',').trim_matches('\'').to_owned();
+        Some((plain(key), plain(value)))
+    };
+    Some(text.lines().filter_map(pair).collect())
 }
 
 /// What of `.env` the reader should know: where it says otherwise than what the app gets from this
@@ -24,11 +56,12 @@ pub(super) fn values(app: &App) -> BTreeMap<String, String> {
 pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<String> {
     let env = app_env(app, choice);
     let said: BTreeMap<String, String> = values(app).into_iter().chain(env.clone()).collect();
-    let database = database(&said).filter(|_| app.manifest.database.is_none()).map(|host| {
-        format!(
-            "the load reaches the app's own database, at {host}, and writes what the app writes"
-        )
-    });
+    let database =
+        database(&said, app.path()).filter(|_| app.manifest.database.is_none()).map(|host| {
+            format!(
+                "the load reaches the app's own database, at {host}, and writes what the app writes"
+            )
+        });
     overruled(app, &env).into_iter().chain(database).collect()
 }
 
@@ -60,18 +93,30 @@ fn same(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-/// The database that the files name on another machine, or beside stampede: the load reaches it.
-fn database(said: &BTreeMap<String, String>) -> Option<String> {
+/// The database that the files name outside the app's folder: the load reaches it.
+fn database(said: &BTreeMap<String, String>, root: Option<&Path>) -> Option<String> {
     let get = |key: &str| said.get(key).map(String::as_str).filter(|value| !value.is_empty());
-    let of_url = |url: &'static str| {
-        let (_, rest) = get(url)?.split_once("://")?;
-        let rest = rest.split(['/', '?']).next()?;
-        let host = rest.rsplit('@').next().filter(|host| !host.is_empty())?;
-        Some(format!("{host} ({url})"))
+    let outside = |path: &str| {
+        let path = format!("/{}", path.trim_start_matches('/'));
+        let inside = root.is_some_and(|root| Path::new(&path).starts_with(root));
+        (!inside && !path.contains('%')).then_some(path)
     };
-    let host = || Some(format!("{} (DB_HOST)", get("DB_HOST")?));
-    let is_file = get("DB_CONNECTION") == Some("sqlite");
-    of_url("DATABASE_URL").or_else(|| host().filter(|_| !is_file))
+    let of_url = |url: &&str| {
+        let (scheme, rest) = get(url)?.split_once("://")?;
+        let rest = rest.split('?').next()?;
+        let place = match scheme.starts_with("sqlite") {
+            // One slash more than a host would have begins a whole path.
+            true => outside(rest.strip_prefix("//")?)?,
+            false => rest.split('/').next()?.rsplit('@').next()?.to_owned(),
+        };
+        (!place.is_empty()).then(|| format!("{place} ({url})"))
+    };
+    let is_file = get("DB_CONNECTION").is_none_or(|kind| kind == "sqlite");
+    let file = || outside(get("DB_DATABASE").filter(|path| is_file && path.starts_with('/'))?);
+    let host = || get("DB_HOST").filter(|_| get("DB_CONNECTION") != Some("sqlite"));
+    let url = ["DATABASE_URL", "DB_URL"].iter().find_map(of_url);
+    let file = || file().map(|path| format!("{path} (DB_DATABASE)"));
+    url.or_else(file).or_else(|| host().map(|host| format!("{host} (DB_HOST)")))
 }
 
 #[cfg(test)]
@@ -101,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn every_value_of_every_file_is_known_as_a_secret() {
+        let (app, _folder) = app_with(&[
+            (".env", "API_KEY=one\n"),
+            (".env.production", "API_KEY=two\n"),
+            (".env.local.php", "<?php return array (\n  'APP_SECRET' => 'three',\n);"),
+        ]);
+        let secrets = secrets(&app, &BTreeMap::new());
+        let values: Vec<&str> = secrets.values().map(String::as_str).collect();
+        assert_eq!(values, ["one", "two", "three"]);
+        assert!(secrets.keys().all(|key| key.contains("KEY") || key.contains("SECRET")));
+    }
+
+    #[test]
     fn another_environment_than_the_apps_own_is_said() {
         let env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")])
             .into_iter()
@@ -121,7 +179,7 @@ mod tests {
     fn a_database_of_the_apps_own_is_named_without_its_password() {
         let said = |text: &str| {
             let (app, _folder) = app_with(&[(".env", text)]);
-            database(&values(&app)).unwrap_or_default()
+            database(&values(&app), app.path()).unwrap_or_default()
         };
         for (text, found) in [
             (
@@ -131,6 +189,10 @@ mod tests {
             ("DB_CONNECTION=mysql\nDB_HOST=127.0.0.1\n", "127.0.0.1 (DB_HOST)"),
             ("DB_CONNECTION=sqlite\nDB_HOST=127.0.0.1\n", ""),
             ("DATABASE_URL=sqlite:///%kernel.project_dir%/var/data.db", ""),
+            ("DATABASE_URL=sqlite:////srv/other/data.db", "/srv/other/data.db (DATABASE_URL)"),
+            ("DB_URL=pgsql://joe:s3cr3t@db.example/shop", "db.example (DB_URL)"),
+            ("DB_CONNECTION=sqlite\nDB_DATABASE=/srv/x.sqlite", "/srv/x.sqlite (DB_DATABASE)"),
+            ("DB_CONNECTION=sqlite\nDB_DATABASE=shop", ""),
             ("", ""),
         ] {
             assert_eq!(said(text), found, "{text}");

@@ -17,7 +17,18 @@ const ACCESS: &str = "access.log";
 const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
 /// A variable with one of these in its name holds a secret.
-const SECRET: [&str; 7] = ["SECRET", "TOKEN", "PASS", "KEY", "DSN", "CREDENTIAL", "DATABASE_URL"];
+const SECRET: [&str; 10] = [
+    "SECRET",
+    "TOKEN",
+    "PASS",
+    "KEY",
+    "DSN",
+    "CREDENTIAL",
+    "DATABASE_URL",
+    "DB_URL",
+    "REDIS_URL",
+    "MONGODB",
+];
 
 /// Files below `logs` of a work folder, sorted by name.
 pub fn files(dir: &Path) -> Vec<PathBuf> {

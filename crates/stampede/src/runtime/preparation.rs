@@ -74,6 +74,8 @@ pub(super) struct Workshop<'a> {
     pub dir: &'a Path,
     /// Whom all run as: the user that PHP runs as.
     pub user: Option<&'a User>,
+    /// Variables whose secret values are masked in what is said of a step.
+    pub secrets: &'a BTreeMap<String, String>,
 }
 
 /// A program that makes a part of what is served, before anything of it runs.
@@ -102,8 +104,11 @@ impl Workshop<'_> {
         env: &BTreeMap<String, String>,
     ) -> Result<(), RuntimeError> {
         let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
-        let mut quiet: Vec<String> =
-            quiet.into_iter().chain(["-d", "log_errors=0"]).map(String::from).collect();
+        let mut quiet: Vec<String> = quiet
+            .into_iter()
+            .chain(["-d", "log_errors=0", "-d", "memory_limit=-1"])
+            .map(String::from)
+            .collect();
         for extension in extensions(app, php) {
             quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
         }
@@ -148,7 +153,7 @@ impl Workshop<'_> {
             Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
             Err(error) => format!("was not started: {error}"),
         };
-        let log = match logs::last_lines(self.dir, step.env) {
+        let log = match logs::last_lines(self.dir, self.secrets) {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };

@@ -128,7 +128,9 @@ pub fn prepare(
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
-    let workshop = Workshop { keep: keep.as_ref(), id: &id, dir: &dir, user: user.as_ref() };
+    let (user_ref, secrets) = (user.as_ref(), dotenv::secrets(app, &env));
+    let workshop =
+        Workshop { keep: keep.as_ref(), id: &id, dir: &dir, user: user_ref, secrets: &secrets };
     let place = database::Place { workshop: &workshop, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
@@ -146,7 +148,7 @@ pub fn prepare(
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
     if let Some(php) = php {
-        let told = Told { runtime: &choice.name, dir: &dir, env: &env };
+        let told = Told { runtime: &choice.name, dir: &dir, env: &secrets };
         let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
         workshop.prepare(app, &php, &steps_env)?;
         servers.map_or(Ok(()), |servers| servers.stop(&told))?;
@@ -180,7 +182,7 @@ pub fn prepare(
         spec,
         record,
         probe,
-        secrets: dotenv::values(app).into_iter().chain(env).collect(),
+        secrets,
         emptied: Vec::new(),
         asks,
     };

@@ -311,7 +311,7 @@ impl Running {
                     None => return Ok(Nanos::from(sent.elapsed())),
                     // It is up: to ask it a thousand times would fill its log.
                     Some(wrong) => {
-                        last = wrong;
+                        last = self.without_secrets(wrong);
                         std::thread::sleep(RETRY_WRONG);
                     }
                 },

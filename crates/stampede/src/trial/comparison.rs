@@ -57,10 +57,12 @@ impl Comparison {
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(skipped);
-        let first = plan.runtimes.first();
-        notices.extend(
-            first.iter().flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))),
-        );
+        let ours = plan.runtimes.iter().filter(|choice| !choice.is_live());
+        for notice in ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))) {
+            if !notices.contains(&notice) {
+                notices.push(notice);
+            }
+        }
         notices.extend(cells::sites(&plan));
         notices.extend(cells::scaled(&plan));
         notices.extend(lacking);

@@ -47,5 +47,5 @@ pub(super) fn check(subject: &Subject<'_>, measured: &Measured) -> Result<(), St
         lines if lines.is_empty() => lines,
         lines => format!("\n{lines}"),
     };
-    Err(format!("{}{log}", wrong.join(", ")))
+    Err(running.without_secrets(wrong.join(", ")) + &log)
 }
