@@ -128,9 +128,8 @@ pub fn prepare(
     let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
     fill(&dir, app, &probe, user.as_ref())?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
-    let (user_ref, secrets) = (user.as_ref(), dotenv::secrets(app, &env));
-    let workshop =
-        Workshop { keep: keep.as_ref(), id: &id, dir: &dir, user: user_ref, secrets: &secrets };
+    let (keeper, user_ref, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
+    let workshop = Workshop { keep: keeper, id: &id, dir: &dir, user: user_ref, secrets: &secrets };
     let place = database::Place { workshop: &workshop, needs: &needs };
     let asks = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
@@ -157,8 +156,8 @@ pub fn prepare(
     let rendered = |text: &str| render("effective_workers", text, &values);
     let status = asked.status.as_deref().map(rendered).transpose()?;
     let grows = rendered(asked.grows.as_deref().unwrap_or("false"))?.eq_ignore_ascii_case("true");
-    let given = parts.given(grows);
-    let mut record = RuntimeRecord { given, ..parts.record(files, &processes) };
+    let mut record = parts.record(files, &processes);
+    record.given = parts.given(grows);
     record.versions.extend(frameworks);
     let spec = StackSpec {
         id,
