@@ -265,14 +265,17 @@ fn replaced(
         1 => (1, "worker thread was"),
         threads => (threads, "worker threads were"),
     };
-    if asked || started == 0 {
+    let lines = measured.said_since(logs);
+    // What ends because it was asked to has nothing to say; what dies says why.
+    if started == 0 || (asked && lines.is_empty()) {
         return None;
     }
-    let said = match measured.said_since(logs) {
-        lines if lines.is_empty() => String::new(),
-        lines => format!("; its log said: {}", lines.join(" / ")),
+    let asked = if asked { " (`max_requests` asks for such)" } else { "" };
+    let said = match lines.is_empty() {
+        true => String::new(),
+        false => format!("; its log said: {}", lines.join(" / ")),
     };
-    Some(format!("{} {what} started under load{said}", words::count(started)))
+    Some(format!("{} {what} started under load{asked}{said}", words::count(started)))
 }
 
 /// A memory limit that was asked for and is not in force, in words.
