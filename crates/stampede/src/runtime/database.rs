@@ -278,7 +278,6 @@ impl Database {
         }
         Ok(())
     }
-
 }
 
 impl Place<'_> {
