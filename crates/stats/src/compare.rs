@@ -80,7 +80,7 @@ fn chance_of_no_difference(ratios: &[f64]) -> f64 {
 
 /// Holm's step-down adjustment: the k-th smallest of n is multiplied by n − k + 1, and is
 /// never less than the one before (Holm, Scandinavian Journal of Statistics, 1979).
-fn holm(chances: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
     let mut adjusted = vec![1.0; chances.len()];

@@ -5,3 +5,4 @@ pub mod estimate;
 pub mod histogram;
 pub mod percentile;
 pub mod t;
+pub mod unpaired;
