@@ -17,4 +17,5 @@ pub mod search;
 pub mod steady;
 pub mod t;
 pub mod tukey;
+pub mod unpaired;
 pub mod usl;

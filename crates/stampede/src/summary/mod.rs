@@ -3,6 +3,7 @@
 pub mod breaking;
 mod cell;
 mod comparable;
+pub mod diff;
 mod group;
 pub mod input;
 pub mod judge;
