@@ -194,6 +194,7 @@ fn fire(
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
     let died = died(&measured.exited(), ended_before);
+    let said = measured.said(&logs);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
@@ -204,6 +205,10 @@ fn fire(
     let replaced = replaced(record, measured, &resources, &logs);
     changed.extend(replaced.map(|text| (Judged::Valid, text)));
     changed.extend(begin::told(ctx.begin, record, measured));
+    match said {
+        Ok(said) => record.runtime.said = said,
+        Err(reason) => changed.push((Judged::Valid, reason)),
+    }
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
