@@ -161,6 +161,13 @@ pub struct CompareArgs {
     /// Only these runtimes of the plan, comma-separated
     #[arg(long, value_name = "A,B")]
     pub only: Option<String>,
+    /// Measure this revision of the app's git repository too, in the same rounds as the working tree:
+    /// main, HEAD~1
+    #[arg(long, value_name = "REV")]
+    pub against: Option<String>,
+    /// What makes the revision's copy complete: 'composer install --no-dev'
+    #[arg(long, value_name = "COMMAND", requires = "against")]
+    pub against_prepare: Option<String>,
     /// Say what would run and how long it takes; start nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -507,6 +514,8 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
   stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s --expect 'p95 < 100ms'
   stampede compare --app hello --runtimes nginx-fpm,live:http://127.0.0.1:8080 --users 4 --for 10s
+  stampede compare --app ~/shop --against main --runtimes nginx-fpm --users 8 --for 10s \\
+      --expect 'p95 worse < 5%'
   stampede compare plans/demo.yaml --dry-run
 
 Without a plan and --runtimes, the usual runtimes that are here and can run the app are compared; what

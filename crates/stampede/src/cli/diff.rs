@@ -9,16 +9,12 @@ use super::{Failure, Outcome};
 use crate::plan::model::Expectation;
 use crate::report::{self, Shown};
 use crate::store;
-use crate::summary::diff::{Diff, FORMAT, Named, between};
+use crate::summary::diff::{Diff, FORMAT, Named, Unfit, between, keep_own, of_plan, within};
 use crate::summary::overlay::label;
 
 /// Compares and prints; what is not comparable is refused.
 pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     let asked = expectations(&args.expect)?;
-    if args.runs.len() < 2 {
-        return Err(Failure::rendered("a run is held against another one".to_owned())
-            .hint("name both, the older first: `stampede diff last~1 last`"));
-    }
     let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
         .map_err(|error| Failure::from_store(&error))?;
     let labels: Vec<String> = (0..args.runs.len()).map(label).collect();
@@ -27,16 +23,76 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
         .zip(&labels)
         .map(|((_, data, summary), label)| Named { label, data, summary })
         .collect();
-    let mut diffs = Vec::new();
-    for other in &runs[1..] {
-        let expect = if asked.is_empty() { of_plan(other) } else { asked.clone() };
-        let diff = between(runs[0], *other, &expect)
-            .map_err(|unfit| Failure::new(&unfit).hint(unfit.hint()))?;
-        comparable(&diff, args.anyway)?;
-        diffs.push(diff);
-    }
+    let diffs = match runs.as_slice() {
+        [only] => vec![versions(only, &asked)?],
+        [base, others @ ..] => {
+            let one = |other: &Named<'_>| against(base, other, &asked, args.anyway);
+            others.iter().map(one).collect::<Result<Vec<Diff>, Failure>>()?
+        }
+        [] => Vec::new(),
+    };
     print(rendered(&diffs, args).as_bytes())?;
     Ok(outcome(&diffs))
+}
+
+/// How the versions of an app that a run measured compare; `None`: it measured one.
+pub fn text_of_versions(shown: &Shown) -> Option<String> {
+    let (_, data, summary) = shown.runs().next()?;
+    data.record.against.as_ref()?;
+    let diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
+    Some(report::diff_text(&diff, &style()))
+}
+
+/// The summary of a run; where it measured two versions of an app, with how they compare.
+pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
+    let Some((_, data, summary)) =
+        shown.runs().next().filter(|(run, ..)| run.record.against.is_some())
+    else {
+        return Ok(report::json(shown.summary()));
+    };
+    let diff = versions(&Named { label: "", data, summary }, &[])?;
+    let value = serde_json::to_value(summary).map_err(|error| Failure::new(&error))?;
+    let mut fields = value.as_object().cloned().unwrap_or_default();
+    fields.insert("against".to_owned(), serde_json::json!({"format": FORMAT, "diffs": [diff]}));
+    Ok(format!("{:#}\n", serde_json::Value::Object(fields)))
+}
+
+/// What `compare --against` found, again.
+fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
+    let one = |expect: &[Expectation]| {
+        let found = within(run.data, run.summary, expect).map_err(unfit)?;
+        found.ok_or_else(|| {
+            Failure::rendered("a run is held against another one".to_owned())
+                .hint("name both, the older first: `stampede diff last~1 last`")
+        })
+    };
+    if !asked.is_empty() {
+        return one(asked);
+    }
+    let mut diff = one(&of_plan(run.data))?;
+    keep_own(&mut diff, run.data);
+    Ok(diff)
+}
+
+fn against(
+    base: &Named<'_>,
+    other: &Named<'_>,
+    asked: &[Expectation],
+    anyway: bool,
+) -> Result<Diff, Failure> {
+    let mut diff = match asked {
+        [] => between(*base, *other, &of_plan(other.data)).map_err(unfit)?,
+        asked => between(*base, *other, asked).map_err(unfit)?,
+    };
+    if asked.is_empty() {
+        keep_own(&mut diff, other.data);
+    }
+    comparable(&diff, anyway)?;
+    Ok(diff)
+}
+
+fn unfit(unfit: Unfit) -> Failure {
+    Failure::new(&unfit).hint(unfit.hint())
 }
 
 fn rendered(diffs: &[Diff], args: &DiffArgs) -> String {
@@ -70,12 +126,6 @@ fn outcome(diffs: &[Diff]) -> Outcome {
 fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
     let read = |text: &String| text.parse().map_err(|error| Failure::from_plan(&error));
     texts.iter().map(read).collect()
-}
-
-/// Those of a run's plan that are about a change.
-fn of_plan(run: &Named<'_>) -> Vec<Expectation> {
-    let texts = run.data.record.expect.iter();
-    texts.filter_map(|text| text.parse().ok()).filter(|one: &Expectation| one.worse).collect()
 }
 
 /// Refuses what has no cell in common, and, unless told to, what is not alike.

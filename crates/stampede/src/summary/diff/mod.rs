@@ -54,8 +54,7 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
             pairs.push(Pair { base, other });
         }
     }
-    let places: Vec<(usize, usize)> =
-        pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect();
+    let places = places(&pairs);
     let mut notices = vec![BETWEEN_RUNS.to_owned()];
     let changed = alike::answers_otherwise(base.data, other.data, &places);
     if !changed.is_empty() {
@@ -75,6 +74,97 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         cells: cells(&pairs, Pairing::BetweenRuns, expect),
         only: [(base, other), (other, base)].into_iter().flat_map(|(a, b)| only(a, b)).collect(),
     })
+}
+
+/// Holds the working tree's cells of a run against those of the other version that was measured in the
+/// same rounds; `None`: there was no other version.
+pub fn within(
+    data: &RunData,
+    summary: &Summary,
+    expect: &[Expectation],
+) -> Result<Option<Diff>, Unfit> {
+    let Some(against) = &data.record.against else { return Ok(None) };
+    expected::fit(expect)?;
+    let base = Named { label: &against.label, data, summary };
+    let other = Named { label: WORKING_TREE, data, summary };
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for cell in &summary.cells {
+        let name = against.name_of(&cell.runtime);
+        let is_it = |one: &&CellSummary| {
+            (&one.runtime, &one.app, &one.load) == (&name, &cell.app, &cell.load)
+        };
+        if let Some(before) = summary.cells.iter().find(is_it) {
+            let base = Of { label: base.label, data, cell: before };
+            pairs.push(Pair { base, other: Of { label: other.label, data, cell } });
+        }
+    }
+    Ok(Some(Diff {
+        base: side(base),
+        other: side(other),
+        pairing: Pairing::WithinRounds,
+        differences: alike::differences(data, data, &places(&pairs)),
+        notices: Vec::new(),
+        cells: cells(&pairs, Pairing::WithinRounds, expect),
+        only: Vec::new(),
+    }))
+}
+
+/// What is not the other version.
+const WORKING_TREE: &str = "working tree";
+
+/// Expectations of a run's plan that are about a change, those of single loads among them.
+pub fn of_plan(data: &RunData) -> Vec<Expectation> {
+    let mut texts: Vec<&String> = data.record.expect.iter().collect();
+    texts.extend(data.record.expect_by_load.values().flatten());
+    texts.sort();
+    texts.dedup();
+    let read = texts.into_iter().filter_map(|text| text.parse().ok());
+    read.filter(|one: &Expectation| one.worse).collect()
+}
+
+/// Leaves each cell the expectations that the run's plan has for its load.
+pub fn keep_own(diff: &mut Diff, data: &RunData) {
+    for cell in &mut diff.cells {
+        let of_load = data.record.expect_by_load.get(&cell.load).into_iter().flatten();
+        let own: Vec<&String> = data.record.expect.iter().chain(of_load).collect();
+        cell.expectations.retain(|one| own.contains(&&one.text));
+    }
+}
+
+/// Judges what a plan expects of the change against the other version of its apps, in the working tree's
+/// cells. The other version is what is held against, and nothing is expected of it.
+pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
+    let Some(against) = &data.record.against else { return };
+    let Ok(Some(diff)) = within(data, summary, &of_plan(data)) else { return };
+    for cell in &mut summary.cells {
+        if against.version_of(&cell.runtime).is_some() {
+            cell.expectations.clear();
+        }
+        let is_it = |one: &&CellDiff| {
+            (&one.runtime, &one.app, &one.load) == (&cell.runtime, &cell.app, &cell.load)
+        };
+        let own = diff.cells.iter().find(is_it);
+        cell.expectations.retain_mut(|judged| {
+            if !super::is_about_another_run(&judged.text) {
+                return true;
+            }
+            let found =
+                own.and_then(|own| own.expectations.iter().find(|one| one.text == judged.text));
+            let Some(found) = found else { return false };
+            judged.outcome = match found.outcome {
+                Outcome::Met => super::model::Expected::Met,
+                Outcome::Broken => super::model::Expected::NotMet { figure: found.found.clone() },
+                Outcome::NotShown => super::model::Expected::NotMet {
+                    figure: format!("that it is not shown: {}", found.found),
+                },
+            };
+            true
+        });
+    }
+}
+
+fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
+    pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect()
 }
 
 /// Said of every comparison of two runs.
