@@ -7,6 +7,7 @@ mod group;
 pub mod input;
 pub mod judge;
 pub mod model;
+pub mod narrow;
 pub mod over_time;
 pub mod overlay;
 mod sentence;

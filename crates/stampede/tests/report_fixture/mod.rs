@@ -92,6 +92,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             flags: Vec::new(),
             seed: 42,
             rounds,
+            auto: None,
             cells,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Vec::new(),
