@@ -138,6 +138,7 @@ pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
         times: Some(set),
         seconds: Vec::new(),
         answered: Vec::new(),
+        service: Vec::new(),
         resources: resources.collect(),
     });
     run.trials.last_mut().expect("one was just pushed")
