@@ -43,6 +43,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         expect_by_load: std::collections::BTreeMap::new(),
         machine: serde_json::json!({"kernel": "6.1"}),
         notices: Vec::new(),
+        against: None,
     }
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod calibrate;
 mod compare;
+mod diff;
 mod doctor;
 mod fail;
 mod fire;
@@ -44,6 +45,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::History(args) => history::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Schema { of } => shell::schema(of),

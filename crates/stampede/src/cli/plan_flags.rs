@@ -22,6 +22,8 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         warm_up: args.warm_up.clone(),
         expect: args.expect.clone(),
         time_scale: args.time_scale.clone(),
+        against: args.against.clone(),
+        against_prepare: args.against_prepare.clone(),
         ..load(&args.load)
     }
 }

@@ -61,6 +61,10 @@ pub struct Overrides {
     pub arrivals: Option<String>,
     /// `--expect 'p95 < 100ms'`, each time once; they replace the plan's.
     pub expect: Vec<String>,
+    /// `--against main`: no part of the plan, and recorded with it.
+    pub against: Option<String>,
+    /// `--against-prepare 'composer install'`: the same.
+    pub against_prepare: Option<String>,
     /// `--time-scale 0.1`: schedules, `for` and warm-up that many times as long.
     pub time_scale: Option<String>,
 }
@@ -297,6 +301,8 @@ impl Overrides {
             ("when-full", &self.when_full),
             ("arrivals", &self.arrivals),
             ("time-scale", &self.time_scale),
+            ("against", &self.against),
+            ("against-prepare", &self.against_prepare),
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
         single.chain(self.expect.iter().map(|text| ("expect", text.as_str()))).collect()

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use stampede_load::spec::{Arrivals, Model};
 use stampede_load::time::Nanos;
 
+use crate::store::record::AgainstRecord;
+
 /// A whole comparison.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -43,6 +45,17 @@ pub struct Plan {
     pub out: Option<PathBuf>,
     /// What the reader should know of how it came to be: what was chosen where nobody said it.
     pub notices: Vec<String>,
+    /// The other version of its apps, where one is measured beside them.
+    pub against: Option<Against>,
+}
+
+/// Another version of the apps of a plan.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// As it is recorded.
+    pub record: AgainstRecord,
+    /// Index in `Plan::apps` of that version → of the app that it is a version of.
+    pub of: BTreeMap<usize, usize>,
 }
 
 /// What a runtime has done when the measured load begins.

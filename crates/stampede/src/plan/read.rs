@@ -234,6 +234,7 @@ pub(super) fn resolve(
         time_scale,
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
+        against: None,
     };
     only(&mut plan, named, flags)?;
     Ok(plan)

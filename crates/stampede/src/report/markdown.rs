@@ -132,14 +132,14 @@ fn against(group: &Group, cell: &CellSummary) -> String {
     }
 }
 
-fn row(fields: &[String]) -> String {
+pub(super) fn row(fields: &[String]) -> String {
     // A number must not break from its unit in a narrow column.
     let fields: Vec<String> = fields.iter().map(|field| field.replace(' ', "\u{a0}")).collect();
     format!("| {} |\n", fields.join(" | "))
 }
 
 /// Text that Markdown takes as it is, on one line, without control characters.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Between backticks nothing needs a backslash, and one would be seen; only a pair of them
     // begins and ends code.

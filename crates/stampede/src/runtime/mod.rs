@@ -43,6 +43,7 @@ pub use app::App;
 pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
+pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
 pub use database::ROLE as DATABASE_ROLE;
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::env_notices;

@@ -43,6 +43,40 @@ pub struct RunRecord {
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).
     pub notices: Vec<String>,
+    /// The other version of the apps that is measured in the same rounds; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<AgainstRecord>,
+}
+
+/// Another version of the plan's apps. Its cells are named as the working tree's, and ` @main`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgainstRecord {
+    /// Behind the runtimes' names: `@main`.
+    pub label: String,
+    /// The revision as asked for.
+    pub rev: String,
+    /// The commit that it was, in full; of several apps the first one's.
+    pub commit: String,
+    /// The commit that the working tree was based on, in short; empty: there was none.
+    pub head: String,
+    /// Files of the working tree that were not as in it.
+    pub changed: u32,
+    /// What git does not have and both versions were given as the working tree has it.
+    pub brought: Vec<String>,
+    /// Command that was run in the other version's copy; empty: none.
+    pub prepare: String,
+}
+
+impl AgainstRecord {
+    /// The other version's name of a runtime.
+    pub fn name_of(&self, runtime: &str) -> String {
+        format!("{runtime} {}", self.label)
+    }
+
+    /// The runtime whose other version has this name; `None`: it is the working tree's.
+    pub fn version_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_suffix(self.label.as_str())?.strip_suffix(' ')
+    }
 }
 
 impl RunRecord {

@@ -3,6 +3,7 @@
 pub mod breaking;
 mod cell;
 mod comparable;
+pub mod diff;
 mod group;
 pub mod input;
 pub mod judge;
@@ -34,7 +35,7 @@ pub fn summarize(run: &RunData) -> Summary {
         group.sentence = sentence::of(group, &own);
         sorted.append(&mut own);
     }
-    Summary {
+    let mut summary = Summary {
         format: model::FORMAT,
         run: record.id.clone(),
         stampede: record.stampede.clone(),
@@ -44,7 +45,9 @@ pub fn summarize(run: &RunData) -> Summary {
         notices: record.notices.clone(),
         groups,
         cells: sorted,
-    }
+    };
+    diff::judge_within(&mut summary, run);
+    summary
 }
 
 impl Summary {

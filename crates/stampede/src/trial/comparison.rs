@@ -53,6 +53,8 @@ impl Comparison {
         let mut cells = cells::cells(&plan);
         refuse_lacking(&plan, &catalogue, &apps, &mut cells);
         let mut notices: Vec<String> = apps.iter().filter_map(App::notice).collect();
+        // Two versions of an app are mostly taken as the same.
+        notices.dedup();
         notices.append(&mut plan.notices);
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
@@ -332,6 +334,7 @@ fn run_record(
         expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices,
+        against: plan.against.as_ref().map(|against| against.record.clone()),
     }
 }
 
@@ -349,9 +352,15 @@ fn cell_record(plan: &Plan, cell: &Cell, traits: &[Traits]) -> CellRecord {
     if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
         runtime += &format!(" cpus={}", counts[cell.cpus]);
     }
+    let mut app = cell.app;
+    if let Some(against) = &plan.against
+        && let Some(&own) = against.of.get(&app)
+    {
+        (app, runtime) = (own, against.record.name_of(&runtime));
+    }
     CellRecord {
         runtime,
-        app: cells::app_name(&plan.apps[cell.app]),
+        app: cells::app_name(&plan.apps[app]),
         load: load.name.clone(),
         model: match load.model {
             stampede_load::spec::Model::Open { .. } => "open".to_owned(),

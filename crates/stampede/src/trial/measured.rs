@@ -136,7 +136,7 @@ impl Measured {
         }
     }
 
-    /// What its database has answered so far; `None`: it has none that can be asked.
+    /// What its database has answered so far; `None`: it has none, or nobody said where.
     pub fn queries(&self) -> Option<Result<u64, String>> {
         match self {
             Measured::Started(running) => running.queries(),

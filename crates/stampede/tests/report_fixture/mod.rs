@@ -98,6 +98,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             expect_by_load: BTreeMap::new(),
             machine: serde_json::Value::Null,
             notices: Vec::new(),
+            against: None,
         },
         trials: Vec::new(),
     }
