@@ -1,9 +1,10 @@
 //! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
 
 use super::columns::{broken, figure, rows};
-use super::layout::Section;
 use stampede_stats::compare::Difference;
 
+use super::layout::Section;
+use super::why;
 use crate::observed::list;
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
@@ -59,6 +60,7 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
     for cell in cells {
         about_verdict(cell, &mut add);
     }
+    why::about(cells, &mut add);
     for cell in cells {
         for why in &cell.not_comparable {
             add(Weight::Doubt, format!("≠ {}: not comparable, because {why}", cell.runtime));

@@ -79,7 +79,10 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         trials_counted: counted.len() as u32,
         trials_invalid: (trials.len() - counted.len()) as u32,
         trials_missing: 0,
-        why: why::of_cell(counted.iter().map(|trial| &trial.why)),
+        why: match counted.is_empty() {
+            true => why::of_cell(trials.iter().map(|trial| &trial.why)),
+            false => why::of_cell(counted.iter().map(|trial| &trial.why)),
+        },
         figures: over(&figures),
         counts,
         trials,

@@ -12,8 +12,8 @@ use super::model::{
     CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
 use super::over_time::OverTime;
-use super::why;
 use super::steady::Steady;
+use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
 use crate::store::record::{CellRecord, LoadRecord, TrialRecord};
 
