@@ -138,7 +138,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     if measured {
         let table = format!("stampede report {shown} --format markdown");
         lines.push((table, "the table for a pull request"));
-    } else {
+    } else if has_logs(path) {
         lines.push((format!("ls {shown}/trials/*/logs"), "what the runtimes wrote"));
     }
     if let Some(first) = ours.first() {
@@ -152,6 +152,13 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
         lines.iter().map(|(command, what)| format!("  {command}   {what}\n")).collect();
     let page = page.map_or(String::new(), |page| format!("Report:  {}\n", page.display()));
     format!("\nResults: {shown}\n{page}\nTry next:\n{lines}")
+}
+
+/// Whether a trial kept any: of what never started the message has the last lines.
+fn has_logs(run: &Path) -> bool {
+    let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
+    let mut logs = trials.filter_map(|trial| std::fs::read_dir(trial.path().join("logs")).ok());
+    logs.any(|mut folder| folder.next().is_some())
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {

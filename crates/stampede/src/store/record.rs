@@ -233,6 +233,43 @@ pub struct RuntimeRecord {
     pub before: Option<Observed>,
     /// And after it.
     pub after: Option<Observed>,
+    /// What its logs said under load that tells of a limit or of a failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Said>,
+}
+
+/// Lines of a program's log that mean the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Whose words they are: the need's name in `runtime.yaml`.
+    pub program: String,
+    /// What they mean.
+    pub means: Means,
+    /// How many there were.
+    pub lines: u64,
+    /// The first of them, secrets masked.
+    pub first: String,
+}
+
+/// What a line of a log means, as `runtimes/common/says.yaml` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// The web server takes no more connections.
+    WebServerLimit,
+    /// The pool of workers is as large as it may be.
+    WorkerLimit,
+    /// A queue of connections is full.
+    Backlog,
+    /// PHP, or what is before it, went away in a request, or was not there.
+    UpstreamGone,
+    /// It did not answer in the time that the web server gives it.
+    UpstreamTimeout,
+    /// PHP's own memory limit was reached.
+    PhpMemory,
+    /// By a later version: it cannot be said here.
+    #[serde(other)]
+    Other,
 }
 
 /// Where a runtime comes from.
@@ -288,6 +325,9 @@ pub struct Observed {
     /// Files that OPcache preloaded.
     #[serde(default)]
     pub preloaded: u32,
+    /// How full OPcache is; `None`: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opcache_state: Option<OpcacheState>,
     /// Workers seen; 0: could not be told.
     pub workers: u32,
     /// SHA-256 of the masked answer (status, headers, body).
@@ -297,6 +337,25 @@ pub struct Observed {
     /// What else the reader should know, in words.
     #[serde(default)]
     pub notices: Vec<String>,
+}
+
+/// How full OPcache is, of the worker that answered: `opcache_get_status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpcacheState {
+    /// It takes no more files.
+    pub full: bool,
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// Bytes that it has.
+    pub memory_bytes: u64,
+    /// Files that it has.
+    pub files: u64,
+    /// Files that it may have.
+    pub files_max: u64,
+    /// Files that were not in it when they were asked for.
+    pub misses: u64,
+    /// How often it was emptied for want of memory or of room for files.
+    pub restarts: u64,
 }
 
 /// Whether a trial counts.

@@ -7,7 +7,7 @@ use super::model::{
     self, CellCounts, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel, Reason,
     RoleFigures, TimeFigures, TrialSummary,
 };
-use super::{over_time, trial};
+use super::{over_time, trial, why};
 use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
@@ -79,6 +79,7 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         trials_counted: counted.len() as u32,
         trials_invalid: (trials.len() - counted.len()) as u32,
         trials_missing: 0,
+        why: why::of_cell(counted.iter().map(|trial| &trial.why)),
         figures: over(&figures),
         counts,
         trials,

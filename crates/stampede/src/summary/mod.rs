@@ -12,6 +12,7 @@ pub mod over_time;
 pub mod overlay;
 mod sentence;
 mod trial;
+pub mod why;
 pub mod words;
 
 pub use input::{RunData, TrialData};

@@ -8,6 +8,7 @@ use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
 use super::over_time::{ErrorSpan, OverTime};
+use super::why::Why;
 use crate::store::record::{Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -180,6 +181,9 @@ pub struct CellSummary {
     /// When shots ended without a correct answer, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors_over_time: BTreeMap<String, ErrorSpan>,
+    /// What held it back, the most direct first; empty: not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
 }
 
 /// How a cell is judged.
@@ -251,6 +255,9 @@ pub struct TrialSummary {
     /// Where a rising load broke it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking_point: Option<BreakingPoint>,
+    /// What held it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
     /// Its seconds.
     #[serde(default, skip_serializing_if = "OverTime::is_empty")]
     pub over_time: OverTime,

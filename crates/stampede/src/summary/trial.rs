@@ -12,6 +12,7 @@ use super::model::{
     CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
 use super::over_time::OverTime;
+use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
 use crate::store::record::{LoadRecord, TrialRecord};
 
@@ -29,6 +30,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         counts: counts(trial),
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),
+        why: why::of_trial(trial, model),
         over_time: OverTime::of(&trial.seconds),
     }
 }

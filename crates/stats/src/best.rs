@@ -1,0 +1,210 @@
+//! The setting that gives the most, from few points.
+//!
+//! One setting after the other: a number on points evenly apart in logs, then between the best and its
+//! neighbours, for what a number brings bends somewhere and is flat beyond; a word by trying each.
+//! What is not told apart from the best is as good, and of that the smaller number, or the word that
+//! was named first, is chosen: workers that bring nothing cost memory.
+
+/// What a setting may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Any whole number from the first to the second, 1 or more.
+    Numbers(u32, u32),
+    /// One of so many words.
+    Words(usize),
+}
+
+/// A setting's value: the number, or the place of the word.
+pub type Value = u32;
+
+/// What a point gives: more is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// The estimate.
+    pub value: f64,
+    /// The upper end of its interval; the value itself where there is none.
+    pub high: f64,
+}
+
+/// A measured point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// A value for each axis.
+    pub at: Vec<Value>,
+    /// `None`: it failed, so any other is better.
+    pub gain: Option<Gain>,
+}
+
+/// The search. Pure: [`Best::next`] asks, [`Best::told`] takes.
+#[derive(Clone, Debug)]
+pub struct Best {
+    axes: Vec<Axis>,
+    points: Vec<Point>,
+}
+
+impl Best {
+    /// Before any point.
+    pub fn new(axes: Vec<Axis>) -> Best {
+        Best { axes, points: Vec::new() }
+    }
+
+    /// All points so far.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Takes a measured point.
+    pub fn told(&mut self, point: Point) {
+        self.points.push(point);
+    }
+
+    /// The point to choose of those so far; `None`: none has a gain.
+    pub fn best(&self) -> Option<&Point> {
+        let with = || self.points.iter().filter_map(|point| Some((point, point.gain?)));
+        let most = with().map(|(_, gain)| gain.value).fold(0.0, f64::max);
+        with().filter(|(_, gain)| gain.high >= most).map(|(point, _)| point).min_by_key(|p| &p.at)
+    }
+
+    /// The next point; `None`: enough is known.
+    pub fn next(&self) -> Option<Vec<Value>> {
+        let mut base: Vec<Value> = self.axes.iter().map(first).collect();
+        for (index, axis) in self.axes.iter().enumerate() {
+            let along = self.along(&base, index);
+            let missing = match axis {
+                Axis::Numbers(from, to) => number(&along, *from, *to),
+                Axis::Words(words) => {
+                    (0..*words as u32).find(|word| along.points.iter().all(|p| p.at[0] != *word))
+                }
+            };
+            if let Some(value) = missing {
+                base[index] = value;
+                return Some(base);
+            }
+            // Where all have failed the others are asked at the first.
+            base[index] = along.best().map_or(base[index], |best| best.at[0]);
+        }
+        None
+    }
+
+    /// The points that differ from `base` in one axis alone, seen as a search of that axis.
+    fn along(&self, base: &[Value], axis: usize) -> Best {
+        let beside = self.points.iter().filter(|point| {
+            (0..base.len()).all(|other| other == axis || point.at[other] == base[other])
+        });
+        let points = beside.map(|point| Point { at: vec![point.at[axis]], gain: point.gain });
+        Best { axes: vec![self.axes[axis].clone()], points: points.collect() }
+    }
+}
+
+fn first(axis: &Axis) -> Value {
+    match axis {
+        Axis::Numbers(from, _) => *from,
+        Axis::Words(_) => 0,
+    }
+}
+
+/// The next number: of those evenly apart first, then between the best and its neighbours.
+fn number(along: &Best, from: u32, to: u32) -> Option<Value> {
+    let has = |value: u32| along.points.iter().any(|point| point.at[0] == value);
+    if let Some(value) = spread(from, to).into_iter().find(|value| !has(*value)) {
+        return Some(value);
+    }
+    let best = along.best()?.at[0];
+    let mut values: Vec<u32> = along.points.iter().map(|point| point.at[0]).collect();
+    values.sort_unstable();
+    let below = values.iter().rev().find(|value| **value < best);
+    let above = values.iter().find(|value| **value > best);
+    // Of smaller ones the first that is as good is sought, so they come first.
+    let between = [below.map(|below| (*below, best)), above.map(|above| (best, *above))];
+    between.into_iter().flatten().find_map(|(low, high)| middle(low, high))
+}
+
+/// From `from` to `to`, each about [`APART`] times the one before.
+fn spread(from: u32, to: u32) -> Vec<u32> {
+    let logs = (f64::from(to) / f64::from(from)).ln();
+    let steps = (logs / APART.ln()).ceil().clamp(1.0, STEPS_MOST);
+    let mut values: Vec<u32> = (0..=steps as u32)
+        .map(|step| (f64::from(from) * (logs * f64::from(step) / steps).exp()).round() as u32)
+        .collect();
+    values.dedup();
+    values
+}
+
+/// Between two numbers, in logs; `None`: they are near enough.
+fn middle(low: u32, high: u32) -> Option<u32> {
+    let middle = (f64::from(low) * f64::from(high)).sqrt().round() as u32;
+    let is_near = f64::from(high) <= f64::from(low) * NEAR;
+    (!is_near && middle > low && middle < high).then_some(middle)
+}
+
+/// Between two of the first points: five for 2 to 64.
+const APART: f64 = 2.5;
+/// However wide a range: seven points.
+const STEPS_MOST: f64 = 6.0;
+/// Nearer than this no two settings are worth telling apart.
+const NEAR: f64 = 1.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks until it is enough; the chosen point and how many it took.
+    fn run(axes: &[Axis], mut gain: impl FnMut(&[u32]) -> Option<f64>) -> (Vec<u32>, usize) {
+        let mut best = Best::new(axes.to_vec());
+        while let Some(at) = best.next() {
+            // Known to 5 %, as a capacity is.
+            let gain = gain(&at).map(|value| Gain { value, high: value * 1.05 });
+            assert!(best.points().iter().all(|point| point.at != at), "{at:?} twice");
+            best.told(Point { at, gain });
+            assert!(best.points().len() < 40);
+        }
+        (best.best().unwrap().at.clone(), best.points().len())
+    }
+
+    #[test]
+    fn of_what_is_flat_beyond_a_number_the_smallest_is_chosen() {
+        // Workers that sleep, until the CPU is full at 20.
+        let (at, points) = run(&[Axis::Numbers(2, 64)], |at| Some(f64::from(at[0]).min(20.0)));
+        assert!((19..=24).contains(&at[0]), "{at:?}");
+        assert!(points <= 9, "{points}");
+    }
+
+    #[test]
+    fn a_peak_is_found_between_the_first_points() {
+        let law = crate::usl::Usl { lambda: 1.0, sigma: 0.02, kappa: 0.004 };
+        let (at, points) = run(&[Axis::Numbers(1, 128)], |at| Some(law.at(f64::from(at[0]))));
+        let peak = (0.98_f64 / 0.004).sqrt();
+        let lost = law.at(f64::from(at[0])) / law.at(peak);
+        assert!(lost > 0.95, "{at:?} gives {lost} of the best");
+        assert!(points <= 12, "{points}");
+    }
+
+    #[test]
+    fn what_fails_is_never_chosen() {
+        // Memory ends at 30 workers.
+        let (at, _) = run(&[Axis::Numbers(2, 64)], |at| (at[0] <= 30).then(|| f64::from(at[0])));
+        assert!((24..=30).contains(&at[0]), "{at:?}");
+        let mut best = Best::new(vec![Axis::Numbers(2, 4)]);
+        while let Some(at) = best.next() {
+            best.told(Point { at, gain: None });
+        }
+        assert_eq!(best.best(), None);
+    }
+
+    #[test]
+    fn a_word_must_be_better_to_be_chosen_over_one_named_before_it() {
+        let axes = [Axis::Numbers(2, 8), Axis::Words(3)];
+        let gain = |at: &[u32]| Some(f64::from(at[0]) * [1.0, 1.02, 1.5][at[1] as usize]);
+        assert_eq!(run(&axes, gain).0, [8, 2]);
+        let gain = |at: &[u32]| Some(f64::from(at[0]) * [1.0, 1.02, 0.5][at[1] as usize]);
+        assert_eq!(run(&axes, gain).0, [8, 0]);
+    }
+
+    #[test]
+    fn few_points_cover_a_range() {
+        assert_eq!(spread(2, 64), [2, 5, 11, 27, 64]);
+        assert_eq!(spread(1, 4), [1, 2, 4]);
+        assert_eq!(spread(7, 7), [7]);
+        assert_eq!(spread(1, 100_000).len(), 7);
+    }
+}

@@ -1,0 +1,53 @@
+//! Where response time starts to bend. Not the capacity.
+
+/// The knee of response time over throughput: the point with the greatest throughput ÷ mean
+/// response time. There a line from the origin touches the curve: a little more throughput begins to cost
+/// more response time in proportion (Kleinrock's *power*, ICC 1979; for M/M/1 half of the
+/// capacity). It describes what was measured and lies at a measured point; `None` below three points, and
+/// where the best is at an end: then no bend was measured.
+pub fn knee(points: &[(f64, f64)]) -> Option<f64> {
+    let mut points: Vec<(f64, f64)> =
+        points.iter().copied().filter(|(rate, time)| *rate > 0.0 && *time > 0.0).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Trials at one rate are one point.
+    let mut merged: Vec<(f64, Vec<f64>)> = Vec::new();
+    for (rate, time) in points {
+        match merged.last_mut() {
+            Some((last, times)) if *last == rate => times.push(time),
+            _ => merged.push((rate, vec![time])),
+        }
+    }
+    let power =
+        |(rate, times): &(f64, Vec<f64>)| rate * times.len() as f64 / times.iter().sum::<f64>();
+    let best =
+        (0..merged.len()).max_by(|a, b| power(&merged[*a]).total_cmp(&power(&merged[*b])))?;
+    (best > 0 && best + 1 < merged.len()).then(|| merged[best].0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// M/M/1 with 100 a second: mean response time 1 / (100 − λ), power greatest at 50.
+    #[test]
+    fn of_one_queue_it_is_half_the_capacity() {
+        let points: Vec<(f64, f64)> = (1..10)
+            .map(|tens| f64::from(tens) * 10.0)
+            .map(|rate| (rate, 1.0 / (100.0 - rate)))
+            .collect();
+        assert_eq!(knee(&points), Some(50.0));
+    }
+
+    #[test]
+    fn trials_at_one_rate_are_one_point() {
+        let points = [(10.0, 1.0), (20.0, 0.2), (20.0, 3.0), (30.0, 1.2), (40.0, 4.0)];
+        assert_eq!(knee(&points), Some(30.0));
+    }
+
+    #[test]
+    fn where_nothing_bends_there_is_none() {
+        assert_eq!(knee(&[(10.0, 1.0), (20.0, 1.0), (40.0, 1.0)]), None);
+        assert_eq!(knee(&[(10.0, 1.0), (20.0, 9.0)]), None);
+        assert_eq!(knee(&[]), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! Searches beside servers whose capacity is arithmetic.
+
+use super::*;
+
+/// M/M/c: Poisson arrivals, `servers` workers, exponential service of `mu` a second each.
+#[derive(Clone, Copy)]
+struct Queue {
+    servers: u32,
+    mu: f64,
+}
+
+impl Queue {
+    /// The chance that a shot takes longer than `seconds`: waiting and service together.
+    fn slower(&self, rate: f64, seconds: f64) -> f64 {
+        let (c, mu) = (f64::from(self.servers), self.mu);
+        let load = rate / mu;
+        if load >= c {
+            return 1.0;
+        }
+        // Erlang's B by its recursion, then C: the chance of waiting.
+        let blocked = (1..=self.servers).fold(1.0, |b, k| load * b / (f64::from(k) + load * b));
+        let waits = c * blocked / (c - load * (1.0 - blocked));
+        let drain = c * mu - rate;
+        let served = (-mu * seconds).exp();
+        // The wait is exponential with `drain`; the sum of the two has this tail.
+        let both = match (drain - mu).abs() < 1e-9 * mu {
+            true => (1.0 + mu * seconds) * served,
+            false => (drain * served - mu * (-drain * seconds).exp()) / (drain - mu),
+        };
+        (1.0 - waits) * served + waits * both
+    }
+
+    /// p95 of response time in seconds.
+    fn p95(&self, rate: f64) -> f64 {
+        if rate >= f64::from(self.servers) * self.mu {
+            return f64::INFINITY;
+        }
+        let (mut low, mut high) = (0.0, 1e6 / self.mu);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if self.slower(rate, middle) > 0.05 { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// The rate at which p95 is `bound`.
+    fn capacity(&self, bound: f64) -> f64 {
+        let (mut low, mut high) = (0.0, f64::from(self.servers) * self.mu);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if self.slower(middle, bound) < 0.05 { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+/// Seeded, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    /// 0 … 1 (splitmix64).
+    fn even(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as f64 / u64::MAX as f64
+    }
+
+    /// Mean 0, deviation 1 (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        let (a, b) = (self.even().max(1e-300), self.even());
+        (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    }
+}
+
+/// How a measured p95 differs from the true one.
+#[derive(Clone, Copy)]
+struct Noise {
+    /// Deviation of its logarithm.
+    sd: f64,
+    /// Trials that something else spoils.
+    hiccups: f64,
+}
+
+fn seen(queue: Queue, bound: f64, noise: Noise, rate: f64, dice: &mut Dice) -> Seen {
+    let measured = queue.p95(rate) * (noise.sd * dice.normal()).exp();
+    let spoilt = dice.even() < noise.hiccups;
+    if measured < bound && !spoilt { Seen::Met } else { Seen::Missed }
+}
+
+fn goal(first: f64) -> Goal {
+    Goal { first, lowest: 0.1, highest: 1e6, precision: 0.1 }
+}
+
+/// Runs a search with a budget of trials; its answer and how many it took.
+fn run(budget: u32, first: f64, mut measure: impl FnMut(f64) -> Seen) -> (Answer, u32) {
+    let mut search = Search::new(goal(first));
+    let mut used = 0;
+    while let Ask::Measure { rate, purpose } = search.next(budget - used) {
+        let seen = measure(rate);
+        search.told(Step { rate, purpose, seen });
+        used += 1;
+        assert!(used <= budget, "more trials than the budget");
+    }
+    (search.answer(), used)
+}
+
+/// Of 2 000 seeds: how many intervals hold the capacity, how many searches ended as found, and the
+/// mean number of trials.
+fn many(queue: Queue, bound: f64, noise: Noise, budget: u32) -> (f64, f64, f64) {
+    const SEEDS: u64 = 2_000;
+    let capacity = queue.capacity(bound);
+    let (mut held, mut found, mut trials) = (0, 0, 0);
+    for seed in 0..SEEDS {
+        let mut dice = Dice(seed);
+        // A guess that is off by a factor of two on either side.
+        let first = capacity * (1.4 * (dice.even() - 0.5)).exp();
+        let (answer, used) = run(budget, first, |rate| seen(queue, bound, noise, rate, &mut dice));
+        let (low, high) = (answer.lower.unwrap_or(0.0), answer.upper.unwrap_or(f64::INFINITY));
+        held += u32::from(low <= capacity && capacity <= high);
+        found += u32::from(answer.ending == Ending::Found);
+        trials += used;
+    }
+    let share = |count: u32| f64::from(count) / SEEDS as f64;
+    (share(held), share(found), share(trials))
+}
+
+#[test]
+fn the_capacity_lies_in_the_interval_in_93_of_100_searches() {
+    let quiet = Noise { sd: 0.1, hiccups: 0.0 };
+    let usual = Noise { sd: 0.3, hiccups: 0.02 };
+    let loud = Noise { sd: 0.5, hiccups: 0.05 };
+    let cases = [
+        ("a hello of 0.5 ms", Queue { servers: 1, mu: 2_000.0 }, 0.1),
+        ("four workers of 5 ms", Queue { servers: 4, mu: 200.0 }, 0.1),
+        ("sixteen sleepers of 10 ms", Queue { servers: 16, mu: 100.0 }, 0.1),
+        ("sixty-four of 5 ms", Queue { servers: 64, mu: 200.0 }, 0.1),
+    ];
+    for (name, queue, bound) in cases {
+        for (machine, noise) in [("quiet", quiet), ("usual", usual), ("loud", loud)] {
+            let (held, found, trials) = many(queue, bound, noise, 30);
+            println!("{name}, {machine}: held {held}, found {found}, trials {trials}");
+            assert!(held >= 0.93, "{name}, {machine}: {held}");
+            // Within three minutes of trials of six seconds.
+            assert!(found >= 0.85, "{name}, {machine}: {found}");
+        }
+    }
+}
+
+/// Each met up to a rate, no noise.
+fn exact(limit: f64, first: f64, budget: u32) -> (Answer, u32) {
+    run(budget, first, |rate| if rate <= limit { Seen::Met } else { Seen::Missed })
+}
+
+#[test]
+fn without_noise_the_limit_is_found_from_wherever_the_probe_begins() {
+    for (limit, first) in [(1_234.0, 1_000.0), (1_234.0, 20.0), (3.3, 500.0), (80_000.0, 1.0)] {
+        let (answer, used) = exact(limit, first, 60);
+        let (low, high) = (answer.lower.unwrap(), answer.upper.unwrap());
+        assert_eq!(answer.ending, Ending::Found, "{limit} from {first}: {answer:?}, {used} trials");
+        assert!(low <= limit && limit <= high && high / low < 1.2, "{limit}: {low} to {high}");
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_leaves_the_best_so_far() {
+    let (answer, used) = exact(1_234.0, 1_000.0, 6);
+    assert_eq!((answer.ending, used), (Ending::Wide, 6));
+    assert!(answer.lower.unwrap() < 1_234.0 && answer.upper.unwrap() > 1_234.0, "{answer:?}");
+    let (answer, _) = exact(1_234.0, 1_000.0, 1);
+    assert_eq!((answer.ending, answer.lower, answer.upper), (Ending::Wide, Some(1_000.0), None));
+    let (answer, _) = exact(1_234.0, 1_000.0, 0);
+    assert_eq!((answer.ending, answer.lower, answer.upper), (Ending::Unknown, None, None));
+}
+
+#[test]
+fn beyond_what_the_generator_can_offer_the_answer_is_at_least() {
+    let (answer, _) = run(40, 1_000.0, |rate| match rate {
+        rate if rate > 50_000.0 => Seen::Generator,
+        _ => Seen::Met,
+    });
+    assert_eq!((answer.ending, answer.upper), (Ending::AtLeast, None));
+    let lower = answer.lower.unwrap();
+    assert!((40_000.0..=50_000.0).contains(&lower), "{lower}");
+}
+
+#[test]
+fn a_generator_that_fails_now_and_then_is_asked_again() {
+    let mut dice = Dice(3);
+    let (answer, _) = run(60, 1_000.0, |rate| match dice.even() {
+        stray if stray < 0.15 => Seen::Generator,
+        _ if rate <= 4_321.0 => Seen::Met,
+        _ => Seen::Missed,
+    });
+    assert_eq!(answer.ending, Ending::Found);
+    assert!(answer.lower.unwrap() <= 4_321.0 && answer.upper.unwrap() >= 4_321.0, "{answer:?}");
+}
+
+#[test]
+fn what_never_holds_ends_at_the_lowest_rate() {
+    let (answer, used) = run(60, 1_000.0, |_| Seen::Missed);
+    assert_eq!((answer.ending, answer.lower), (Ending::Below, None));
+    assert!(used <= 30, "{used}");
+}
+
+#[test]
+fn longer_trials_that_fail_where_short_ones_met_move_the_answer_down() {
+    let mut search = Search::new(goal(1_000.0));
+    let mut left = 40;
+    while let Ask::Measure { rate, purpose } = search.next(left) {
+        // A backlog that grows too slowly for a short trial.
+        let limit =
+            if purpose == Purpose::Search || purpose == Purpose::Probe { 2_000.0 } else { 1_900.0 };
+        let seen = if rate <= limit { Seen::Met } else { Seen::Missed };
+        search.told(Step { rate, purpose, seen });
+        left -= 1;
+    }
+    let answer = search.answer();
+    assert!(answer.lower.unwrap() <= 1_900.0 * 1.02, "{answer:?}");
+}
+
+#[test]
+fn rates_can_be_said() {
+    assert_eq!(rounded(2_347.8, 0.1), 2_340.0);
+    assert_eq!(rounded(0.34567, 0.1), 0.345);
+    assert_eq!(rounded(98_765.0, 0.05), 99_000.0);
+}
