@@ -55,7 +55,8 @@ fn other_version(
     catalogue: &Catalogue,
 ) -> Result<Option<Copies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
-    // A dry run starts nothing.
+    // What is wrong with the folder is said of the folder.
+    refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
     let asked = Asked { rev, prepare, is_dry: args.dry_run, keeper: &options };

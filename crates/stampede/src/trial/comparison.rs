@@ -1,6 +1,6 @@
 //! A whole run before it begins: everything checked, nothing started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use stampede_load::time::Nanos;
@@ -51,7 +51,8 @@ impl Comparison {
         refuse_lacking(&plan, &catalogue, &apps, &mut cells);
         let mut notices: Vec<String> = apps.iter().filter_map(App::notice).collect();
         // Two versions of an app are mostly taken as the same.
-        notices.dedup();
+        let mut said = BTreeSet::new();
+        notices.retain(|notice| said.insert(notice.clone()));
         notices.append(&mut plan.notices);
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
