@@ -131,9 +131,18 @@ pub struct CompareArgs {
     /// File with a path or URL in each line: they are asked for in turn
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
-    /// How often every cell is measured
+    /// How often every cell is measured; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
+    /// With --rounds auto: how narrow, 5% if not given
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// With --rounds auto: begins no round that would end later than this, 30m if not given
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// How often a trial that came out invalid is measured again, once if not given
+    #[arg(long, value_name = "N")]
+    pub repeat_invalid: Option<String>,
     /// Seed of the order of trials; drawn and stored when not given
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,

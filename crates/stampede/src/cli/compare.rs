@@ -41,10 +41,10 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let folder = RunFolder::create(out.as_deref(), comparison.record())
+    let mut folder = RunFolder::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
+    comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
     finish(&folder.close(), &comparison, args.json)
 }
 
@@ -165,7 +165,7 @@ fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
     let has_measured = stored.trials.iter().any(|trial| trial.record.load.is_some());
     if !has_measured && !interrupt::asked() {
         Outcome::Nothing
-    } else if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
+    } else if !summary.is_whole() || !stored.record.is_whole(stored.trials.len()) {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet

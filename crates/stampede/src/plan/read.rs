@@ -23,7 +23,7 @@ use super::value::{
 };
 
 /// Keys of a plan that are no settings.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 21] = [
     "app",
     "apps",
     "budget",
@@ -39,6 +39,9 @@ pub(super) const KEYS: [&str; 18] = [
     "cold",
     "timeout",
     "rounds",
+    "precision",
+    "max_time",
+    "repeat_invalid",
     "seed",
     "expect",
     "out",
@@ -74,6 +77,19 @@ const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_
 
 /// Most rounds; 20 tell what there is to tell (METHOD: `auto` ends there).
 const ROUNDS_MAX: u32 = 1_000;
+
+/// `precision` where the plan says nothing.
+const DEFAULT_PRECISION: f64 = 0.05;
+
+/// `max_time` where the plan says nothing: what people wait for without having said so.
+const DEFAULT_MAX_TIME: Nanos = Nanos::from_secs(30 * 60);
+
+/// Longest `max_time`, shortest what a trial takes.
+const MAX_TIME: std::ops::RangeInclusive<Nanos> =
+    Nanos(Nanos::SECOND.0)..=Nanos::from_secs(7 * 86_400);
+
+/// What is invalid ten times over is not so by chance.
+const REPEATS_MAX: u32 = 10;
 
 /// Most apps of one plan.
 const APPS_MAX: usize = 100;
@@ -228,6 +244,10 @@ pub(super) fn resolve(
             Begin::Cold => Begin::Cold,
         },
         rounds: rounds(&fields)?,
+        repeat_invalid: match fields.get("repeat_invalid") {
+            Some(node) => whole_u32(node, "number of repeats", 0..=REPEATS_MAX)?,
+            None => 1,
+        },
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         missing: missing(&fields)?,
@@ -458,10 +478,40 @@ fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
 }
 
 fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
-    match fields.get("rounds") {
-        None => Ok(Rounds::Fixed(1)),
-        Some(node) if node.text() == Some("auto") => Ok(Rounds::Auto),
-        Some(node) => whole_u32(node, "number of rounds", 1..=ROUNDS_MAX).map(Rounds::Fixed),
+    let node = fields.get("rounds");
+    if node.and_then(Node::text) == Some("auto") {
+        return Ok(Rounds::Auto {
+            precision: fields.get("precision").map_or(Ok(DEFAULT_PRECISION), precision)?,
+            max_time: match fields.get("max_time") {
+                Some(node) => length(node, "longest time", MAX_TIME)?,
+                None => DEFAULT_MAX_TIME,
+            },
+        });
+    }
+    for key in ["precision", "max_time"] {
+        if fields.get(key).is_some() {
+            let why = format!("`{key}` without `rounds: auto`");
+            let expected = format!("`rounds: auto` beside `{key}`: fixed rounds end by themselves");
+            return Err(fields.key_place(key).wrong(Mistake::Refused(why), expected));
+        }
+    }
+    node.map_or(Ok(Rounds::Fixed(1)), |node| {
+        whole_u32(node, "number of rounds", 1..=ROUNDS_MAX).map(Rounds::Fixed)
+    })
+}
+
+/// `5%` or `0.05`.
+fn precision(node: &Node) -> Result<f64, PlanError> {
+    const EXPECTED: &str = "a width from 0.1% to 100%, such as `5%`";
+    let text = node.text().unwrap_or("").trim();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match share {
+        Ok(share) if (0.001..=1.0).contains(&share) => Ok(share),
+        Ok(_) => Err(out_of_range(node, "precision", EXPECTED)),
+        Err(_) => Err(not_a(node, "a precision", EXPECTED)),
     }
 }
 

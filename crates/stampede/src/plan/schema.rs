@@ -63,7 +63,21 @@ fn plan_properties() -> Value {
                 { "type": "integer", "minimum": 1, "maximum": 1000 },
                 { "const": "auto" },
             ],
-            "description": "How often each cell is measured.",
+            "description": "How often each cell is measured; `auto`: until the intervals are narrow.",
+        },
+        "precision": {
+            "anyOf": [
+                { "type": "string", "pattern": r"^[0-9.]+ *%?$" },
+                { "type": "number", "minimum": 0.001, "maximum": 1 },
+            ],
+            "description": "Of `rounds: auto`: width of an interval below which it is narrow; 5% if not given.",
+        },
+        "max_time": about("length", "Of `rounds: auto`: no round is begun that would end later; 30m if not given."),
+        "repeat_invalid": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 10,
+            "description": "How often a trial that came out invalid is measured again; once if not given.",
         },
         "seed": { "type": "integer", "minimum": 0 },
         "expect": of("expect"),

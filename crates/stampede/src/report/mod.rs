@@ -13,6 +13,7 @@ pub mod page;
 mod shown;
 pub mod svg;
 mod text;
+mod why;
 
 use crate::summary::model::Figure;
 use crate::summary::{Summary, words};

@@ -5,10 +5,12 @@ mod begin;
 pub mod budget;
 pub mod cells;
 pub mod comparison;
+mod course;
 mod measured;
 mod paths;
 mod queries;
 pub mod refusal;
+mod time_left;
 pub mod verdict;
 mod watch;
 

@@ -140,6 +140,10 @@ fn listeners(rows: &[ResourceSample]) -> BTreeMap<&str, ListenerSample> {
         one.queued_max = one.queued_max.max(seen.queued_max);
         one.drops += seen.drops;
     }
+    // A listener counts as dropped also what it only puts off, as Apache asks it to
+    // (TCP_DEFER_ACCEPT); what had no room is in the machine's counter too.
+    let no_room: u64 = rows.iter().map(|row| row.host.listen_drops).sum();
+    all.values_mut().for_each(|one| one.drops = one.drops.min(no_room));
     all
 }
 

@@ -199,7 +199,7 @@ fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     let looks = facts.looks();
     let wanted = looks.iter().filter(|(_, running)| *running >= cpus).count();
     let always = !looks.is_empty() && wanted as f64 >= looks.len() as f64 * WANTED_SHARE;
-    share >= CPU_FULL || (always && share >= CPU_TAKEN)
+    share >= CPU_FULL || always
 }
 
 /// The first of some lines that mean the same.
@@ -213,8 +213,6 @@ pub fn times(count: u64) -> String {
 
 /// Of the stack's CPUs: what is left is the scheduler's.
 const CPU_FULL: f64 = 0.9;
-/// What a stack that wants its CPUs all the time gets on a machine that others use too.
-const CPU_TAKEN: f64 = 0.5;
 /// Looks at which as many workers ran, or wanted to, as there are CPUs.
 const WANTED_SHARE: f64 = 0.9;
 /// Below these a load is far from the limit.

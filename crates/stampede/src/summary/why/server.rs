@@ -73,8 +73,9 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
         ),
         (None, None) => return None,
     };
-    let waited =
-        full.map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
+    let waited = full
+        .filter(|(_, one)| one.queued_max > 0)
+        .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
     Some(Found::new(Cause::Backlog, text).with(waited.into_iter().chain(said.map(line))))
 }
 

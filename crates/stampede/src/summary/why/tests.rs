@@ -227,6 +227,7 @@ fn what_a_queue_drops_is_a_backlog() {
         why(move |trial| {
             let one = ListenerSample { backlog, queued_max, drops };
             every(trial, |row| drop(row.listeners.insert("127.0.0.1:80".to_owned(), one.clone())));
+            every(trial, |row| row.host.listen_drops = u64::from(backlog == 1) * drops);
         })
     };
     let dropped = listener(1, 2, 5);
@@ -235,6 +236,7 @@ fn what_a_queue_drops_is_a_backlog() {
     assert!(line(&listener(1, 2, 0)).ends_with("(listen backlog 1) was full"));
     assert_eq!(listener(1, 1, 0), [], "one that waits in a queue of one has room");
     assert_eq!(listener(4096, 100, 0), []);
+    assert_eq!(listener(4096, 8, 5), [], "put off until it says something (TCP_DEFER_ACCEPT)");
 }
 
 #[test]
@@ -317,7 +319,9 @@ fn memory_is_a_kill_or_a_full_limit() {
     assert!(line(&full).starts_with("memory: 127 MiB of 128 MiB in use"), "{full:#?}");
     let waits = memory(|trial| {
         trial.resources[0].memory_limit_hits = 9;
-        every(trial, |row| drop(row.host.pressure_some_ns.insert("memory".into(), SECOND / 4)));
+        every(trial, |row| {
+            row.host.pressure_some_ns.insert("memory".into(), SECOND / 4);
+        });
     });
     assert!(line(&waits).ends_with("25 % of the time"), "{waits:#?}");
     let php = why(|trial| {
