@@ -2,6 +2,7 @@
 
 mod args;
 mod calibrate;
+mod capacity;
 mod compare;
 mod doctor;
 mod fail;
@@ -15,6 +16,7 @@ mod report;
 mod runtimes;
 mod serve;
 mod shell;
+mod tune;
 mod up;
 
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Fire(args) => fire::run(*args),
+        Command::Capacity(args) => capacity::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Up(args) => up::run(args),
         Command::Runtimes(args) => runtimes::run(&args),
         Command::Install(args) => install::run(&args),

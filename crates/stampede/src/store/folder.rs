@@ -50,6 +50,18 @@ impl RunFolder {
         Ok(RunFolder { _lock: lock(&path.join("run.json")), path })
     }
 
+    /// Writes `run.json` anew: of a search whose cells are not known beforehand.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn rewrite(&mut self, record: &RunRecord) -> Result<(), StoreError> {
+        let path = self.path.join("run.json");
+        write::record(&path, record)?;
+        // The lock belongs to the file that was replaced.
+        self._lock = lock(&path);
+        Ok(())
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

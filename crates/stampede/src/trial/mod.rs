@@ -5,6 +5,7 @@ mod begin;
 pub mod budget;
 pub mod cells;
 pub mod comparison;
+pub mod ground;
 mod measured;
 mod paths;
 mod queries;
