@@ -5,13 +5,22 @@ declare(strict_types=1);
 /** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
 $connect = static function (): PDO {
     static $connection = null;
+    if ($connection === null) {
+        $connection = new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
+            PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+            PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+            PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
+        ]);
+        if (getenv('DATABASE_COUNTED')) {
+            (require getenv('DATABASE_COUNTED'))($connection);
+        }
+    }
 
-    return $connection ??= new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
-        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
-        PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
-        PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
-    ]);
+    return $connection;
 };
+
+/** SQLite itself counts the queries that have this condition; servers count them all. */
+$counted = getenv('DATABASE_COUNTED') ? ' AND (SELECT counted())' : '';
 
 /** One row by its key. */
 $row = static function (PDOStatement $by): array {
@@ -21,9 +30,9 @@ $row = static function (PDOStatement $by): array {
 };
 
 /** Twenty rows as a page. */
-$table = static function (PDO $database): string {
+$table = static function (PDO $database) use ($counted): string {
     $lines = '';
-    foreach ($database->query('SELECT id, number FROM world WHERE id <= 20 ORDER BY id') as $row) {
+    foreach ($database->query("SELECT id, number FROM world WHERE id <= 20$counted ORDER BY id") as $row) {
         $lines .= '<tr><td>' . htmlspecialchars((string) $row['id'])
             . '</td><td>' . htmlspecialchars((string) $row['number']) . "</td></tr>\n";
     }
@@ -32,7 +41,7 @@ $table = static function (PDO $database): string {
 };
 
 /** Reads `?queries=` rows, one by one; `/rows` renders twenty from one query. */
-return static function (array $server) use ($connect, $row, $table): array {
+return static function (array $server) use ($connect, $row, $table, $counted): array {
     $database = $connect();
     if (parse_url($server['REQUEST_URI'], PHP_URL_PATH) === '/rows') {
         return ['status' => 200, 'headers' => ['Content-Type' => 'text/html; charset=utf-8'], 'body' => $table($database)];
@@ -41,7 +50,7 @@ return static function (array $server) use ($connect, $row, $table): array {
     if ($queries === false) {
         return ['status' => 400, 'headers' => ['Content-Type' => 'application/json'], 'body' => '{"error":"`queries` must be from 1 to 500"}'];
     }
-    $by = $database->prepare('SELECT id, number FROM world WHERE id = ?');
+    $by = $database->prepare('SELECT id, number FROM world WHERE id = ?' . $counted);
     $rows = [];
     for ($i = 0; $i < $queries; $i++) {
         $rows[] = $row($by);

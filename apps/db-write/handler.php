@@ -5,13 +5,22 @@ declare(strict_types=1);
 /** The connection, for as long as PHP's memory lasts; with DATABASE_PERSISTENT=1 as long as its process. */
 $connect = static function (): PDO {
     static $connection = null;
+    if ($connection === null) {
+        $connection = new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
+            PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+            PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
+            PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
+        ]);
+        if (getenv('DATABASE_COUNTED')) {
+            (require getenv('DATABASE_COUNTED'))($connection);
+        }
+    }
 
-    return $connection ??= new PDO((string) getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [
-        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
-        PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC,
-        PDO::ATTR_PERSISTENT => getenv('DATABASE_PERSISTENT') === '1',
-    ]);
+    return $connection;
 };
+
+/** SQLite itself counts the queries that have this condition; servers count them all. */
+$counted = getenv('DATABASE_COUNTED') ? ' AND (SELECT counted())' : '';
 
 /** Keys of rows, each once: in one order for all, so that no two transactions wait for each other. */
 $keys = static function (int $count): array {
@@ -25,14 +34,14 @@ $keys = static function (int $count): array {
 };
 
 /** Changes `?queries=` rows in one transaction, and reads each back. */
-return static function () use ($connect, $keys): array {
+return static function () use ($connect, $keys, $counted): array {
     $queries = filter_var($_GET['queries'] ?? '1', FILTER_VALIDATE_INT, ['options' => ['min_range' => 1, 'max_range' => 500]]);
     if ($queries === false) {
         return ['status' => 400, 'headers' => ['Content-Type' => 'application/json'], 'body' => '{"error":"`queries` must be from 1 to 500"}'];
     }
     $database = $connect();
-    $write = $database->prepare('UPDATE world SET number = number + 1 WHERE id = ?');
-    $read = $database->prepare('SELECT id, number FROM world WHERE id = ?');
+    $write = $database->prepare('UPDATE world SET number = number + 1 WHERE id = ?' . $counted);
+    $read = $database->prepare('SELECT id, number FROM world WHERE id = ?' . $counted);
     // SQLite lets one write at a time: the others wait for their turn from the beginning.
     $is_file = $database->getAttribute(PDO::ATTR_DRIVER_NAME) === 'sqlite';
     $database->exec($is_file ? 'BEGIN IMMEDIATE' : 'START TRANSACTION');

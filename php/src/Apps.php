@@ -47,7 +47,7 @@ final class Apps
      * Classes of the app: of its vendor folder or, where it has none, as it says itself. They come
      * before those of a runtime's own library, which may have another version of the same.
      */
-    private static function load(string $folder): void
+    public static function load(string $folder): void
     {
         $files = ["$folder/vendor/autoload.php", "$folder/autoload.php"];
         $file = current(array_filter($files, 'is_file'));

@@ -54,4 +54,22 @@ final class PhpPmTest extends TestCase
         self::assertSame(1, $served->ended());
         self::assertStringStartsWith('stampede: the worker ends: ParseError: ', $served->log());
     }
+
+    /** As Composer's and Debian's: one that is there later is asked later. */
+    private const LOADER = 'spl_autoload_register(static function (string $class): void {
+        [$space, $name] = explode("\\\\", $class) + ["", ""];
+        $name === "Both" && eval("namespace $space; class Both { const OF = \"%s\"; }");
+    });';
+
+    public function testOfSymfonyItTakesTheAppsVersionAndOfReactPhpItsOwn(): void
+    {
+        $handler = 'return ["status" => 200, "body" => \React\Both::OF . " " . \Symfony\Both::OF];';
+        $theirs = tempnam(sys_get_temp_dir(), 'stampede-ppm-');
+        file_put_contents($theirs, '<?php ' . sprintf(self::LOADER, 'php-pm'));
+        $files = ['autoload.php' => '<?php ' . sprintf(self::LOADER, 'the app')];
+        $served = new Served('PhpPm', ['psr', 'react', 'phppm', $theirs], $handler, [], $files);
+        self::assertSame(0, $served->ended(), $served->log());
+        unlink($theirs);
+        self::assertSame('200 php-pm the app', json_decode($served->log(), true)[0][0]);
+    }
 }

@@ -18,20 +18,27 @@ final class Served
      * @param string $handler body of the app's, or the whole of its file
      * @param list<string> $doubles of what the runtime brings
      * @param array<string, mixed> $settings
+     * @param array<string, string> $files of the app, beside its handler
      */
-    public function __construct(string $part, array $doubles, string $handler, array $settings = [])
-    {
+    public function __construct(
+        string $part,
+        array $doubles,
+        string $handler,
+        array $settings = [],
+        array $files = [],
+    ) {
         $code = str_starts_with($handler, '<?php')
             ? $handler
             : "<?php return static function (array \$server): array { $handler };";
-        $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => '']);
+        $this->scratch = new Scratch(['handler.php' => $code, 'tmp/none' => ''] + $files);
         $folder = $this->scratch->folder;
         $this->name = self::freePort();
         $set = [
             'app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public", 'dir' => $folder,
             'port' => (int) substr((string) strrchr($this->name, ':'), 1), 'settings' => $settings,
         ];
-        $files = array_map(static fn (string $one): string => __DIR__ . "/doubles/$one.php", $doubles);
+        $files = array_map(static fn (string $one): string =>
+            is_file($one) ? $one : __DIR__ . "/doubles/$one.php", $doubles);
         $text = '<?php foreach (' . var_export([dirname(__DIR__) . '/autoload.php', ...$files], true)
             . ' as $file) { require $file; }
             $setup = new Stampede\Worker\Setup(...' . var_export($set, true) . ');

@@ -80,11 +80,21 @@ export interface Breaking {
   response_time_ns: Times;
 }
 
+/** What held a cell or a trial back. */
+export interface Why {
+  cause: string;
+  trials: number[];
+  text: string;
+  evidence: string[];
+}
+
 export interface Trial {
   number: number;
   round: number;
   verdict: string;
   reasons: string[];
+  /** The most direct first; empty: not known. */
+  why: Why[];
   counts: Counts;
   figures: Figures;
 }
@@ -98,6 +108,8 @@ export interface Cell {
   model: Model;
   verdict: string;
   reasons: Reason[];
+  /** The most direct first; empty: not known. */
+  why: Why[];
   not_comparable: string[];
   asked: string[];
   forced: string[];

@@ -6,7 +6,7 @@ import {
   type Breaking, type Cell, type Comparison, type Counts, type Curve, type Evidence,
   type Figure, type Figures, type Group, type Judged, type Model, type Observed, type Page,
   type Named, type Primary, type Progress, type Reason, type Run, type RuntimeEvidence, type Series,
-  type Served, type State, type Summary, type Times, type Trial, type TrialEvidence,
+  type Served, type State, type Summary, type Times, type Trial, type TrialEvidence, type Why,
 } from "./data.ts";
 import { toList, type RunList } from "./history.ts";
 import {
@@ -227,7 +227,7 @@ function toCell(raw: Raw, index: number): Cell {
     runtime: text(raw.runtime), app: text(raw.app), load: text(raw.load),
     model: model(raw.model),
     verdict: text(raw.verdict),
-    reasons: records(raw.reasons).map(toReason),
+    reasons: records(raw.reasons).map(toReason), why: records(raw.why).map(toWhy),
     not_comparable: texts(raw.not_comparable), asked: texts(raw.asked), forced: texts(raw.forced), kept: texts(raw.kept),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
@@ -254,6 +254,10 @@ function toReason(raw: Raw): Reason {
   return { judged, trials: numbers(raw.trials), text: text(raw.text) };
 }
 
+function toWhy(raw: Raw): Why {
+  return { cause: text(raw.cause), trials: numbers(raw.trials), text: text(raw.text), evidence: texts(raw.evidence) };
+}
+
 function toBreaking(raw: Raw): Breaking {
   return {
     trials: number(raw.trials),
@@ -268,7 +272,7 @@ function toBreaking(raw: Raw): Breaking {
 function toTrial(raw: Raw): Trial {
   return {
     number: number(raw.number), round: number(raw.round),
-    verdict: text(raw.verdict), reasons: texts(raw.reasons),
+    verdict: text(raw.verdict), reasons: texts(raw.reasons), why: records(raw.why).map(toWhy),
     counts: toCounts(raw.counts), figures: toFigures(raw),
   };
 }

@@ -57,6 +57,7 @@ function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
     { title: "verdict", field: verdict },
     ...labels.map(figure),
     { title: "why", field: (trial) => plain(why(trial)) },
+    { title: "what held it back", field: (trial) => plain(heldBack(store, trial)) },
   ];
   return h("section", { class: "block", id: "verdicts" }, h("h3", {}, "Verdicts and their figures"),
     tables(store, trials, "verdicts").section({ title: "every trial on disk", columns }, "Verdicts"));
@@ -64,6 +65,13 @@ function verdicts(store: Store, trials: TrialEvidence[]): HTMLElement {
 
 function why({ reasons, notes }: TrialEvidence): string {
   return [...reasons, ...notes.map((note) => `note: ${note}`)].join("; ");
+}
+
+/** Each reason with what it was read from. */
+function heldBack(store: Store, trial: TrialEvidence): string {
+  const found = cellOf(store, trial)?.trials.find((one) => one.number === trial.number)?.why ?? [];
+  const said = found.map((one) => one.evidence.length > 0 ? `${one.text} (${one.evidence.join("; ")})` : one.text);
+  return said.join("; ") || "not known";
 }
 
 function verdict({ verdict }: TrialEvidence): Field {

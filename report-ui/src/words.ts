@@ -117,6 +117,7 @@ function invalidTrials(cell: Cell): string {
 export function remarks(group: Group, cell: Cell): string[] {
   // Of a cell that has no trial its row says what there is to say.
   const found = cell.verdict === "missing" ? [] : cell.reasons.map(reasonWords);
+  if (cell.trials.length > 0) found.push(`why: ${whyWords(cell)}`);
   found.push(...cell.not_comparable.map((why) => `not comparable: ${why}`));
   if (cell.budget_unequal) found.push("its budget is split by role, or not known: unequal");
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
@@ -126,6 +127,17 @@ export function remarks(group: Group, cell: Cell): string[] {
   if (failed) found.push(failed);
   if (cell.breaking) found.push(breakingWords(cell));
   return found;
+}
+
+/** The most direct reason, and what else holds. */
+export function whyWords(cell: Cell): string {
+  const said = cell.why.map((one) => {
+    const [of, all] = [one.trials.length, cell.trials.length];
+    return of < all ? `${one.text} (in ${of} of ${all} trials)` : one.text;
+  });
+  const [first, ...others] = said;
+  if (first === undefined) return "not known";
+  return others.length > 0 ? `${first}; also ${others.join("; ")}` : first;
 }
 
 function expectationWords(one: Cell["expectations"][number]): string {

@@ -15,11 +15,6 @@ use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{Catalogue, Placement, Places, Running, RuntimeError, prepare, under};
 
 const WITHIN: Duration = Duration::from_secs(10);
-/// Two versions of a class meet.
-const OTHER_VERSION: &str = "must be compatible with";
-/// What was seen and is not stampede's: runtime, kind, why.
-const KNOWN: [(&str, &str, &str); 1] =
-    [("php-ppm", "lumen", "PHP-PM brings another version of Symfony's error handler")];
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
 /// Starts the app on every runtime. What `ask` gives must be the same on all that are here; each
@@ -32,11 +27,6 @@ fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &Running) -> Stri
         let Some(started) = bench.try_start(name, &ONE_WORKER) else { continue };
         let running = match started {
             Ok(running) => running,
-            // PHP loads a class once: Debian's Symfony and what PHP-PM itself brings of it differ.
-            Err(error) if error.to_string().contains(OTHER_VERSION) => {
-                eprintln!("skipped: {name}: its own library and the framework need other versions");
-                continue;
-            }
             Err(error) => {
                 wrong.push(format!("{name}: {error}"));
                 continue;
@@ -186,13 +176,8 @@ fn of_kind(kind: &str, ask: impl Fn(&str, &Running)) {
     }
     copy(&root.join("tests/kinds").join(kind), folder.path());
     same_everywhere(&AppChoice::Folder(folder.path().to_owned()), |runtime, _, running| {
-        match KNOWN.iter().find(|(on, of, _)| *on == runtime && *of == kind) {
-            Some((_, _, why)) => eprintln!("skipped: {runtime}: sessions and 404 of {kind}: {why}"),
-            None => {
-                ask(runtime, running);
-                assert_eq!(get(running, "/no-such-page", "").0, 404, "{runtime}");
-            }
-        }
+        ask(runtime, running);
+        assert_eq!(get(running, "/no-such-page", "").0, 404, "{runtime}");
         ["/form", "/cookies", "/upload"].map(|path| common(runtime, running, path)).join("\n")
     });
 }

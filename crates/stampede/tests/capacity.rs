@@ -60,7 +60,10 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
     // In the other formats its trials are a run as any other.
     assert!(stdout(&report(&place, "csv")).contains("nginx-fpm"), "no row");
     let page = std::fs::read_to_string(place.run().join("capacity.html")).expect("the chart");
-    assert!(page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"), "{page}");
+    assert!(
+        page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"),
+        "{page}"
+    );
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 

@@ -31,7 +31,10 @@ fn workers_that_cannot_keep_the_rate_lose_and_the_winners_lines_can_be_copied() 
     assert_eq!(found["points"].as_array().map(Vec::len), Some(2), "{found:#}");
     assert!(found["points"][1]["waiting_share"].as_f64().expect("a share") > 0.3, "{found:#}");
     let lines = found["lines"].as_array().expect("lines");
-    assert!(lines.iter().all(|line| !line["text"].as_str().expect("text").contains("/tmp")), "{lines:?}");
+    assert!(
+        lines.iter().all(|line| !line["text"].as_str().expect("text").contains("/tmp")),
+        "{lines:?}"
+    );
 
     let again = place.stampede(&["report", &run.display().to_string()]);
     assert_eq!(stdout(&finish(again, LIMIT)).lines().next(), out.lines().next());

@@ -19,9 +19,9 @@ pub struct Compared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// Surely above 1, by more than [`MARGIN`].
+    /// Surely above 1, and by more than [`MARGIN`] as far as can be seen.
     Larger,
-    /// Surely below 1, by more than [`MARGIN`].
+    /// Surely below 1, likewise.
     Smaller,
     /// Surely within [`MARGIN`].
     Same,
@@ -38,9 +38,12 @@ pub const MARGIN: f64 = 1.03;
 /// one a round, so that what a round does to both cancels out (randomized blocks; Abedi
 /// and Brecht, ICPE 2017).
 ///
-/// *Larger* and *smaller*: p < 0.05 against the margin (with one comparison: the 95 %
-/// interval lies wholly outside it), adjusted by Holm's method for the number of others.
-/// *Same*: the 90 % interval lies wholly inside (two one-sided tests at 5 %).
+/// *Larger* and *smaller*: p < 0.05 against a ratio of 1 (Student's t on logs), adjusted by Holm's
+/// method for the number of others, and the ratio itself beyond the margin. Not: surely beyond the
+/// margin. That would find a 5 % slow-down in five rounds of 2 % noise in a third of all runs
+/// only, this finds it in 97 % (`tests/simulated.rs`).
+/// *Same*: the 90 % interval lies wholly inside the margin (two one-sided tests at 5 %; Schuirmann,
+/// *Journal of Pharmacokinetics and Biopharmaceutics* 15, 1987).
 pub fn compare(ratios: &[Vec<f64>]) -> Vec<Compared> {
     let chances: Vec<f64> = ratios.iter().map(|ratios| chance_of_no_difference(ratios)).collect();
     ratios
@@ -58,7 +61,7 @@ fn judge(ratios: &[f64], chance: f64) -> Difference {
         return if ratios.is_empty() { Difference::NotToldApart } else { Difference::Hint };
     }
     let Some(logs) = Logs::of(ratios) else { return Difference::NotToldApart };
-    if chance < 0.05 {
+    if chance < 0.05 && logs.mean.abs() > MARGIN.ln() {
         return if logs.mean > 0.0 { Difference::Larger } else { Difference::Smaller };
     }
     match logs.interval(0.90) {
@@ -67,20 +70,19 @@ fn judge(ratios: &[f64], chance: f64) -> Difference {
     }
 }
 
-/// Two-sided chance to see this if the ratio were within the margin; 1 where none can be told.
+/// Two-sided chance to see this if there were no difference; 1 where none can be told.
 fn chance_of_no_difference(ratios: &[f64]) -> f64 {
     let Some(logs) = Logs::of(ratios).filter(|logs| logs.freedom + 1 >= FEWEST) else { return 1.0 };
-    let beyond = logs.mean.abs() - MARGIN.ln();
-    if beyond <= 0.0 {
+    if logs.mean == 0.0 {
         return 1.0;
     }
     // Trials that agree to the last bit have no error: the quotient is infinite, the chance 0.
-    2.0 * t::upper_tail(beyond / logs.error, logs.freedom)
+    2.0 * t::upper_tail(logs.mean.abs() / logs.error, logs.freedom)
 }
 
 /// Holm's step-down adjustment: the k-th smallest of n is multiplied by n − k + 1, and is
 /// never less than the one before (Holm, Scandinavian Journal of Statistics, 1979).
-fn holm(chances: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
     let mut adjusted = vec![1.0; chances.len()];
@@ -110,13 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn wholly_outside_is_different_wholly_inside_is_the_same() {
+    fn surely_apart_and_beyond_the_margin_is_different_wholly_inside_is_the_same() {
         assert_eq!(judged(&[&[1.30, 1.31, 1.29, 1.30]]), [Difference::Larger]);
         assert_eq!(judged(&[&[0.70, 0.71, 0.69, 0.70]]), [Difference::Smaller]);
         assert_eq!(judged(&[&[1.00, 1.01, 0.99, 1.00]]), [Difference::Same]);
         assert_eq!(judged(&[&[1.00, 1.50, 0.80, 1.20]]), [Difference::NotToldApart]);
-        // Sure to be above 1, not sure to be above 1.03.
-        assert_eq!(judged(&[&[1.03, 1.04, 1.05, 1.03]]), [Difference::NotToldApart]);
+        // Sure to be above 1, and 1.037 itself.
+        assert_eq!(judged(&[&[1.03, 1.04, 1.05, 1.03]]), [Difference::Larger]);
+        // As sure, and 1.02: of no use to anybody, and not wholly inside either.
+        assert_eq!(judged(&[&[1.01, 1.02, 1.035, 1.02]]), [Difference::NotToldApart]);
     }
 
     #[test]
@@ -131,10 +135,10 @@ mod tests {
         assert!(holm(&[]).is_empty());
     }
 
-    /// Alone the difference is sure (p = 0.02); as one of three it is not (0.06).
+    /// Alone the difference is sure (p = 0.04); as one of three it is not (0.11).
     #[test]
     fn many_comparisons_ask_for_more() {
-        let weak = [1.10, 1.15, 1.09, 1.07];
+        let weak = [1.10, 1.15, 1.05, 1.045];
         let noise = [1.00, 1.50, 0.80, 1.20];
         let alone = judged(&[&weak]);
         let among = judged(&[&weak, &noise, &noise]);

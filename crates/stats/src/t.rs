@@ -93,7 +93,7 @@ fn away_from_zero(x: f64) -> f64 {
 
 /// Logarithm of the gamma function for `x` > 0: Lanczos' approximation with g = 7 and nine
 /// terms, relative error below 1e-14.
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     if x < 0.5 {
         return (PI / (PI * x).sin()).ln() - ln_gamma(1.0 - x);
     }

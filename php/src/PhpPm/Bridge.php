@@ -8,7 +8,6 @@ use PHPPM\Bridges\BridgeInterface;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 use React\EventLoop\Loop;
-use Stampede\Worker\Library;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\ReactPhp\Messages;
 use Stampede\Worker\Shift;
@@ -25,7 +24,6 @@ final class Bridge implements BridgeInterface
         defined('STDERR') || define('STDERR', fopen('php://stderr', 'w'));
         // PHP-PM makes exceptions of warnings, as no other runtime does.
         set_error_handler(null);
-        Library::keepsPsr7();
         $boot = new FirstBoot(Start::$setup->dir);
         $site = $boot->of(static fn (): Site => Site::boot(Start::$setup), SIGTERM);
         $this->shift = Shift::of(Start::$setup, $site, static function (): void {

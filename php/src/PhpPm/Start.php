@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\PhpPm;
 
 use PHPPM\ProcessManager;
+use Stampede\Worker\Apps;
 use Stampede\Worker\Library;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\Setup;
@@ -14,6 +15,8 @@ use Symfony\Component\Console\Output\StreamOutput;
 /** PHP-PM's master. What is set here is what `ppm start` takes as options. */
 final class Start
 {
+    /** Of which it takes no other version than it has. */
+    private const OWN = '/^(PHPPM|React|RingCentral|Evenement|Fig)\\\\/';
     /** In a worker: what the plan chose. */
     public static Setup $setup;
 
@@ -46,6 +49,26 @@ final class Start
     }
 
     /**
+     * A worker begins, before PHP-PM's own script. What is loaded first stays: of PSR-7 and its own
+     * classes that is PHP-PM's version; of Symfony's components and `psr/log`, of which it takes
+     * several, the app's.
+     */
+    public static function begin(Setup $setup): void
+    {
+        self::$setup = $setup;
+        Library::load($setup, 'php_ppm', 'PHPPM\ProcessSlave');
+        Library::keepsPsr7();
+        $others = spl_autoload_functions();
+        (new FirstBoot($setup->dir))->towards(static fn () => Apps::load($setup->app), SIGTERM);
+        $own = static fn (string $class): bool => (bool) preg_match(self::OWN, $class);
+        spl_autoload_register(static function (string $class) use ($others, $own): void {
+            foreach ($own($class) ? $others : [] as $loader) {
+                $loader($class);
+            }
+        }, true, true);
+    }
+
+    /**
      * It writes its workers' script itself, so that this library gets there by php.ini only: the
      * work folder's, and one beside it.
      */
@@ -59,7 +82,7 @@ final class Start
         $plan->settings = array_merge($setup->settings, ['max_requests' => 0, 'keep_alive' => true]);
         $plan = var_export(serialize($plan), true);
         file_put_contents("$folder/begin.php", "<?php\nrequire_once $library;\n"
-            . self::class . "::\$setup = unserialize($plan);\n");
+            . self::class . "::begin(unserialize($plan));\n");
         file_put_contents("$folder/begin.ini", "auto_prepend_file=\"$folder/begin.php\"\n");
         // It reads this one when it ends, even if it has not come so far as to write it.
         touch("{$setup->dir}/tmp/ppm.pid");

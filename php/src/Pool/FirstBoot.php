@@ -28,11 +28,23 @@ final class FirstBoot
      */
     public function of(callable $boot, int $signal)
     {
-        try {
-            $booted = $boot();
-            touch("{$this->file}-worked");
+        $booted = $this->towards($boot, $signal);
+        touch("{$this->file}-worked");
 
-            return $booted;
+        return $booted;
+    }
+
+    /**
+     * A first part of a boot, which alone does not make it work.
+     *
+     * @template T
+     * @param callable(): T $part
+     * @return T
+     */
+    public function towards(callable $part, int $signal)
+    {
+        try {
+            return $part();
         } catch (\Throwable $error) {
             $this->failed(Ends::why($error), $signal);
             exit(1);

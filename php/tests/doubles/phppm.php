@@ -37,6 +37,10 @@ namespace PHPPM {
     use React\Http\Message\ServerRequest;
     use Symfony\Component\Console\Output\StreamOutput;
 
+    final class ProcessSlave
+    {
+    }
+
     final class ProcessManager
     {
         /** @var array<string, mixed> */

@@ -51,6 +51,9 @@ pub enum Command {
     /// Print the table of an earlier run again, or of several laid over each other; or page and charts
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Hold runs against the first of them: what is slower, what is faster, and how sure that is
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
     /// List the runs that are there, the newest first
     History(HistoryArgs),
     /// Show the runs in a browser, the one under way live
@@ -134,9 +137,22 @@ pub struct CompareArgs {
     /// File with a path or URL in each line: they are asked for in turn
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
-    /// How often every cell is measured
+    /// How often every cell is measured; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
+    /// With --rounds auto: how narrow, 5% if not given
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// With --rounds auto: begins no round that would end later than this, 30m if not given
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// One number of workers for all, or tune each runtime's first:
+    /// equal-workers (if not given), each-at-its-best
+    #[arg(long, value_name = "WORD")]
+    pub fairness: Option<String>,
+    /// How often a trial that came out invalid is measured again, once if not given
+    #[arg(long, value_name = "N")]
+    pub repeat_invalid: Option<String>,
     /// Seed of the order of trials; drawn and stored when not given
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
@@ -164,6 +180,13 @@ pub struct CompareArgs {
     /// Only these runtimes of the plan, comma-separated
     #[arg(long, value_name = "A,B")]
     pub only: Option<String>,
+    /// Measure this revision of the app's git repository too, in the same rounds as the working tree:
+    /// main, HEAD~1
+    #[arg(long, value_name = "REV")]
+    pub against: Option<String>,
+    /// What makes the revision's copy complete: 'composer install --no-dev'
+    #[arg(long, value_name = "COMMAND", requires = "against")]
+    pub against_prepare: Option<String>,
     /// Say what would run and how long it takes; start nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -518,6 +541,38 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 }
 
+/// Arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// Runs' folders or names; `last`, `last~1`. The first is what the others are held against
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
+    /// What must hold of the change: 'p95 worse < 5%' (may be given more than once) [default: those of
+    /// the other run's plan]
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+    /// Compare also what is of another machine, runtime or limit, and say so
+    #[arg(long)]
+    pub anyway: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub format: DiffFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+/// Formats of `diff`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// Tables for the terminal
+    Text,
+    /// Tables for a pull request
+    Markdown,
+    /// Documented and versioned (docs/diff.md)
+    Json,
+}
+
 /// Arguments of `history`.
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
@@ -586,6 +641,8 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
   stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s --expect 'p95 < 100ms'
   stampede compare --app hello --runtimes nginx-fpm,live:http://127.0.0.1:8080 --users 4 --for 10s
+  stampede compare --app ~/shop --against main --runtimes nginx-fpm --users 8 --for 10s \\
+      --expect 'p95 worse < 5%'
   stampede compare plans/demo.yaml --dry-run
 
 Without a plan and --runtimes, the usual runtimes that are here and can run the app are compared; what
@@ -627,6 +684,17 @@ const REPORT_HELP: &str = "Examples:
   stampede report last --format markdown
   stampede report last --format svg --out charts
   stampede report last --format junit > junit.xml";
+
+const DIFF_HELP: &str = "Examples:
+  stampede diff last~1 last
+  stampede diff 20261121-101500-3f9a last --expect 'p95 worse < 5%' --expect 'ok worse < 0.1%'
+  stampede diff last~1 last --format markdown
+
+Runs of different times also differ by what disturbed the machine then. `stampede compare --against REV`
+measures two versions of an app in the same rounds: that is what a pull request should trust.
+
+An expectation is met where the whole 95 % interval keeps it. The exit code is 1 where one is broken or
+not shown, 2 where the runs are not comparable, 3 where a cell has no trial that counts.";
 
 const SERVE_HELP: &str = "The address holds a token, new each time: who does not have it sees nothing. Nothing can be
 written or started through it. On a server: ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090

@@ -153,7 +153,7 @@ pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
 }
 
 /// With what is expected, and only what a search can decide by.
-fn settled(mut plan: Plan) -> Result<Plan, Failure> {
+pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     plan.flags.retain(|flag| flag != "--rate 1" && flag != "--for 1s");
     if plan.apps.len() > 1 {
         let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());

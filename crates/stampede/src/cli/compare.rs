@@ -5,11 +5,14 @@ use std::path::Path;
 use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
+use super::fairness::each_at_its_best;
 use super::init::PLAN;
 use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
+use crate::against::{self, Asked, Copies};
+use crate::keeper::KeeperOptions;
 use crate::plan::Overrides;
 use crate::plan::model::Plan;
 use crate::progress::words;
@@ -25,8 +28,13 @@ use crate::{interrupt, keeper, machine, plan, progress, store};
 /// Runs a comparison, prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
-    let plan = read(&args, &catalogue)?;
+    let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
+    if !args.dry_run {
+        each_at_its_best(&mut plan)?;
+    }
+    // Dropped at the end: the other version's copy is there until then.
+    let _copies = other_version(&args, &mut plan, &catalogue)?;
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(folder) = out.clone().filter(|folder| folder.exists()) {
@@ -37,16 +45,37 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let folder = RunFolder::create(out.as_deref(), comparison.record())
+    let mut folder = RunFolder::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
+    comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
     finish(&folder.close(), &comparison, args.json)
+}
+
+/// Puts the app's other version into the plan, where one is asked for.
+fn other_version(
+    args: &CompareArgs,
+    plan: &mut Plan,
+    catalogue: &Catalogue,
+) -> Result<Option<Copies>, Failure> {
+    let Some(rev) = &args.against else { return Ok(None) };
+    // What is wrong with the folder is said of the folder.
+    refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let prepare = args.against_prepare.as_deref();
+    let options = KeeperOptions::default();
+    let asked = Asked { rev, prepare, is_dry: args.dry_run, keeper: &options };
+    let copies =
+        against::add(plan, catalogue, asked).map_err(|error| Failure::from_against(&error))?;
+    Ok(Some(copies))
 }
 
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let mut overrides = overrides(args);
     let mut notices = Vec::new();
+    if args.against.is_some() && args.plan.is_none() && overrides.rounds.is_none() {
+        overrides.rounds = Some(AGAINST_ROUNDS.to_owned());
+        notices.push(format!("not said, and so chosen: `--rounds {AGAINST_ROUNDS}`"));
+    }
     let read = match &args.plan {
         Some(path) => plan::read(path, &overrides),
         None if overrides.app.is_none() && Path::new(PLAN).is_file() => {
@@ -58,7 +87,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         }
         None => {
             if overrides.app.is_some() && overrides.runtimes.is_none() {
-                notices = suggested(&mut overrides, catalogue)?;
+                notices.extend(suggested(&mut overrides, catalogue)?);
             }
             plan::from_flags(&overrides)
         }
@@ -66,6 +95,9 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
     Ok(Plan { notices, ..plan })
 }
+
+/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is large.
+const AGAINST_ROUNDS: &str = "5";
 
 /// Fills in what is compared where only the app is said. What was chosen, for the reader.
 fn suggested(flags: &mut Overrides, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
@@ -85,9 +117,12 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
         .map_err(|error| Failure::from_store(&error))?;
     let page = write_page(&shown);
     if json {
-        print(report::json(summary).as_bytes())?;
+        print(super::diff::json_of_run(&shown)?.as_bytes())?;
     } else {
         print(report::text(summary, &super::report::style()).as_bytes())?;
+        if let Some(versions) = super::diff::text_of_versions(&shown) {
+            print(format!("\n{versions}").as_bytes())?;
+        }
         print(next(path, page.as_deref(), comparison, summary).as_bytes())?;
     }
     Ok(outcome(stored, summary))
@@ -100,10 +135,14 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     let ours = comparison.catalogue_names();
     let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
     let mut lines = Vec::new();
+    if measured && comparison.record().against.is_some() {
+        let table = format!("stampede diff {shown} --format markdown");
+        lines.push((table, "the two versions, for a pull request"));
+    }
     if measured {
         let table = format!("stampede report {shown} --format markdown");
         lines.push((table, "the table for a pull request"));
-    } else {
+    } else if has_logs(path) {
         lines.push((format!("ls {shown}/trials/*/logs"), "what the runtimes wrote"));
     }
     if let Some(first) = ours.first() {
@@ -119,11 +158,18 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     format!("\nResults: {shown}\n{page}\nTry next:\n{lines}")
 }
 
+/// Whether a trial kept any: of what never started the message has the last lines.
+fn has_logs(run: &Path) -> bool {
+    let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
+    let mut logs = trials.filter_map(|trial| std::fs::read_dir(trial.path().join("logs")).ok());
+    logs.any(|mut folder| folder.next().is_some())
+}
+
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
     let has_measured = stored.trials.iter().any(|trial| trial.record.load.is_some());
     if !has_measured && !interrupt::asked() {
         Outcome::Nothing
-    } else if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
+    } else if !summary.is_whole() || !stored.record.is_whole(stored.trials.len()) {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet

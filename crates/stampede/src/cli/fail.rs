@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use crate::against::AgainstError;
 use crate::causes::chain;
 use crate::plan::{Look, PlanError};
 use crate::runtime::RuntimeError;
@@ -81,6 +82,11 @@ impl Failure {
     /// A URL's error, with its hint.
     pub fn from_target(error: &TargetError) -> Failure {
         Failure { hint: error.hint().map(str::to_owned), ..Failure::new(error) }
+    }
+
+    /// Why another version cannot be had, with its hint.
+    pub fn from_against(error: &AgainstError) -> Failure {
+        Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
     /// An error of the results, with its hint.

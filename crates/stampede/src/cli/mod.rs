@@ -4,8 +4,10 @@ mod args;
 mod calibrate;
 mod capacity;
 mod compare;
+mod diff;
 mod doctor;
 mod fail;
+mod fairness;
 mod fire;
 mod get;
 mod history;
@@ -48,6 +50,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::History(args) => history::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Schema { of } => shell::schema(of),

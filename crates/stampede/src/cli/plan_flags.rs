@@ -14,6 +14,10 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         path: args.path.clone(),
         urls: args.urls.clone(),
         rounds: args.rounds.clone(),
+        precision: args.precision.clone(),
+        max_time: args.max_time.clone(),
+        fairness: args.fairness.clone(),
+        repeat_invalid: args.repeat_invalid.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),
         cpus: args.cpus.clone(),
@@ -22,6 +26,8 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         warm_up: args.warm_up.clone(),
         expect: args.expect.clone(),
         time_scale: args.time_scale.clone(),
+        against: args.against.clone(),
+        against_prepare: args.against_prepare.clone(),
         ..load(&args.load)
     }
 }

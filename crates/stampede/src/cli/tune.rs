@@ -139,7 +139,8 @@ fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
     Failure::from_runtime(error).hint(format!("`--set {}` asks for it", setting.text))
 }
 
-fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport {
+/// What is known now.
+pub fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport {
     let work = &tuned.work;
     let chosen = work.chosen();
     TuneReport {
@@ -239,8 +240,8 @@ fn scaling(work: &Work) -> Option<Scaling> {
     Some(Scaling { one_worker_per_second: lambda, contention: sigma, coherency: kappa })
 }
 
-/// After each point.
-fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
+/// `tune.json`, after each point.
+pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
     let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
     store::write_page(&run.join(FILE), &text)
 }

@@ -20,6 +20,7 @@ struct Counters {
     ticks: HostTicks,
     overflows: u64,
     drops: u64,
+    delayed_acks: u64,
     pressure_us: BTreeMap<&'static str, u64>,
 }
 
@@ -60,6 +61,7 @@ impl Host {
             pressure_some_ns,
             listen_overflows: now.overflows.saturating_sub(before.overflows),
             listen_drops: now.drops.saturating_sub(before.drops),
+            delayed_acks: now.delayed_acks.saturating_sub(before.delayed_acks),
         };
         self.before = now;
         sample
@@ -70,11 +72,12 @@ impl Host {
         let net = self.net.as_ref().and_then(|file| text.again(file)).unwrap_or("");
         let value = |name| parse::net_value(net, "TcpExt", name).unwrap_or(0);
         let (overflows, drops) = (value("ListenOverflows"), value("ListenDrops"));
+        let delayed_acks = value("DelayedACKs");
         let mut some = |(name, file): &(&'static str, Kept)| {
             Some((*name, parse::pressure_some(text.again(file)?)?))
         };
         let pressure_us = self.pressure.iter().filter_map(&mut some).collect();
-        Counters { ticks: ticks.unwrap_or_default(), overflows, drops, pressure_us }
+        Counters { ticks: ticks.unwrap_or_default(), overflows, drops, delayed_acks, pressure_us }
     }
 }
 
@@ -90,8 +93,9 @@ mod tests {
     fn the_machine_is_read_as_differences() {
         let fake = FakeProc::new();
         let net = |overflows: u32, drops: u32| {
-            let names = "TcpExt: A ListenOverflows ListenDrops";
-            fake.put("net/netstat", &format!("{names}\nTcpExt: 9 {overflows} {drops}\n"));
+            let names = "TcpExt: DelayedACKs ListenOverflows ListenDrops";
+            let values = format!("{} {overflows} {drops}", 10 * drops);
+            fake.put("net/netstat", &format!("{names}\nTcpExt: {values}\n"));
         };
         let some = |us: u32| {
             fake.put("pressure/cpu", &format!("some avg10=0.00 total={us}\nfull total=1\n"));
@@ -110,6 +114,7 @@ mod tests {
             pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 5_000)]),
             listen_overflows: 1,
             listen_drops: 3,
+            delayed_acks: 30,
         };
         assert_eq!(host.read(&fake.sources(), &mut text), expected);
         let expected = HostSample {

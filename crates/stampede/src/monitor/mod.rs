@@ -6,16 +6,22 @@
 //! CPU comes from the cgroup's counters where there is one, else from `/proc` of the
 //! processes. Memory comes from `memory.stat`, else it is proportional memory (PSS) at
 //! most every 5 s, which leaves out kernel memory: /proc does not tell it by process.
+//!
+//! What changes faster is looked at five times a second: where each worker stands (`workers`),
+//! and how full the queues of the stack's sockets are (`listeners`).
 
 #[cfg(test)]
 mod fake;
 mod host;
+mod limit;
+mod listeners;
 pub mod parse;
 mod process;
 pub mod reader;
 mod role;
 pub mod sample;
 mod source;
+mod workers;
 
 use std::io;
 use std::path::PathBuf;
@@ -31,6 +37,7 @@ use reader::{Position, Reader};
 pub use role::oom_kills;
 use sample::{OwnSample, ResourceSample};
 pub use source::Sources;
+pub use workers::{IdleIn, Workers, fits};
 
 /// A running monitor: one thread. It ends when this is dropped.
 #[derive(Debug)]
@@ -51,13 +58,26 @@ impl Monitor {
     pub fn watch(
         group: ProcessGroup,
         interval: Nanos,
-        sink: impl FnMut(ResourceSample) + Send + 'static,
+        mut sink: impl FnMut(ResourceSample) + Send + 'static,
+    ) -> Result<Monitor, MonitorError> {
+        Monitor::watch_with(group, None, interval, move |row| sink(row.clone()))
+    }
+
+    /// The same, looking at the workers too. `sink` may add to a row what it knows.
+    ///
+    /// # Errors
+    /// As `watch`.
+    pub fn watch_with(
+        group: ProcessGroup,
+        workers: Option<Workers>,
+        interval: Nanos,
+        sink: impl FnMut(&mut ResourceSample) + Send + 'static,
     ) -> Result<Monitor, MonitorError> {
         if interval < SHORTEST {
             return Err(MonitorError::NoInterval { interval });
         }
         let began = Instant::now();
-        let reader = Reader::open(Sources::default(), &group, Nanos(0))?;
+        let reader = Reader::open(Sources::default(), &group, Nanos(0))?.with_workers(workers);
         let (end, ended) = sync_channel(1);
         let thread = std::thread::Builder::new()
             .name("monitor".to_owned())
@@ -119,26 +139,31 @@ pub enum MonitorError {
 }
 
 /// The monitor's thread: a reading at every multiple of `interval` after `began`, and one
-/// when `ended` hangs up.
+/// when `ended` hangs up; looks in between.
 fn read_until(
     ended: &Receiver<()>,
     began: Instant,
     interval: Nanos,
     mut reader: Reader,
-    mut sink: impl FnMut(ResourceSample),
+    mut sink: impl FnMut(&mut ResourceSample),
 ) -> Vec<ResourceSample> {
     let mut rows = Vec::new();
     reader.start_own_at(own_cpu());
     loop {
         let now = Nanos::from(began.elapsed());
-        let wait = next_reading(now, interval).since(now);
+        let (reading, look) = (next_reading(now, interval), next_reading(now, LOOK_EVERY));
+        let wait = reading.min(look).since(now);
         let position = match ended.recv_timeout(Duration::from(wait)) {
+            Err(RecvTimeoutError::Timeout) if look < reading => {
+                reader.look();
+                continue;
+            }
             Err(RecvTimeoutError::Timeout) => Position::Middle,
             Ok(()) | Err(RecvTimeoutError::Disconnected) => Position::Edge,
         };
-        let row = reader.read(Nanos::from(began.elapsed()), own_cpu(), position);
-        rows.push(row.clone());
-        sink(row);
+        let mut row = reader.read(Nanos::from(began.elapsed()), own_cpu(), position);
+        sink(&mut row);
+        rows.push(row);
         if position == Position::Edge {
             return rows;
         }
@@ -161,6 +186,8 @@ fn own_cpu() -> OwnSample {
     OwnSample { monitor_cpu_ns: ns(ClockId::ThreadCPUTime), cpu_ns: ns(ClockId::ProcessCPUTime) }
 }
 
+/// A look costs at most 0.3 ms: 64 workers, and the sockets.
+const LOOK_EVERY: Nanos = Nanos::from_millis(200);
 /// Below this the readings themselves would cost more than 1 % of a CPU.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 

@@ -6,9 +6,12 @@ use stampede_load::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;
+use super::limit::Limit;
+use super::listeners::Listeners;
 use super::role::{Memory, Role};
 use super::sample::{OwnSample, ResourceSample, RoleSample};
 use super::source::{Sources, Text};
+use super::workers::{Looker, Workers};
 use crate::keeper::spec::ProcessGroup;
 
 /// Takes readings; a counter in one is the difference from the one before.
@@ -17,6 +20,9 @@ pub struct Reader {
     sources: Sources,
     roles: Vec<Role>,
     host: Host,
+    workers: Option<Looker>,
+    listeners: Listeners,
+    limit: Limit,
     text: Text,
     read_at: Nanos,
     memory_read_at: Option<Nanos>,
@@ -45,9 +51,14 @@ impl Reader {
         let mut text = Text::default();
         let roles: Result<Vec<Role>, MonitorError> =
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
+        let roles = roles?;
+        let pids = roles.iter().flat_map(Role::pids_before);
         Ok(Reader {
-            roles: roles?,
+            listeners: Listeners::open(&sources, pids),
+            workers: None,
+            limit: Limit::open(group, &mut text),
             host: Host::open(&sources, &mut text),
+            roles,
             sources,
             text,
             read_at: now,
@@ -56,8 +67,33 @@ impl Reader {
         })
     }
 
+    /// The same, looking at the workers too.
+    #[must_use]
+    pub fn with_workers(mut self, workers: Option<Workers>) -> Reader {
+        self.workers = workers.map(Looker::new);
+        self.meet();
+        self
+    }
+
+    /// Looks at what changes faster than readings are taken.
+    pub fn look(&mut self) {
+        if let Some(workers) = &mut self.workers {
+            workers.look(&mut self.text);
+        }
+        self.listeners.look();
+    }
+
+    /// Who the workers are is looked up once a reading.
+    fn meet(&mut self) {
+        let Some(looker) = &mut self.workers else { return };
+        let theirs = self.roles.iter().filter(|role| role.name == looker.workers.role);
+        let pids = theirs.flat_map(Role::pids_before).copied().collect();
+        looker.meet(&self.sources, &pids, &mut self.text);
+    }
+
     /// Reads. `own`: CPU time of the monitor's thread and of all threads so far.
     pub fn read(&mut self, now: Nanos, own: OwnSample, position: Position) -> ResourceSample {
+        self.look();
         let due = self.memory_read_at.is_none_or(|at| now.since(at) >= DEAR_EVERY);
         let memory = match position {
             Position::Edge => Memory::Read,
@@ -83,9 +119,14 @@ impl Reader {
                 monitor_cpu_ns: own.monitor_cpu_ns.saturating_sub(self.own.monitor_cpu_ns),
                 cpu_ns: own.cpu_ns.saturating_sub(self.own.cpu_ns),
             },
+            workers: self.workers.as_mut().and_then(Looker::take),
+            listeners: self.listeners.take(),
+            memory_limit_hits: self.limit.hits(text),
+            pool: None,
         };
         self.read_at = now;
         self.own = own;
+        self.meet();
         sample
     }
 

@@ -139,6 +139,11 @@ impl Role {
         sample
     }
 
+    /// Its processes, as of the last reading.
+    pub fn pids_before(&self) -> impl Iterator<Item = &u32> {
+        self.before.pids.iter().flatten()
+    }
+
     /// CPU and throttled time so far, ns; zeroes once the cgroup is gone.
     fn cpu(&mut self, sources: &Sources, text: &mut Text) -> (u64, u64) {
         match &mut self.cpu {

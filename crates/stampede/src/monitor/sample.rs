@@ -17,6 +17,55 @@ pub struct ResourceSample {
     pub host: HostSample,
     /// stampede's own threads.
     pub own: OwnSample,
+    /// What its workers were doing, at each look of the interval; `None`: it cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<WorkersSample>,
+    /// Its own listening sockets, by name (`127.0.0.1:8080`, `fpm.sock`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub listeners: BTreeMap<String, ListenerSample>,
+    /// How often the kernel met the stack's memory limit and took pages back, or refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_limit_hits: u64,
+    /// What PHP-FPM's status page said at the end of the interval; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolSample>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What the workers of a stack were doing, one entry a look.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkersSample {
+    /// Workers that did not wait for work: they ran, or waited inside a request.
+    pub busy: Vec<u32>,
+    /// Those of them that ran, or wanted a CPU or a disk.
+    pub running: Vec<u32>,
+}
+
+/// One listening socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListenerSample {
+    /// Connections that its queue holds at most; the kernel lets one more in.
+    pub backlog: u32,
+    /// The most that were seen in it at a look.
+    pub queued_max: u32,
+    /// Connections, or their beginnings, that the kernel dropped for want of room; TCP only.
+    pub drops: u64,
+}
+
+/// What PHP-FPM says of its pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolSample {
+    /// Workers that serve a request.
+    pub active: u32,
+    /// Workers that are there.
+    pub total: u32,
+    /// Connections that wait; always 0 on a unix socket.
+    pub listen_queue: u32,
+    /// How often `pm.max_children` was reached since the start; only pools that grow count it.
+    pub max_children_reached: u64,
 }
 
 /// What one role of the stack spent.
@@ -55,6 +104,9 @@ pub struct HostSample {
     pub listen_overflows: u64,
     /// `TcpExt: ListenDrops`.
     pub listen_drops: u64,
+    /// `TcpExt: DelayedACKs`: acknowledgements that the kernel sent only when their time was up.
+    #[serde(default)]
+    pub delayed_acks: u64,
 }
 
 /// What we spent ourselves.

@@ -116,14 +116,22 @@ fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
 
 fn against(group: &Group, cell: &CellSummary) -> String {
     if group.baseline.as_ref() == Some(&cell.runtime) {
-        return "**best**".to_owned();
+        let letters = &cell.letters;
+        return match letters.as_str() {
+            "" => "**best**".to_owned(),
+            letters => format!("**best** · {letters}"),
+        };
     }
     let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
         return "—".to_owned();
     };
     let said = judged(group.primary, other);
+    let said = match cell.letters.as_str() {
+        "" => said.to_owned(),
+        letters => format!("{said} · {letters}"),
+    };
     match other.ratio {
-        None => said.to_owned(),
+        None => said,
         Some(ratio) => {
             let times = words::ratio(ratio.value);
             let sure = ratio.interval.map(|(low, high)| format!(" ({})", interval(low, high)));
@@ -132,14 +140,14 @@ fn against(group: &Group, cell: &CellSummary) -> String {
     }
 }
 
-fn row(fields: &[String]) -> String {
+pub(super) fn row(fields: &[String]) -> String {
     // A number must not break from its unit in a narrow column.
     let fields: Vec<String> = fields.iter().map(|field| field.replace(' ', "\u{a0}")).collect();
     format!("| {} |\n", fields.join(" | "))
 }
 
 /// Text that Markdown takes as it is, on one line, without control characters.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Between backticks nothing needs a backslash, and one would be seen; only a pair of them
     // begins and ends code.

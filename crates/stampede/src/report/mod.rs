@@ -3,6 +3,7 @@
 
 mod columns;
 mod csv;
+mod diff;
 mod history;
 mod junit;
 mod layout;
@@ -12,11 +13,13 @@ pub mod page;
 mod shown;
 pub mod svg;
 mod text;
+mod why;
 
 use crate::summary::model::Figure;
 use crate::summary::{Summary, words};
 
 pub use csv::csv;
+pub use diff::{diff_markdown, diff_text, differ};
 pub use history::history;
 pub use junit::junit;
 pub use markdown::markdown;

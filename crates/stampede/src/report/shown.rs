@@ -54,6 +54,11 @@ impl Shown {
         self.laid.as_ref().map_or(&self.runs[0].summary, |laid| &laid.summary)
     }
 
+    /// Each run by itself, in the order in which they were named.
+    pub fn runs(&self) -> impl Iterator<Item = (&StoredRun, &RunData, &Summary)> {
+        self.runs.iter().map(|run| (&run.stored, &run.data, &run.summary))
+    }
+
     /// The first run as it is on disk: the only one, where they are not several.
     pub fn stored(&self) -> &StoredRun {
         &self.runs[0].stored

@@ -55,6 +55,47 @@ pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
     copying.folder(&real, to)
 }
 
+/// Copies these files and folders of `root` to the same places below `to`, as [`all`] does; what is
+/// never copied is passed over.
+pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let mut copying = Copying { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
+    for place in places.iter().filter(|place| !is_left_out(place)) {
+        let (from, to) = (real.join(place), to.join(place));
+        let kind = fs::symlink_metadata(&from).map_err(io_error("read", &from))?.file_type();
+        make_dir(to.parent().unwrap_or(&to))?;
+        if kind.is_symlink() {
+            copying.link(&from, &to, false)?;
+        } else if kind.is_dir() {
+            copying.folder(&from, &to)?;
+        } else if kind.is_file() {
+            copying.file(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file or folder is no part of what PHP runs, by its name.
+pub(crate) fn is_left_out(place: &Path) -> bool {
+    LEFT_OUT.iter().any(|name| place.file_name().is_some_and(|own| own == *name))
+}
+
+/// Leads whole paths that settings in `folder`, a part of the copy `to`, give below `root` to the same
+/// places of the copy: what was copied by others than us still names the folder that it is of.
+pub(crate) fn lead_settings(folder: &Path, root: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(SETTINGS) && path.is_file() && !path.is_symlink() {
+            let text = fs::read_to_string(&path).ok();
+            let Some(led) = text.and_then(|text| moved(&text, &real, to)) else { continue };
+            fs::write(&path, led).map_err(io_error("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
 struct Copying<'a> {
     /// The app's folder, without links.
     root: &'a Path,
@@ -75,7 +116,7 @@ impl Copying<'_> {
             let entry = entry.map_err(io_error("read", from))?;
             let (path, to) = (entry.path(), to.join(entry.file_name()));
             // Of a TMPDIR inside the app the copy itself is a part.
-            if LEFT_OUT.iter().any(|name| entry.file_name() == *name) || is_work(&path, &to) {
+            if is_left_out(&path) || is_work(&path, &to) {
                 continue;
             }
             let kind = entry.file_type().map_err(io_error("read", &path))?;

@@ -71,9 +71,8 @@ struct DatabaseManifest {
     /// PHP extensions that the app reaches it with.
     extensions: Vec<String>,
     /// Command that prints how many queries it has answered so far: lines whose last words are
-    /// numbers to add. `None`: it cannot be asked.
-    #[serde(default)]
-    queries: Option<String>,
+    /// numbers to add.
+    queries: String,
     /// As a runtime's.
     #[serde(default)]
     install: BTreeMap<String, Install>,
@@ -97,7 +96,7 @@ pub struct Database {
     make: Vec<Make>,
     env: BTreeMap<String, String>,
     extensions: Vec<String>,
-    queries: Option<String>,
+    queries: String,
 }
 
 impl Catalogue {
@@ -247,7 +246,8 @@ impl RuntimeFolder {
     ) -> Result<Option<Asks>, RuntimeError> {
         let Some(database) = &self.database else { return Ok(None) };
         database.make(app, place)?;
-        database.asks(place)
+        let (program, args) = place.command(&database.queries)?;
+        Ok(Some(Asks { program, args }))
     }
 }
 
@@ -277,16 +277,6 @@ impl Database {
             place.workshop.step(app, &step)?;
         }
         Ok(())
-    }
-
-    /// The command line that asks it; `None`: it cannot be asked.
-    ///
-    /// # Errors
-    /// A template is wrong.
-    fn asks(&self, place: &Place<'_>) -> Result<Option<Asks>, RuntimeError> {
-        let Some(queries) = &self.queries else { return Ok(None) };
-        let (program, args) = place.command(queries)?;
-        Ok(Some(Asks { program, args }))
     }
 }
 
@@ -402,9 +392,10 @@ pub(super) fn up_alone(
     processes: &[ProcessSpec],
     told: &Told<'_>,
 ) -> Result<Option<Alone>, RuntimeError> {
-    let Some(asks) = asks else { return Ok(None) };
+    let servers: Vec<ProcessSpec> = servers(processes).cloned().collect();
+    let Some(asks) = asks.filter(|_| !servers.is_empty()) else { return Ok(None) };
     let guard = workshop
-        .beside(servers(processes).cloned().collect())
+        .beside(servers)
         .map_err(|source| RuntimeError::Keeper { runtime: told.runtime.into(), source })?;
     asks.wait_until_up(guard.as_ref(), told)?;
     Ok(Some(Alone(guard)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Lines shown in all; more would bury the message.
@@ -11,6 +11,8 @@ const LINES_MAX: usize = 12;
 const LINE_MAX: usize = 500;
 /// Read from the end of each file: a call stack of a framework is some 10 KiB.
 const TAIL_BYTES: u64 = 64 << 10;
+/// Of each log that is searched: a server may write a line for every request that fails.
+const SINCE_BYTES: u64 = 16 << 20;
 /// Where servers write a line per request.
 const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
@@ -106,6 +108,24 @@ impl LogMarks {
         )
     }
 
+    /// Gives each line that was written since to `take`, until it has read enough; what `take`
+    /// keeps is to be masked.
+    pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
+        for file in files(dir).into_iter().filter(|file| is_of_process(file)) {
+            let from = self.0.get(&file).copied().unwrap_or(0);
+            let Ok(mut log) = fs::File::open(&file) else { continue };
+            if log.seek(SeekFrom::Start(from)).is_err() {
+                continue;
+            }
+            let mut lines = BufReader::new(log.take(SINCE_BYTES));
+            let mut line = Vec::new();
+            while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                take(String::from_utf8_lossy(&line).trim_end());
+                line.clear();
+            }
+        }
+    }
+
     /// The last lines that were written since, of each log as many, secrets masked.
     pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
@@ -145,7 +165,8 @@ fn tail(file: &Path, from: u64) -> String {
     }
 }
 
-fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
+/// A line without what must not be shown.
+pub fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
     mask_url(&without_values(line.to_owned(), env))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_saphyr::Spanned;
 
+use crate::monitor::IdleIn;
 pub use crate::plan::model::AppKind;
 use crate::plan::model::Scalar;
 
@@ -333,6 +334,10 @@ pub struct EffectiveWorkers {
     /// Template that says `true` where fewer than asked is right before load.
     #[serde(default)]
     pub grows: Option<String>,
+    /// Where the workers, and their masters, stand without work: whatever else they are in, they
+    /// serve. Not given: it is not known whether they do.
+    #[serde(default)]
+    pub idle_in: Vec<IdleIn>,
 }
 
 /// Processes of a role, or threads of these.

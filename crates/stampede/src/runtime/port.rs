@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::error::RuntimeError;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
+use crate::monitor::fits;
 
 /// All traffic stays on this address.
 pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -204,18 +205,10 @@ pub fn runs(pid: u32, program: &Path) -> bool {
 /// Names that threads of a process have and that fit; `*` stands for digits. A thread begins with
 /// the name of the one that started it, so that threads themselves may be more.
 pub fn thread_names(pid: u32, name: &str) -> usize {
-    let (before, after) = name.split_once('*').unwrap_or((name, ""));
-    let fits = |text: &str| {
-        let middle = text.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-        middle.is_some_and(|middle| {
-            middle.is_empty() != name.contains('*')
-                && middle.bytes().all(|byte| byte.is_ascii_digit())
-        })
-    };
     let tasks = format!("/proc/{pid}/task");
     let tids = pids_of(Path::new(&tasks)).into_iter();
     let names = tids.filter_map(|tid| fs::read_to_string(format!("{tasks}/{tid}/comm")).ok());
-    names.filter(|text| fits(text.trim_end())).collect::<BTreeSet<String>>().len()
+    names.filter(|text| fits(text.trim_end(), name)).collect::<BTreeSet<String>>().len()
 }
 
 fn comm(pid: u32) -> String {

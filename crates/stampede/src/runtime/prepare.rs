@@ -88,7 +88,7 @@ pub struct PreparedStack {
     pub ready_within: Duration,
     /// Folders of the app's copy that were emptied.
     pub emptied: Vec<String>,
-    /// How its database is asked for the number of its queries; `None`: it has none that can be.
+    /// How its database is asked for the number of its queries; `None`: it has none.
     pub asks: Option<Asks>,
 }
 

@@ -39,6 +39,23 @@ if (isset($_GET['show'])) {
     $stampede['ini'] = (object) array_map($global, $ini);
     $stampede['opcache'] = (bool) ($opcache['opcache_enabled'] ?? false);
     $stampede['preloaded'] = count($opcache['preload_statistics']['scripts'] ?? []);
+    if ($opcache) {
+        $memory = $opcache['memory_usage'] ?? [];
+        $kept = $opcache['opcache_statistics'] ?? [];
+        $number = static function (array $from, $key) { return (int) ($from[$key] ?? 0); };
+        $used = $number($memory, 'used_memory') + $number($memory, 'wasted_memory');
+        $files = $number($kept, 'num_cached_keys');
+        $most = $number($kept, 'max_cached_keys');
+        $stampede['opcache_state'] = [
+            'full' => !empty($opcache['cache_full']) || ($most > 0 && $files >= $most),
+            'used_bytes' => $used,
+            'memory_bytes' => $used + $number($memory, 'free_memory'),
+            'files' => $files,
+            'files_max' => $most,
+            'misses' => $number($kept, 'misses'),
+            'restarts' => $number($kept, 'oom_restarts') + $number($kept, 'hash_restarts'),
+        ];
+    }
     $stampede['jit'] = (bool) ($opcache['jit']['on'] ?? false);
 }
 if (isset($_GET['plant'])) {

@@ -174,7 +174,7 @@ impl Running {
         format!("{}{path}", self.url())
     }
 
-    /// Queries that its database has answered so far; `None`: it has none that can be asked.
+    /// Queries that its database has answered so far; `None`: it has none.
     ///
     /// # Errors
     /// The database does not say, in words.

@@ -13,7 +13,7 @@ use super::fastcgi;
 use super::port;
 use super::start::Running;
 use crate::observed::VISIBLE;
-use crate::store::record::Observed;
+use crate::store::record::{Observed, OpcacheState};
 
 /// Longest single question.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
@@ -53,6 +53,8 @@ struct Probe {
     jit: bool,
     #[serde(default)]
     preloaded: u32,
+    #[serde(default)]
+    opcache_state: Option<OpcacheState>,
 }
 
 /// Asks `running` what it is and whether it serves `app` correctly. Before load and after.
@@ -100,6 +102,7 @@ fn ask(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
         opcache: probe.opcache,
         jit: probe.jit,
         preloaded: probe.preloaded,
+        opcache_state: probe.opcache_state,
         workers,
         answer_sha256: sha256(&shown),
         isolated,

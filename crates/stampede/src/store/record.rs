@@ -11,7 +11,7 @@ use crate::keeper::spec::{Exit, IsolationRecord};
 /// Raised when a field changes its meaning; readers refuse what is newer.
 pub const FORMAT: u32 = 1;
 
-/// `run.json`: written once, before the first trial.
+/// `run.json`: written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
     /// `FORMAT`.
@@ -28,11 +28,15 @@ pub struct RunRecord {
     pub flags: Vec<String>,
     /// Seed of the order.
     pub seed: u64,
-    /// Rounds planned.
+    /// Rounds planned: of `rounds: auto` those up to the next look.
     pub rounds: u32,
+    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoRecord>,
     /// Every cell, in the plan's order.
     pub cells: Vec<CellRecord>,
-    /// Cell indices in the order of trials, one list a round.
+    /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
+    /// may be there again at the round's end.
     pub order: Vec<Vec<usize>>,
     /// Expectations of the run, as written.
     pub expect: Vec<String>,
@@ -43,6 +47,40 @@ pub struct RunRecord {
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).
     pub notices: Vec<String>,
+    /// The other version of the apps that is measured in the same rounds; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<AgainstRecord>,
+}
+
+/// Another version of the plan's apps. Its cells are named as the working tree's, and ` @main`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgainstRecord {
+    /// Behind the runtimes' names: `@main`.
+    pub label: String,
+    /// The revision as asked for.
+    pub rev: String,
+    /// The commit that it was, in full; of several apps the first one's.
+    pub commit: String,
+    /// The commit that the working tree was based on, in short; empty: there was none.
+    pub head: String,
+    /// Files of the working tree that were not as in it.
+    pub changed: u32,
+    /// What git does not have and both versions were given as the working tree has it.
+    pub brought: Vec<String>,
+    /// Command that was run in the other version's copy; empty: none.
+    pub prepare: String,
+}
+
+impl AgainstRecord {
+    /// The other version's name of a runtime.
+    pub fn name_of(&self, runtime: &str) -> String {
+        format!("{runtime} {}", self.label)
+    }
+
+    /// The runtime whose other version has this name; `None`: it is the working tree's.
+    pub fn version_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_suffix(self.label.as_str())?.strip_suffix(' ')
+    }
 }
 
 impl RunRecord {
@@ -61,6 +99,46 @@ impl RunRecord {
     pub fn trials(&self) -> usize {
         self.order.iter().map(Vec::len).sum()
     }
+
+    /// Whether a run with so many ended trials has come to its end.
+    pub fn is_whole(&self, ended: usize) -> bool {
+        let is_over = self.auto.as_ref().is_none_or(|auto| auto.ended.is_some());
+        is_over && ended >= self.trials()
+    }
+}
+
+/// `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoRecord {
+    /// Intervals narrower than this share of their value are narrow.
+    pub precision_share: f64,
+    /// No round is begun that would end later than this after the run's start.
+    pub max_time_ns: u64,
+    /// What was seen at each look.
+    pub looks: Vec<LookRecord>,
+    /// Which of the limits ended it; `None`: it has not ended.
+    pub ended: Option<AutoEnd>,
+}
+
+/// One look of `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookRecord {
+    /// After how many rounds.
+    pub rounds: u32,
+    /// Why it went on or stopped, in words.
+    pub said: String,
+}
+
+/// What ended `rounds: auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoEnd {
+    /// Every interval is narrow.
+    Precision,
+    /// The next round would have ended too late.
+    MaxTime,
+    /// Twenty rounds.
+    Rounds,
 }
 
 /// One cell of a run.
@@ -199,6 +277,43 @@ pub struct RuntimeRecord {
     pub before: Option<Observed>,
     /// And after it.
     pub after: Option<Observed>,
+    /// What its logs said under load that tells of a limit or of a failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<Said>,
+}
+
+/// Lines of a program's log that mean the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Whose words they are: the need's name in `runtime.yaml`.
+    pub program: String,
+    /// What they mean.
+    pub means: Means,
+    /// How many there were.
+    pub lines: u64,
+    /// The first of them, secrets masked.
+    pub first: String,
+}
+
+/// What a line of a log means, as `runtimes/common/says.yaml` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// The web server takes no more connections.
+    WebServerLimit,
+    /// The pool of workers is as large as it may be.
+    WorkerLimit,
+    /// A queue of connections is full.
+    Backlog,
+    /// PHP, or what is before it, went away in a request, or was not there.
+    UpstreamGone,
+    /// It did not answer in the time that the web server gives it.
+    UpstreamTimeout,
+    /// PHP's own memory limit was reached.
+    PhpMemory,
+    /// By a later version: it cannot be said here.
+    #[serde(other)]
+    Other,
 }
 
 /// Where a runtime comes from.
@@ -254,6 +369,9 @@ pub struct Observed {
     /// Files that OPcache preloaded.
     #[serde(default)]
     pub preloaded: u32,
+    /// How full OPcache is; `None`: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opcache_state: Option<OpcacheState>,
     /// Workers seen; 0: could not be told.
     pub workers: u32,
     /// SHA-256 of the masked answer (status, headers, body).
@@ -263,6 +381,25 @@ pub struct Observed {
     /// What else the reader should know, in words.
     #[serde(default)]
     pub notices: Vec<String>,
+}
+
+/// How full OPcache is, of the worker that answered: `opcache_get_status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpcacheState {
+    /// It takes no more files.
+    pub full: bool,
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// Bytes that it has.
+    pub memory_bytes: u64,
+    /// Files that it has.
+    pub files: u64,
+    /// Files that it may have.
+    pub files_max: u64,
+    /// Files that were not in it when they were asked for.
+    pub misses: u64,
+    /// How often it was emptied for want of memory or of room for files.
+    pub restarts: u64,
 }
 
 /// Whether a trial counts.

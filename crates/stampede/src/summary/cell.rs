@@ -7,7 +7,7 @@ use super::model::{
     self, CellCounts, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel, Reason,
     RoleFigures, TimeFigures, TrialSummary,
 };
-use super::{over_time, trial};
+use super::{over_time, trial, why};
 use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
@@ -20,7 +20,7 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     let expect: Vec<&str> = run.record.expect.iter().chain(of_load).map(String::as_str).collect();
     let rising = Rising::of(record, &expect);
     let trials: Vec<TrialSummary> =
-        on_disk.iter().map(|trial| trial::summarize(trial, model, rising.as_ref())).collect();
+        on_disk.iter().map(|trial| trial::summarize(trial, record, rising.as_ref())).collect();
     let mut cell = of_trials(record, model, trials);
     cell.breaking =
         rising.map(|rising| breaking::over(&cell, &rising)).filter(|one| one.trials > 0);
@@ -79,9 +79,15 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         trials_counted: counted.len() as u32,
         trials_invalid: (trials.len() - counted.len()) as u32,
         trials_missing: 0,
+        why: match counted.is_empty() {
+            true => why::of_cell(trials.iter().map(|trial| &trial.why)),
+            false => why::of_cell(counted.iter().map(|trial| &trial.why)),
+        },
         figures: over(&figures),
         counts,
         trials,
+        letters: String::new(),
+        drift: None,
         expectations: Vec::new(),
         breaking: None,
         errors_over_time: Default::default(),

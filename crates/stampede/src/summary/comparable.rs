@@ -7,9 +7,21 @@ use crate::store::record::Judged;
 
 /// Notes in the cells of a group what differs from what most of them showed.
 pub fn mark(cells: &mut [CellSummary], group: &Group, run: &RunData) {
-    let of_group: Vec<usize> = (0..cells.len())
-        .filter(|index| cells[*index].app == group.app && cells[*index].load == group.load)
-        .collect();
+    let against = run.record.against.as_ref();
+    let is_other = |cell: &CellSummary| {
+        against.is_some_and(|against| against.version_of(&cell.runtime).is_some())
+    };
+    // Another version may answer otherwise.
+    for version in [false, true] {
+        let of_group: Vec<usize> = (0..cells.len())
+            .filter(|index| cells[*index].app == group.app && cells[*index].load == group.load)
+            .filter(|index| is_other(&cells[*index]) == version)
+            .collect();
+        mark_all(cells, of_group, run);
+    }
+}
+
+fn mark_all(cells: &mut [CellSummary], of_group: Vec<usize>, run: &RunData) {
     let (indices, shown): (Vec<usize>, Vec<Shown>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {

@@ -3,14 +3,18 @@
 pub mod breaking;
 mod cell;
 mod comparable;
+pub mod diff;
 mod group;
 pub mod input;
 pub mod judge;
 pub mod model;
+pub mod narrow;
 pub mod over_time;
 pub mod overlay;
-mod sentence;
+pub(crate) mod sentence;
+pub mod steady;
 mod trial;
+pub mod why;
 pub mod words;
 
 pub use input::{RunData, TrialData};
@@ -33,17 +37,22 @@ pub fn summarize(run: &RunData) -> Summary {
         group.sentence = sentence::of(group, &own);
         sorted.append(&mut own);
     }
-    Summary {
+    let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
+    let auto = looks.map(|look| format!("`rounds: auto`: {}", look.said)).collect();
+    let mut summary = Summary {
         format: model::FORMAT,
         run: record.id.clone(),
         stampede: record.stampede.clone(),
         started_at: record.started_at.clone(),
         seed: record.seed,
         rounds: record.rounds,
-        notices: record.notices.clone(),
+        notices: [record.notices.clone(), auto].concat(),
+        auto: record.auto.clone(),
         groups,
         cells: sorted,
-    }
+    };
+    diff::judge_within(&mut summary, run);
+    summary
 }
 
 impl Summary {

@@ -8,7 +8,9 @@ use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
 use super::over_time::{ErrorSpan, OverTime};
-use crate::store::record::{Judged as Verdict, Provider};
+use super::steady::Steady;
+use super::why::Why;
+use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 1;
@@ -30,6 +32,9 @@ pub struct Summary {
     pub rounds: u32,
     /// What was decided for all cells.
     pub notices: Vec<String>,
+    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoRecord>,
     /// One for each app and load, in the plan's order.
     pub groups: Vec<Group>,
     /// All cells: by group, the best first.
@@ -110,6 +115,22 @@ pub struct Comparison {
     pub judged: Option<Difference>,
     /// Why they cannot.
     pub why_not: Option<String>,
+    /// Standard deviation of the log ratio within a round: how much rounds disagree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<f64>,
+    /// Rounds that would find a difference of 5 % in nine of ten runs with such noise; `None`
+    /// beside a noise: more than 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_needed: Option<u32>,
+}
+
+/// How a figure moves from round to round.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Last round ÷ first, along a straight line through the logs.
+    pub ratio: f64,
+    /// Chance to see that without a drift, adjusted for the number of cells.
+    pub chance: f64,
 }
 
 /// One cell, computed.
@@ -172,6 +193,13 @@ pub struct CellSummary {
     pub figures: Figures,
     /// Every trial on disk, invalid ones too, with its own figures.
     pub trials: Vec<TrialSummary>,
+    /// Rows of a group without a letter in common are told apart, all pairs taken together;
+    /// empty below three rounds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub letters: String,
+    /// How the primary figure moves from round to round, where it surely does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
     /// The plan's expectations, judged.
     pub expectations: Vec<Judged>,
     /// Where a rising load broke it; `None`: its load does not rise, or no trial counts.
@@ -180,6 +208,9 @@ pub struct CellSummary {
     /// When shots ended without a correct answer, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors_over_time: BTreeMap<String, ErrorSpan>,
+    /// What held it back, the most direct first; empty: not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
 }
 
 /// How a cell is judged.
@@ -251,6 +282,12 @@ pub struct TrialSummary {
     /// Where a rising load broke it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking_point: Option<BreakingPoint>,
+    /// What held it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
+    /// Whether a constant load was answered evenly; `None`: it is not constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
     /// Its seconds.
     #[serde(default, skip_serializing_if = "OverTime::is_empty")]
     pub over_time: OverTime,

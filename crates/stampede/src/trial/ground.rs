@@ -9,7 +9,7 @@ use super::comparison::{Places, now, place};
 use super::refusal::{self, Refusal};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
-use crate::event::{Event, Listen};
+use crate::event::{Event, Left, Listen};
 use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
@@ -126,6 +126,8 @@ impl Ground {
             flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
             seed: plan.seed,
             rounds: 1,
+            auto: None,
+            against: None,
             cells: Vec::new(),
             order: Vec::new(),
             expect: plan.expect.iter().map(|expected| expected.text.clone()).collect(),
@@ -178,6 +180,7 @@ impl Ground {
             round,
             cell: &named,
             budget_cpus: self.budget_cpus(),
+            left: Left::default(),
         });
         let mut record = self.empty_record(choice, run.number, round, cell);
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);

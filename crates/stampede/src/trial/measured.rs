@@ -6,11 +6,12 @@ use super::{Ctx, Subject};
 use crate::causes::chain;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::live::Live;
+use crate::monitor::Workers;
 use crate::observed::Shown;
 use crate::plan::model::RuntimeSource;
-use crate::runtime::{self, App, LogMarks, Running};
+use crate::runtime::{self, App, LogMarks, Pool, Running};
 use crate::store::TrialFolder;
-use crate::store::record::{LoadRecord, Observed, RuntimeRecord};
+use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
 
 /// Either; what differs between them stands here and nowhere else.
 pub enum Measured {
@@ -135,7 +136,7 @@ impl Measured {
         }
     }
 
-    /// What its database has answered so far; `None`: it has none that can be asked.
+    /// What its database has answered so far; `None`: it has none, or nobody said where.
     pub fn queries(&self) -> Option<Result<u64, String>> {
         match self {
             Measured::Started(running) => running.queries(),
@@ -164,6 +165,30 @@ impl Measured {
         match self {
             Measured::Started(running) => running.said_since(marks),
             Measured::Live(_) => Vec::new(),
+        }
+    }
+
+    /// How its workers are known; `None`: it does not say.
+    pub fn workers(&self) -> Option<Workers> {
+        match self {
+            Measured::Started(running) => running.workers(),
+            Measured::Live(_) => None,
+        }
+    }
+
+    /// Its status page.
+    pub fn pool(&self) -> Option<Pool> {
+        match self {
+            Measured::Started(running) => running.pool(),
+            Measured::Live(_) => None,
+        }
+    }
+
+    /// What its logs said since that tells of a limit or of a failure. An error is in words.
+    pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, String> {
+        match self {
+            Measured::Started(running) => running.said(marks).map_err(|error| chain(&error)),
+            Measured::Live(_) => Ok(Vec::new()),
         }
     }
 

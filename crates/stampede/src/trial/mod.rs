@@ -5,11 +5,13 @@ mod begin;
 pub mod budget;
 pub mod cells;
 pub mod comparison;
+mod course;
 pub mod ground;
 mod measured;
 mod paths;
 mod queries;
 pub mod refusal;
+mod time_left;
 pub mod verdict;
 mod watch;
 
@@ -94,7 +96,7 @@ fn measure(
     phases: &mut Phases<'_>,
 ) -> Result<Fired, String> {
     let is_ours = !subject.runtime.is_live();
-    let is_cold = is_ours && ctx.begin == Begin::Cold;
+    let is_cold = is_unasked(ctx, subject);
     let rehearsed = if is_cold { Some(rehearse(ctx, subject, phases)?) } else { None };
     if is_ours {
         phases.enter(Phase::Start, None);
@@ -122,6 +124,11 @@ fn measure(
         Err(reason) => verdict::add(&mut record.verdict, Judged::Invalid, reason),
     }
     result
+}
+
+/// Whether nothing may be asked of it before the load.
+fn is_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> bool {
+    ctx.begin == Begin::Cold && !subject.runtime.is_live()
 }
 
 /// What a start before the measured one has shown.
@@ -183,22 +190,28 @@ fn fire(
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
     let threads_before = measured.threads_begun();
+    let shown = (!is_unasked(ctx, subject)).then(|| queries::shown(subject, measured)).flatten();
     let asked_before = measured.queries();
     let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
     let died = died(&measured.exited(), ended_before);
+    let said = measured.said(&logs);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
     changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
     let did = load_record(&fired, &load, subject.load);
-    changed.extend(queries::judged(subject, &did.counts, asked_before, asked_after));
+    changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     let replaced = replaced(record, measured, &resources, &logs);
     changed.extend(replaced.map(|text| (Judged::Valid, text)));
     changed.extend(begin::told(ctx.begin, record, measured));
+    match said {
+        Ok(said) => record.runtime.said = said,
+        Err(reason) => changed.push((Judged::Valid, reason)),
+    }
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();

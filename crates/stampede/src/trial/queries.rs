@@ -2,10 +2,12 @@
 //! cache would look fast, and would be about something else.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use stampede_load::report::Counts;
 
 use super::Subject;
+use super::measured::Measured;
 use crate::plan::model::RequestSpec;
 use crate::runtime::App;
 use crate::store::record::Judged;
@@ -19,24 +21,70 @@ pub(super) type Count = Option<Result<u64, String>>;
 pub(super) fn judged(
     subject: &Subject<'_>,
     counts: &Counts,
-    before: Count,
-    after: Count,
+    (before, after): (Count, Count),
+    shown: Option<Vec<u64>>,
 ) -> Option<(Judged, String)> {
-    let expected = expected(subject.app, &subject.load.requests, counts)?;
+    let expected = match shown {
+        Some(each) => Some(of_all(&each, counts)),
+        None => expected(subject.app, &subject.load.requests, counts),
+    }?;
     let (before, after) = match (before, after) {
         (Some(Ok(before)), Some(Ok(after))) => (before, after),
         // Of what already runs nobody said where its database is.
-        (None, _) | (_, None) if subject.runtime.is_live() => return None,
-        (None, _) | (_, None) => {
-            let text = "nothing proves the app's queries: its database has no server to ask";
-            return Some((Judged::Valid, text.to_owned()));
-        }
+        (None, _) | (_, None) => return None,
         (Some(Err(why)), _) | (_, Some(Err(why))) => {
             let text = format!("the database does not tell how many queries reached it: {why}");
             return Some((Judged::Invalid, text));
         }
     };
-    Some(compared(&expected, after.saturating_sub(before)))
+    let seen = after.saturating_sub(before);
+    let (judged, text) = compared(&expected, seen);
+    let is_uncounted = seen == 0 && judged == Judged::Invalid && may_be_sqlite(subject.app);
+    Some((judged, if is_uncounted { text + UNCOUNTED } else { text }))
+}
+
+/// SQLite runs within the app, which has to say that it counts.
+const UNCOUNTED: &str = "; an app has SQLite count them by `DATABASE_COUNTED` (docs/apps.md)";
+
+fn may_be_sqlite(app: &App) -> bool {
+    app.manifest.database.as_ref().is_some_and(|one| one.any_of.iter().any(|it| it == "sqlite"))
+}
+
+/// Queries of one answer to each of the load's requests, where the app does not say how many they are:
+/// asked and counted before the load. `None`: it says so itself, or it cannot be asked without it.
+pub(super) fn shown(subject: &Subject<'_>, measured: &Measured) -> Option<Vec<u64>> {
+    let Measured::Started(running) = measured else { return None };
+    let app = subject.app;
+    let queries = &app.manifest.database.as_ref()?.queries;
+    let own = own_request(app);
+    let requests = if subject.load.requests.is_empty() { &own } else { &subject.load.requests };
+    let is_open = |one: &RequestSpec| one.method == "GET" && queries.may_be_more(&one.path);
+    if requests.len() > SHOWN_MAX || !requests.iter().all(is_open) {
+        return None;
+    }
+    let count = |request: &RequestSpec| {
+        let before = measured.queries()?.ok()?;
+        running.ask_path(&request.path, &request.headers, WITHIN).ok()?;
+        let asked = measured.queries()?.ok()?.saturating_sub(before);
+        (asked >= queries.of(&request.path)).then_some(asked)
+    };
+    requests.iter().map(count).collect()
+}
+
+/// Of a longer list nobody waits for each answer.
+const SHOWN_MAX: usize = 20;
+/// For one answer.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// What is asked where the plan says nothing.
+fn own_request(app: &App) -> Vec<RequestSpec> {
+    let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
+    let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
+    vec![RequestSpec { method, path, headers, body, site: None }]
+}
+
+fn of_all(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
+    in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))
 }
 
 /// Queries of the answers that came, up to those of all shots: one that failed may have asked.
@@ -48,7 +96,7 @@ fn expected(app: &App, requests: &[RequestSpec], counts: &Counts) -> Option<Rang
         false => requests.iter().map(|request| request.path.as_str()).collect(),
     };
     let each: Vec<u64> = targets.iter().map(|target| queries.of(target)).collect();
-    let range = in_turn(&each, counts.started, counts.started.saturating_sub(counts.ok));
+    let range = of_all(&each, counts);
     let is_open = targets.iter().any(|target| queries.may_be_more(target));
     Some(if is_open { *range.start()..=u64::MAX } else { range })
 }

@@ -14,6 +14,7 @@ use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::monitor::sample::ResourceSample;
+use crate::runtime::Pool;
 use crate::store::TrialFolder;
 
 /// Fires `load` while watching what is measured. The load is stopped when that is gone.
@@ -24,10 +25,18 @@ pub fn fire(
     phases: &mut Phases<'_>,
 ) -> Result<(Fired, Vec<ResourceSample>), String> {
     let (sender, readings) = channel();
-    // A send fails only when the load is over and nobody listens any more.
+    // PHP-FPM starts a process for the first question: before it is watched, or it were one
+    // that was started under load.
+    let pool = measured.pool();
+    pool.as_ref().map(Pool::ask);
+    let sink = move |sample: &mut ResourceSample| {
+        sample.pool = pool.as_ref().and_then(Pool::ask);
+        // A send fails only when the load is over and nobody listens any more.
+        drop(sender.send(sample.clone()));
+    };
+    let (group, workers) = (measured.group(), measured.workers());
     let monitor =
-        Monitor::watch(measured.group(), Nanos::SECOND, move |sample| drop(sender.send(sample)))
-            .map_err(|error| chain(&error))?;
+        Monitor::watch_with(group, workers, Nanos::SECOND, sink).map_err(|error| chain(&error))?;
     let stop = interrupt::stop_for_load();
     let mut both = Both {
         folder,

@@ -1,0 +1,171 @@
+//! Runs that are drawn, not measured: the truth is known, so that what `compare`, estimates and
+//! `rounds: auto` promise can be counted. `crates/stats/tests/simulated.rs` counts 2 000 runs of
+//! each kind in every test run; `bench/sure/main.rs` counts 100 000 and prints tables.
+
+use stampede_stats::compare::{Compared, Difference, compare};
+use stampede_stats::estimate::Estimate;
+use stampede_stats::letters::letters;
+use stampede_stats::random::Random;
+use stampede_stats::rounds::{LOOKS, width};
+
+/// A kind of run. Cell 0 is the baseline's truth: 1.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Truth of each cell.
+    pub cells: Vec<f64>,
+    /// Standard deviation of the log ratio of two cells within a round.
+    pub noise: f64,
+    /// The shape of that noise.
+    pub shape: Shape,
+}
+
+/// The shape of noise.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// Normal on logs.
+    Normal,
+    /// Most trials alike, now and then one much slower: exponential on logs.
+    Skewed,
+}
+
+/// What a round does to all its cells alike: 10 % up or down. Ratios within rounds do not see it.
+const MOOD: f64 = 0.1;
+
+impl Case {
+    /// Two cells, the second this much slower.
+    pub fn two(ratio: f64, noise: f64) -> Case {
+        Case { cells: vec![1.0, ratio], noise, shape: Shape::Normal }
+    }
+
+    /// `values[cell][round]` of one run.
+    pub fn run(&self, rounds: u32, random: &mut Random) -> Vec<Vec<f64>> {
+        let mut values = vec![Vec::new(); self.cells.len()];
+        for _ in 0..rounds {
+            let mood = MOOD * random.normal();
+            for (cell, truth) in values.iter_mut().zip(&self.cells) {
+                cell.push(truth * (mood + self.noise_of_cell(random)).exp());
+            }
+        }
+        values
+    }
+
+    /// Two cells' noises make up that of their ratio.
+    fn noise_of_cell(&self, random: &mut Random) -> f64 {
+        let drawn = match self.shape {
+            Shape::Normal => random.normal(),
+            // Exponential less its mean: variance 1, skew 2.
+            Shape::Skewed => -random.share().ln() - 1.0,
+        };
+        self.noise / 2.0_f64.sqrt() * drawn
+    }
+}
+
+/// Ratios of each other cell to this one.
+pub fn ratios(values: &[Vec<f64>], baseline: usize) -> Vec<Vec<f64>> {
+    let others = (0..values.len()).filter(|cell| *cell != baseline);
+    others
+        .map(|cell| values[cell].iter().zip(&values[baseline]).map(|(a, b)| a / b).collect())
+        .collect()
+}
+
+/// As the program compares: each with the one that came out best.
+pub fn against_the_best(values: &[Vec<f64>]) -> Vec<Compared> {
+    let mean = |cell: &usize| values[*cell].iter().map(|value| value.ln()).sum::<f64>();
+    let best = (0..values.len()).min_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
+    compare(&ratios(values, best))
+}
+
+/// Whether any cell was called different.
+pub fn calls_different(compared: &[Compared]) -> bool {
+    let is = |one: &Compared| matches!(one.judged, Difference::Larger | Difference::Smaller);
+    compared.iter().any(is)
+}
+
+/// Share of `runs` in which `is` holds of a run's values.
+pub fn share(runs: u32, seed: u64, mut is: impl FnMut(&mut Random) -> bool) -> f64 {
+    let mut random = Random::with_seed(seed);
+    let count = (0..runs).filter(|_| is(&mut random)).count();
+    count as f64 / f64::from(runs)
+}
+
+/// Share of runs that call nothing different.
+pub fn not_different(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
+    share(runs, seed, |random| !calls_different(&against_the_best(&case.run(rounds, random))))
+}
+
+/// Share of runs that call the second cell slower than the first.
+pub fn found(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
+    share(runs, seed, |random| {
+        compare(&ratios(&case.run(rounds, random), 0))[0].judged == Difference::Larger
+    })
+}
+
+/// Share of runs whose interval of the ratio holds the truth.
+pub fn ratio_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
+    share(runs, seed, |random| {
+        let ratios = ratios(&case.run(rounds, random), 0);
+        Estimate::of(&ratios[0]).is_some_and(|estimate| covers(&estimate, case.cells[1]))
+    })
+}
+
+/// Share of runs whose interval of a cell's own value holds the truth, 1.
+pub fn value_covers(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
+    share(runs, seed, |random| {
+        Estimate::of(&case.run(rounds, random)[0]).is_some_and(|estimate| covers(&estimate, 1.0))
+    })
+}
+
+fn covers(estimate: &Estimate, truth: f64) -> bool {
+    estimate.interval.is_some_and(|(low, high)| (low..=high).contains(&truth))
+}
+
+/// Share of runs in which no two of all cells lack a common letter.
+pub fn letters_shared(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
+    share(runs, seed, |random| {
+        let values = case.run(rounds, random);
+        let values: Vec<Vec<Option<f64>>> =
+            values.iter().map(|cell| cell.iter().map(|value| Some(*value)).collect()).collect();
+        letters(&values).iter().all(|letters| letters == "a")
+    })
+}
+
+/// What `rounds: auto` did in many runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Auto {
+    /// Rounds on average.
+    pub rounds: f64,
+    /// Share that ended because the ratio's interval was narrow enough.
+    pub narrow: f64,
+    /// Share that called the two different.
+    pub different: f64,
+    /// Share whose interval of the ratio holds the truth.
+    pub covers: f64,
+}
+
+/// Runs of `rounds: auto` that end once the ratio's interval is narrower than `precision`.
+pub fn auto(case: &Case, precision: f64, runs: u32, seed: u64) -> Auto {
+    let mut random = Random::with_seed(seed);
+    let mut sums = Auto::default();
+    for _ in 0..runs {
+        let values = case.run(LOOKS[LOOKS.len() - 1], &mut random);
+        let ratios = ratios(&values, 0).swap_remove(0);
+        let estimate = |rounds: u32| Estimate::of(&ratios[..rounds as usize]);
+        let is_narrow = |rounds: &u32| {
+            estimate(*rounds).and_then(|estimate| width(&estimate)).is_some_and(|w| w < precision)
+        };
+        let narrow = LOOKS.into_iter().find(is_narrow);
+        let rounds = narrow.unwrap_or(LOOKS[LOOKS.len() - 1]);
+        sums.rounds += f64::from(rounds);
+        sums.narrow += f64::from(narrow.is_some());
+        sums.different +=
+            f64::from(calls_different(&compare(&[ratios[..rounds as usize].to_vec()])));
+        sums.covers += f64::from(estimate(rounds).is_some_and(|one| covers(&one, case.cells[1])));
+    }
+    let runs = f64::from(runs);
+    Auto {
+        rounds: sums.rounds / runs,
+        narrow: sums.narrow / runs,
+        different: sums.different / runs,
+        covers: sums.covers / runs,
+    }
+}

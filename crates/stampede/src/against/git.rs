@@ -1,0 +1,173 @@
+//! What is asked of git. Nothing is written into the repository: the index of what is checked out is
+//! a file of ours, no hook runs, and no lock is taken.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::error::AgainstError;
+
+/// The repository that a folder is in.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    /// Its working tree.
+    pub top: PathBuf,
+    /// The folder, from there; empty: the same.
+    pub prefix: PathBuf,
+    folder: PathBuf,
+}
+
+impl Repository {
+    /// Of a folder.
+    ///
+    /// # Errors
+    /// No git, no repository, or git refuses it.
+    pub fn of(folder: &Path) -> Result<Repository, AgainstError> {
+        let git = |args: &[&str]| run(folder, None, args);
+        let top = match git(&["rev-parse", "--show-toplevel"]) {
+            Err(AgainstError::Git { said, .. }) if said.contains("not a git repository") => {
+                return Err(AgainstError::NotARepository { folder: folder.to_path_buf() });
+            }
+            other => path_of(&other?),
+        };
+        let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?).components().collect();
+        Ok(Repository { top, prefix, folder: folder.to_path_buf() })
+    }
+
+    /// The commit that a revision names, in full.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn commit(&self, rev: &str) -> Result<String, AgainstError> {
+        let wanted = format!("{rev}^{{commit}}");
+        let named = !rev.is_empty() && !rev.starts_with('-') && !rev.contains(['\0', '\n']);
+        let found = named.then(|| self.line(&["rev-parse", "--verify", "--quiet", &wanted]));
+        match found {
+            Some(Ok(commit)) if !commit.is_empty() => Ok(commit),
+            _ => Err(self.unknown(rev)),
+        }
+    }
+
+    fn unknown(&self, rev: &str) -> AgainstError {
+        let refs = [
+            "for-each-ref",
+            "--format=%(refname:short)",
+            "refs/heads",
+            "refs/remotes",
+            "refs/tags",
+        ];
+        let known = self.line(&refs).unwrap_or_default();
+        let shallow = self.line(&["rev-parse", "--is-shallow-repository"]);
+        AgainstError::UnknownRevision {
+            rev: rev.to_owned(),
+            folder: self.folder.clone(),
+            known: known.lines().map(str::to_owned).collect(),
+            is_shallow: shallow.is_ok_and(|said| said == "true"),
+        }
+    }
+
+    /// Whether a commit has the folder.
+    pub fn has_folder(&self, commit: &str) -> bool {
+        let place = self.prefix.as_os_str().to_string_lossy();
+        let object = format!("{commit}:{}", place.trim_end_matches('/'));
+        self.line(&["cat-file", "-t", &object]).is_ok_and(|kind| kind == "tree")
+    }
+
+    /// Submodules of a commit that lie in the folder: what they hold is in no commit of this repository.
+    ///
+    /// # Errors
+    /// Git's own.
+    pub fn submodules(&self, commit: &str) -> Result<Vec<String>, AgainstError> {
+        let listed = run(&self.folder, None, &["ls-tree", "-r", "-z", commit, "."])?;
+        let entries = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let links = entries.filter(|entry| entry.starts_with("160000 "));
+        Ok(links.filter_map(|entry| Some(entry.split_once('\t')?.1.to_owned())).collect())
+    }
+
+    /// Writes a whole commit below `tree`.
+    ///
+    /// # Errors
+    /// Git's own: a disk that is full, a filter that fails.
+    pub fn check_out(&self, commit: &str, index: &Path, tree: &Path) -> Result<(), AgainstError> {
+        run(&self.top, Some(index), &["read-tree", commit])?;
+        let prefix = format!("--prefix={}/", tree.display());
+        run(&self.top, Some(index), &["checkout-index", "--all", "--force", &prefix]).map(drop)
+    }
+
+    /// What lies in the folder and git ignores, from the folder; a folder of nothing else as one.
+    ///
+    /// # Errors
+    /// Git's own.
+    pub fn ignored(&self) -> Result<Vec<PathBuf>, AgainstError> {
+        self.others(&["--ignored", "--exclude-standard"])
+    }
+
+    /// What lies in the folder and is neither in git nor ignored.
+    ///
+    /// # Errors
+    /// Git's own.
+    pub fn untracked(&self) -> Result<Vec<PathBuf>, AgainstError> {
+        self.others(&["--exclude-standard"])
+    }
+
+    fn others(&self, which: &[&str]) -> Result<Vec<PathBuf>, AgainstError> {
+        let all = [&["ls-files", "--others", "--directory", "-z"], which, &["--", "."]].concat();
+        let listed = run(&self.folder, None, &all)?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+    }
+
+    /// Files of the folder that are not as in the last commit, new ones among them.
+    ///
+    /// # Errors
+    /// Git's own.
+    pub fn changed(&self) -> Result<usize, AgainstError> {
+        Ok(self.line(&["status", "--porcelain", "--", "."])?.lines().count())
+    }
+
+    /// The commit that the working tree is based on, in short; empty: there is none.
+    pub fn head(&self) -> String {
+        self.line(&["rev-parse", "--short", "HEAD"]).unwrap_or_default()
+    }
+
+    fn line(&self, args: &[&str]) -> Result<String, AgainstError> {
+        let said = run(&self.folder, None, args)?;
+        Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
+    }
+}
+
+/// Standard output of git.
+fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, AgainstError> {
+    let mut git = Command::new("git");
+    // A hook that calls us says where its repository is, which need not be this one.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
+        git.env_remove(name);
+    }
+    // What is not here is not fetched, nothing asks a person, and words are the ones we look for.
+    git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    git.args([
+        "--no-optional-locks",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+    ]);
+    git.args(["-c", "core.sparseCheckout=false", "-C"]).arg(folder).args(args);
+    if let Some(index) = index {
+        git.env("GIT_INDEX_FILE", index);
+    }
+    let output = git.output().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => AgainstError::NoGit,
+        _ => AgainstError::Io { what: "start", path: "git".into(), source },
+    })?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(AgainstError::Git { command: args.first().map_or("", |word| word).to_owned(), said })
+}
+
+fn path_of(line: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
+}

@@ -1,0 +1,254 @@
+//! Another version of the plan's apps, out of their git repositories, beside the working tree: both
+//! are measured in the same rounds. The repository and its folder are only read.
+
+mod error;
+mod git;
+mod prepare;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+pub use error::AgainstError;
+use git::Repository;
+
+use crate::keeper::{Keeper, KeeperOptions};
+use crate::plan::model::{Against, AppChoice, Plan};
+use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, lead_settings};
+use crate::store::record::AgainstRecord;
+use crate::summary::words;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `--against`.
+    pub rev: &'a str,
+    /// `--against-prepare`: run in each copy.
+    pub prepare: Option<&'a str>,
+    /// Whether nothing is to be run; packages are taken as they are then.
+    pub is_dry: bool,
+    /// How the copies are kept.
+    pub keeper: &'a KeeperOptions,
+}
+
+/// The copies of the other version. They go when this is dropped, and however stampede ends.
+#[derive(Debug)]
+pub struct Copies {
+    /// Looks after the folder that they are in.
+    _keeper: Keeper,
+}
+
+/// Gets the other version of every app of the plan, and puts it into the plan beside the working tree's.
+///
+/// # Errors
+/// An app without a repository, a revision that is none or has no app, packages that are not
+/// installed; see [`AgainstError`].
+pub fn add(
+    plan: &mut Plan,
+    catalogue: &Catalogue,
+    asked: Asked<'_>,
+) -> Result<Copies, AgainstError> {
+    if let Some(live) = plan.runtimes.iter().find(|choice| choice.is_live()) {
+        return Err(AgainstError::Live { runtime: live.name.clone() });
+    }
+    let id = format!("against-{}-{:04x}", std::process::id(), fastrand::u16(..));
+    let folder = std::env::temp_dir().join(format!("stampede-{id}"));
+    // Asked first: of what is wrong with the repository nothing has to be removed.
+    let found = plan.apps.iter().map(|app| Found::of(app, asked.rev));
+    let found = found.collect::<Result<Vec<Found>, AgainstError>>()?;
+    let keeper = Keeper::guard(&id, &folder, asked.keeper)
+        .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
+    let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
+    for (index, found) in found.iter().enumerate() {
+        // What is copied may be secret, and the folder itself can be entered by everybody.
+        let own = folder.join(index.to_string());
+        private_folder(&own)?;
+        let copy = Copy { found, own: &own, asked, keeper: &keeper };
+        let (choice, mut brought) = copy.make(catalogue)?;
+        of.insert(plan.apps.len(), index);
+        plan.apps.push(choice);
+        notices.push(found.notice(asked.rev, &brought)?);
+        let record = record.get_or_insert_with(|| found.record(asked));
+        record.brought.append(&mut brought);
+    }
+    plan.notices.extend(notices);
+    plan.against = record.map(|record| Against { record, of });
+    Ok(Copies { _keeper: keeper })
+}
+
+/// An app whose other version is there.
+struct Found {
+    choice: AppChoice,
+    folder: PathBuf,
+    repository: Repository,
+    commit: String,
+    head: String,
+    changed: usize,
+}
+
+impl Found {
+    fn of(choice: &AppChoice, rev: &str) -> Result<Found, AgainstError> {
+        let folder = match choice {
+            AppChoice::Named(app) => return Err(AgainstError::NotAFolder { app: app.clone() }),
+            AppChoice::Folder(folder) | AppChoice::FolderAs { folder, .. } => folder.clone(),
+        };
+        let repository = Repository::of(&folder)?;
+        let commit = repository.commit(rev)?;
+        if !repository.has_folder(&commit) {
+            let folder = repository.prefix.clone();
+            return Err(AgainstError::NotThere { rev: rev.to_owned(), folder });
+        }
+        let (head, changed) = (repository.head(), repository.changed()?);
+        Ok(Found { choice: choice.clone(), folder, repository, commit, head, changed })
+    }
+
+    fn record(&self, asked: Asked<'_>) -> AgainstRecord {
+        AgainstRecord {
+            label: format!("@{}", words::cut(asked.rev, LONGEST_LABEL)),
+            rev: asked.rev.to_owned(),
+            commit: self.commit.clone(),
+            head: self.head.clone(),
+            changed: u32::try_from(self.changed).unwrap_or(u32::MAX),
+            brought: Vec::new(),
+            prepare: asked.prepare.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Which versions they are, and what of the copy is not of the commit.
+    fn notice(&self, rev: &str, brought: &[String]) -> Result<String, AgainstError> {
+        let commit = self.commit.get(..SHORT).unwrap_or(&self.commit);
+        let tree = match (self.changed, self.commit.starts_with(&self.head)) {
+            (0, true) => "the same commit".to_owned(),
+            (0, false) => self.head.clone(),
+            (changed, is_same) => {
+                let commit = if is_same { "the same commit" } else { &self.head };
+                let files = words::number_of(u32::try_from(changed).unwrap_or(u32::MAX), "change");
+                format!("{commit} with {files} that no commit has")
+            }
+        };
+        let mut text = format!("`@{rev}` is {commit}, the working tree is {tree}");
+        if !brought.is_empty() {
+            let names: Vec<String> = brought.iter().map(|name| format!("`{name}`")).collect();
+            text += &format!(
+                "; not in git, so in both as the working tree has it: {}",
+                crate::observed::list("", names).unwrap_or_default()
+            );
+        }
+        let submodules = self.repository.submodules(&self.commit)?;
+        if !submodules.is_empty() {
+            text += &format!("; submodules are empty in it: {}", words::list(&submodules));
+        }
+        Ok(text)
+    }
+}
+
+/// As git shows commits.
+const SHORT: usize = 10;
+/// Of a revision behind a runtime's name.
+const LONGEST_LABEL: usize = 24;
+
+/// One app's copy in the making.
+struct Copy<'a> {
+    found: &'a Found,
+    /// The folder for it.
+    own: &'a Path,
+    asked: Asked<'a>,
+    keeper: &'a Keeper,
+}
+
+impl Copy<'_> {
+    /// Makes it; what was brought from the working tree.
+    fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
+        let Repository { top, prefix, .. } = &self.found.repository;
+        // The app's name is its folder's.
+        let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
+        private_folder(&tree)?;
+        self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
+        let app = tree.join(prefix);
+        let wanted = self.wanted(&app)?;
+        copy_some(top, &tree, &wanted.iter().map(|place| prefix.join(place)).collect::<Vec<_>>())
+            .map_err(|source| self.of_app(source))?;
+        // A database of one file that a setting names by its whole path is the copy's.
+        lead_settings(&app, top, &tree).map_err(|source| self.of_app(source))?;
+        if let Some(command) = self.asked.prepare.filter(|_| !self.asked.is_dry) {
+            prepare::run(self.keeper, command, &app, self.own).map_err(|(how, log)| {
+                let (rev, command) = (self.asked.rev.to_owned(), command.to_owned());
+                AgainstError::Unprepared { rev, command, how, log }
+            })?;
+        }
+        let choice = match &self.found.choice {
+            AppChoice::FolderAs { kind, .. } => AppChoice::FolderAs { folder: app, kind: *kind },
+            _ => AppChoice::Folder(app),
+        };
+        catalogue.app(&choice).map_err(|source| match source {
+            RuntimeError::NoApp { .. } => {
+                let folder = if prefix.as_os_str().is_empty() { "." } else { "" };
+                let folder = prefix.join(folder);
+                AgainstError::NoApp { rev: self.asked.rev.to_owned(), folder }
+            }
+            other => self.of_app(other),
+        })?;
+        let shown = |place: &PathBuf| place.display().to_string();
+        Ok((choice, wanted.iter().map(shown).collect()))
+    }
+
+    /// What the app needs and git does not have: what it ignores (packages, settings, built files), and
+    /// settings and packages that it was not told to ignore. Other new files are the working tree's own.
+    fn wanted(&self, app: &Path) -> Result<Vec<PathBuf>, AgainstError> {
+        let repository = &self.found.repository;
+        let is_needed = |place: &PathBuf| {
+            let name = place.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(".env") || place.as_path() == Path::new(VENDOR)
+        };
+        let untracked = repository.untracked()?.into_iter().filter(is_needed);
+        let mut wanted: Vec<PathBuf> = repository.ignored()?.into_iter().chain(untracked).collect();
+        // What the other version has in git is its own.
+        wanted
+            .retain(|place| !is_left_out(place) && fs::symlink_metadata(app.join(place)).is_err());
+        wanted.sort();
+        wanted.dedup();
+        let is_vendor = |place: &PathBuf| place.as_path() == Path::new(VENDOR);
+        if wanted.iter().any(is_vendor)
+            && let Some(what) = other_packages(&self.found.folder, app)
+        {
+            if self.asked.prepare.is_none() {
+                let rev = self.asked.rev.to_owned();
+                return Err(AgainstError::OtherPackages { rev, what });
+            }
+            if !self.asked.is_dry {
+                wanted.retain(|place| !is_vendor(place));
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn of_app(&self, source: RuntimeError) -> AgainstError {
+        AgainstError::App { rev: self.asked.rev.to_owned(), source: Box::new(source) }
+    }
+}
+
+/// Composer's.
+const VENDOR: &str = "vendor";
+
+/// What says that two versions need other packages, or that Composer's autoloader leads elsewhere.
+fn other_packages(one: &Path, other: &Path) -> Option<&'static str> {
+    let lock = |folder: &Path| fs::read(folder.join("composer.lock")).ok();
+    // One that git ignores, too, is that of what is installed.
+    let (a, b) = (lock(one), lock(other));
+    if b.is_some() && a != b {
+        return Some("composer.lock");
+    }
+    let said = |folder: &Path| -> Vec<Option<serde_json::Value>> {
+        let text = fs::read(folder.join("composer.json")).unwrap_or_default();
+        let read: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        ["require", "autoload"].map(|key| read.get(key).cloned()).to_vec()
+    };
+    (said(one) != said(other)).then_some("composer.json")
+}
+
+fn private_folder(path: &Path) -> Result<(), AgainstError> {
+    let io = |source| AgainstError::Io { what: "create", path: path.to_path_buf(), source };
+    fs::create_dir_all(path).map_err(io)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(io)
+}

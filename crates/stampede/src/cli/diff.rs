@@ -1,0 +1,172 @@
+//! `stampede diff`: runs held against the first of them.
+
+use std::path::Path;
+
+use super::args::{DiffArgs, DiffFormat};
+use super::report::style;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::plan::model::Expectation;
+use crate::report::{self, Shown};
+use crate::store;
+use crate::summary::diff::{Diff, FORMAT, Named, Unfit, between, keep_own, of_plan, within};
+use crate::summary::overlay::label;
+
+/// Compares and prints; what is not comparable is refused.
+pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
+    let asked = expectations(&args.expect)?;
+    let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
+        .map_err(|error| Failure::from_store(&error))?;
+    let labels: Vec<String> = (0..args.runs.len()).map(label).collect();
+    let runs: Vec<Named<'_>> = shown
+        .runs()
+        .zip(&labels)
+        .map(|((_, data, summary), label)| Named { label, data, summary })
+        .collect();
+    let diffs = match runs.as_slice() {
+        [only] => vec![versions(only, &asked)?],
+        [base, others @ ..] => {
+            let one = |other: &Named<'_>| against(base, other, &asked, args.anyway);
+            others.iter().map(one).collect::<Result<Vec<Diff>, Failure>>()?
+        }
+        [] => Vec::new(),
+    };
+    print(rendered(&diffs, args).as_bytes())?;
+    Ok(outcome(&diffs))
+}
+
+/// How the versions of an app that a run measured compare; `None`: it measured one.
+pub fn text_of_versions(shown: &Shown) -> Option<String> {
+    let (_, data, summary) = shown.runs().next()?;
+    data.record.against.as_ref()?;
+    let mut diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
+    // The table above has them.
+    diff.cells.iter_mut().for_each(|cell| cell.notes.clear());
+    Some(report::diff_text(&diff, &style()))
+}
+
+/// The summary of a run; where it measured two versions of an app, with how they compare.
+pub fn json_of_run(shown: &Shown) -> Result<String, Failure> {
+    let Some((_, data, summary)) =
+        shown.runs().next().filter(|(run, ..)| run.record.against.is_some())
+    else {
+        return Ok(report::json(shown.summary()));
+    };
+    let diff = versions(&Named { label: "", data, summary }, &[])?;
+    let value = serde_json::to_value(summary).map_err(|error| Failure::new(&error))?;
+    let mut fields = value.as_object().cloned().unwrap_or_default();
+    fields.insert("against".to_owned(), serde_json::json!({"format": FORMAT, "diffs": [diff]}));
+    Ok(format!("{:#}\n", serde_json::Value::Object(fields)))
+}
+
+/// What `compare --against` found, again.
+fn versions(run: &Named<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
+    let one = |expect: &[Expectation]| {
+        let found = within(run.data, run.summary, expect).map_err(unfit)?;
+        found.ok_or_else(|| {
+            Failure::rendered("a run is held against another one".to_owned())
+                .hint("name both, the older first: `stampede diff last~1 last`")
+        })
+    };
+    if !asked.is_empty() {
+        return one(asked);
+    }
+    let mut diff = one(&of_plan(run.data))?;
+    keep_own(&mut diff, run.data);
+    Ok(diff)
+}
+
+fn against(
+    base: &Named<'_>,
+    other: &Named<'_>,
+    asked: &[Expectation],
+    anyway: bool,
+) -> Result<Diff, Failure> {
+    let mut diff = match asked {
+        [] => between(*base, *other, &of_plan(other.data)).map_err(unfit)?,
+        asked => between(*base, *other, asked).map_err(unfit)?,
+    };
+    if asked.is_empty() {
+        keep_own(&mut diff, other.data);
+    }
+    comparable(&diff, anyway)?;
+    Ok(diff)
+}
+
+fn unfit(unfit: Unfit) -> Failure {
+    Failure::new(&unfit).hint(unfit.hint())
+}
+
+fn rendered(diffs: &[Diff], args: &DiffArgs) -> String {
+    let format = if args.json { DiffFormat::Json } else { args.format };
+    match format {
+        DiffFormat::Json => {
+            let value = serde_json::json!({"format": FORMAT, "diffs": diffs});
+            format!("{value:#}\n")
+        }
+        DiffFormat::Markdown => {
+            diffs.iter().map(report::diff_markdown).collect::<Vec<_>>().join("\n")
+        }
+        DiffFormat::Text => {
+            let text = |diff| report::diff_text(diff, &style());
+            diffs.iter().map(text).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn outcome(diffs: &[Diff]) -> Outcome {
+    if diffs.iter().any(|diff| !diff.is_whole()) {
+        Outcome::Incomplete
+    } else if diffs.iter().any(Diff::breaks_an_expectation) {
+        Outcome::NotMet
+    } else {
+        Outcome::Fine
+    }
+}
+
+/// As typed; a mistake is shown where it is.
+fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
+    let read = |text: &String| text.parse().map_err(|error| Failure::from_plan(&error));
+    texts.iter().map(read).collect()
+}
+
+/// Refuses what has no cell in common, and, unless told to, what is not alike.
+fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
+    let labels = [diff.base.label.as_str(), diff.other.label.as_str()];
+    let (base, other) = (&diff.base.run, &diff.other.run);
+    if diff.cells.is_empty() {
+        let has = |label: &str| -> String {
+            let own = diff.only.iter().filter(|one| one.label == label);
+            let named = own.map(|one| format!("{} · {} · {}", one.runtime, one.app, one.load));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let [a, b] = labels.map(has);
+        let text = format!(
+            "runs `{base}` and `{other}` have no cell in common\nA: {a}\n{}: {b}",
+            labels[1]
+        );
+        return Err(Failure::rendered(text).hint(
+            "a cell is a runtime with an app under a load of the same name and model; \
+             `stampede report A B` lays runs over each other whatever they are",
+        ));
+    }
+    if diff.differences.is_empty() || anyway {
+        return Ok(());
+    }
+    let mut differ = report::differ(&diff.differences, labels);
+    let more = differ.len().saturating_sub(MOST_SHOWN);
+    differ.truncate(MOST_SHOWN);
+    if more > 0 {
+        differ.push(format!("and {more} more"));
+    }
+    let text = format!(
+        "runs `{base}` ({}) and `{other}` ({}) are not comparable\n{}",
+        labels[0],
+        labels[1],
+        differ.join("\n")
+    );
+    Err(Failure::rendered(text).hint("`--anyway` compares them and says so above the table"))
+}
+
+/// More would push the first off the screen.
+const MOST_SHOWN: usize = 12;

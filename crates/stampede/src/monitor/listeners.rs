@@ -1,0 +1,330 @@
+//! The listening sockets of a stack: how full their queues are, and what was dropped.
+//!
+//! `/proc/net/netstat` counts overflows of the whole machine; the kernel's socket diagnosis
+//! (sock_diag(7), what `ss -ltm` prints) tells them by socket, and of unix sockets too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
+
+use super::sample::ListenerSample;
+use super::source::Sources;
+
+/// Reads them again and again; nothing where the kernel does not tell.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Sockets that processes of the stack have open.
+    own: BTreeSet<u32>,
+    asks: Option<OwnedFd>,
+    answer: Vec<u8>,
+    /// Drops so far, by inode.
+    dropped: BTreeMap<u32, u32>,
+    seen: BTreeMap<String, ListenerSample>,
+}
+
+impl Listeners {
+    /// Those that these processes have open now; differences start now.
+    pub fn open<'a>(sources: &Sources, pids: impl Iterator<Item = &'a u32>) -> Listeners {
+        let own: BTreeSet<u32> = pids
+            .take(PROCESSES_MAX)
+            .flat_map(|pid| sockets(&sources.of_process(*pid, "fd")))
+            .collect();
+        let asks = if own.is_empty() { None } else { ask().ok() };
+        let mut listeners = Listeners {
+            own,
+            asks,
+            answer: vec![0; ANSWER_BYTES],
+            dropped: BTreeMap::new(),
+            seen: BTreeMap::new(),
+        };
+        listeners.look();
+        listeners.seen.clear();
+        listeners
+    }
+
+    /// Looks once.
+    pub fn look(&mut self) {
+        for request in [tcp(AddressFamily::INET), tcp(AddressFamily::INET6), unix()] {
+            let mut found = Vec::new();
+            if self.ask(&request, &mut found).is_none() {
+                // The next look asks anew: what is left of this answer must not be taken for its.
+                self.asks = self.asks.take().and_then(|_| ask().ok());
+                return;
+            }
+            found.into_iter().for_each(|one| self.note(one));
+        }
+    }
+
+    /// What was seen since the last time.
+    pub fn take(&mut self) -> BTreeMap<String, ListenerSample> {
+        std::mem::take(&mut self.seen)
+    }
+
+    fn note(&mut self, found: Found) {
+        if !self.own.contains(&found.inode) {
+            return;
+        }
+        let before = self.dropped.insert(found.inode, found.drops).unwrap_or(found.drops);
+        let seen = self.seen.entry(found.name).or_default();
+        seen.backlog = seen.backlog.max(found.backlog);
+        seen.queued_max = seen.queued_max.max(found.queued);
+        // The kernel's counter has 32 bits and starts over.
+        seen.drops += u64::from(found.drops.wrapping_sub(before));
+    }
+
+    fn ask(&mut self, request: &[u8], found: &mut Vec<Found>) -> Option<()> {
+        let socket = self.asks.as_ref()?;
+        send(socket, request, SendFlags::empty()).ok()?;
+        for _ in 0..ANSWERS_MAX {
+            let (read, whole) = recv(socket, &mut self.answer[..], RecvFlags::empty()).ok()?;
+            if whole > read {
+                return None;
+            }
+            let answer = &self.answer[..read];
+            match messages(answer, |kind, body| found.extend(parsed(kind, body))) {
+                End::Done => return Some(()),
+                End::More => {}
+                End::Refused => return None,
+            }
+        }
+        None
+    }
+}
+
+fn ask() -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let protocol = Some(netlink::SOCK_DIAG);
+    socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)
+}
+
+/// Inodes of the sockets among the descriptors in a folder.
+fn sockets(folder: &Path) -> Vec<u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(DESCRIPTORS_MAX);
+    let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    let inode = |link: &Path| {
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok()
+    };
+    links.filter_map(|link| inode(&link)).collect()
+}
+
+/// One listening socket of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    inode: u32,
+    name: String,
+    queued: u32,
+    backlog: u32,
+    drops: u32,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Done,
+    More,
+    Refused,
+}
+
+/// Gives each message's type and body (netlink(7)).
+fn messages(mut bytes: &[u8], mut give: impl FnMut(u16, &[u8])) -> End {
+    while let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) {
+        let length = length as usize;
+        let Some(body) = bytes.get(HEADER..length) else { return End::Refused };
+        match kind {
+            NLMSG_DONE => return End::Done,
+            NLMSG_ERROR => return End::Refused,
+            _ => give(kind, body),
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    End::More
+}
+
+fn parsed(kind: u16, body: &[u8]) -> Option<Found> {
+    if kind != SOCK_DIAG_BY_FAMILY {
+        return None;
+    }
+    match i32::from(*body.first()?) {
+        libc::AF_UNIX => parsed_unix(body),
+        _ => parsed_tcp(body),
+    }
+}
+
+/// `struct inet_diag_msg` and its attributes (`linux/inet_diag.h`).
+fn parsed_tcp(body: &[u8]) -> Option<Found> {
+    let port = u16::from_be_bytes(body.get(4..6)?.try_into().ok()?);
+    let address: IpAddr = match i32::from(*body.first()?) {
+        libc::AF_INET => Ipv4Addr::from(<[u8; 4]>::try_from(body.get(8..12)?).ok()?).into(),
+        _ => Ipv6Addr::from(<[u8; 16]>::try_from(body.get(8..24)?).ok()?).into(),
+    };
+    let memory = attribute(body.get(72..)?, INET_DIAG_SKMEMINFO);
+    Some(Found {
+        inode: u32_at(body, 68)?,
+        name: SocketAddr::new(address, port).to_string(),
+        queued: u32_at(body, 56)?,
+        backlog: u32_at(body, 60)?,
+        drops: memory.and_then(|memory| u32_at(memory, 4 * SK_MEMINFO_DROPS)).unwrap_or(0),
+    })
+}
+
+/// `struct unix_diag_msg` and its attributes (`linux/unix_diag.h`).
+fn parsed_unix(body: &[u8]) -> Option<Found> {
+    let attributes = body.get(16..)?;
+    let path = attribute(attributes, UNIX_DIAG_NAME).unwrap_or(b"unix");
+    let path = String::from_utf8_lossy(path);
+    let path = path.trim_matches('\0');
+    let queue = attribute(attributes, UNIX_DIAG_RQLEN)?;
+    Some(Found {
+        inode: u32_at(body, 4)?,
+        name: path.rsplit('/').next().unwrap_or(path).to_owned(),
+        queued: u32_at(queue, 0)?,
+        backlog: u32_at(queue, 4)?,
+        drops: 0,
+    })
+}
+
+fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while let (Some(length), Some(kind)) = (u16_at(bytes, 0), u16_at(bytes, 2)) {
+        let length = usize::from(length);
+        let content = bytes.get(4..length)?;
+        if kind == wanted {
+            return Some(content);
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+/// `struct nlmsghdr` before a request: all sockets that fit.
+fn request(body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(HEADER + body.len()).unwrap_or(0);
+    let mut bytes = length.to_ne_bytes().to_vec();
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
+    bytes.extend([0; 8]); // sequence and port: one request at a time, to the kernel
+    bytes.extend(body);
+    bytes
+}
+
+/// `struct inet_diag_req_v2`: listening, with what they dropped.
+fn tcp(family: AddressFamily) -> Vec<u8> {
+    let mut body = [0; 56];
+    body[0] = family.as_raw() as u8;
+    body[1] = libc::IPPROTO_TCP as u8;
+    body[2] = 1 << (INET_DIAG_SKMEMINFO - 1);
+    body[4..8].copy_from_slice(&LISTENING.to_ne_bytes());
+    request(&body)
+}
+
+/// `struct unix_diag_req`: listening, with name and queue.
+fn unix() -> Vec<u8> {
+    let mut body = [0; 24];
+    body[0] = libc::AF_UNIX as u8;
+    body[4..8].copy_from_slice(&LISTENING.to_ne_bytes());
+    body[12..16].copy_from_slice(&SHOW_NAME_AND_QUEUE.to_ne_bytes());
+    request(&body)
+}
+
+/// Of a netlink message.
+const HEADER: usize = 16;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST_DUMP: u16 = 0x301;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// `TCP_LISTEN`, which unix sockets share, as a bit.
+const LISTENING: u32 = 1 << 10;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+const SK_MEMINFO_DROPS: usize = 8;
+const UNIX_DIAG_NAME: u16 = 0;
+const UNIX_DIAG_RQLEN: u16 = 4;
+const SHOW_NAME_AND_QUEUE: u32 = 0x01 | 0x10;
+/// The kernel answers in pieces of at most 32 KiB (`netlink_dump`).
+const ANSWER_BYTES: usize = 32 << 10;
+/// More than a machine has that one wants to measure on.
+const ANSWERS_MAX: usize = 64;
+/// Workers inherit their listener from the first process: more need not be asked.
+const PROCESSES_MAX: usize = 64;
+const DESCRIPTORS_MAX: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    fn mine() -> Listeners {
+        Listeners::open(&Sources::default(), [std::process::id()].iter())
+    }
+
+    #[test]
+    fn queues_of_our_own_sockets_are_seen_and_those_of_others_are_not() {
+        let folder = tempfile::tempdir().expect("folder");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let unix = UnixListener::bind(folder.path().join("own.sock")).expect("a socket");
+        let address = tcp.local_addr().expect("an address");
+        let mut listeners = mine();
+        if listeners.asks.is_none() {
+            println!("SKIPPED: this kernel has no socket diagnosis");
+            return;
+        }
+        let _two = [0, 1].map(|_| TcpStream::connect(address).expect("connects"));
+        let _one = UnixStream::connect(folder.path().join("own.sock")).expect("connects");
+        listeners.look();
+        let seen = listeners.take();
+        let of_tcp = &seen[&address.to_string()];
+        assert_eq!((of_tcp.queued_max, of_tcp.drops), (2, 0));
+        assert!(of_tcp.backlog >= 128, "{of_tcp:?}");
+        assert_eq!(seen["own.sock"].queued_max, 1);
+        drop(unix);
+        let mut of_nobody = Listeners::open(&Sources::default(), [].iter());
+        of_nobody.look();
+        assert_eq!(of_nobody.take(), BTreeMap::new());
+    }
+
+    #[test]
+    fn what_a_full_queue_drops_is_counted() {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+        let socket = socket.expect("a socket");
+        rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        rustix::net::listen(&socket, 0).expect("listens");
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().expect("an address");
+        let mut listeners = mine();
+        if listeners.asks.is_none() {
+            println!("SKIPPED: this kernel has no socket diagnosis");
+            return;
+        }
+        let within = std::time::Duration::from_millis(50);
+        let tried: Vec<_> = (0..4).map(|_| TcpStream::connect_timeout(&address, within)).collect();
+        assert!(tried.iter().any(Result::is_err), "one fits into a queue of none");
+        listeners.look();
+        let seen = listeners.take().remove(&address.to_string()).expect("it listens");
+        assert!(seen.drops > 0 && seen.queued_max > seen.backlog, "{seen:?}");
+    }
+
+    #[test]
+    fn torn_answers_are_no_sockets() {
+        let whole = request(&[libc::AF_UNIX as u8; 24]);
+        for cut in 0..whole.len() {
+            let mut given = 0;
+            messages(&whole[..cut], |kind, body| {
+                given += usize::from(parsed(kind, body).is_some())
+            });
+            assert_eq!(given, 0);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What the workers of a stack are doing: each is looked at some times a second.
+//!
+//! A worker without work stands in a system call that waits for some: PHP-FPM in `accept`,
+//! RoadRunner's in `read`. Whatever else it is in, it serves. `runtime.yaml` says which calls
+//! these are; the kernel says where a process stands (`/proc/<pid>/syscall`, proc(5)).
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::process::numbers_in;
+use super::sample::WorkersSample;
+use super::source::{Kept, Sources, Text};
+
+/// How the workers are known among the processes of a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Their role.
+    pub role: String,
+    /// The name that the kernel has for the program that they run; `None`: all of the role.
+    pub program: Option<String>,
+    /// The names of the threads that are workers (`php-*`); `None`: processes are.
+    pub threads: Option<String>,
+    /// Where they stand without work, and their masters always.
+    pub idle_in: Vec<IdleIn>,
+}
+
+/// A family of system calls that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdleIn {
+    /// For a connection.
+    Accept,
+    /// For events.
+    Epoll,
+    /// The same, as older programs do.
+    Poll,
+    /// The same.
+    Select,
+    /// For another thread.
+    Futex,
+    /// For a pipe.
+    Read,
+    /// For a child: masters.
+    Wait,
+}
+
+impl IdleIn {
+    fn holds(self, call: libc::c_long) -> bool {
+        let calls: &[libc::c_long] = match self {
+            IdleIn::Accept => &[libc::SYS_accept, libc::SYS_accept4],
+            IdleIn::Epoll => &[EPOLL_WAIT, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2],
+            IdleIn::Poll => &[POLL, libc::SYS_ppoll],
+            IdleIn::Select => &[SELECT, libc::SYS_pselect6],
+            IdleIn::Futex => &[libc::SYS_futex],
+            IdleIn::Read => &[libc::SYS_read],
+            IdleIn::Wait => &[libc::SYS_wait4, libc::SYS_waitid, libc::SYS_rt_sigsuspend],
+        };
+        calls.contains(&call)
+    }
+}
+
+// Younger architectures have the newer calls alone; no call has this number.
+#[cfg(not(target_arch = "x86_64"))]
+const NO_CALL: libc::c_long = -2;
+#[cfg(target_arch = "x86_64")]
+const EPOLL_WAIT: libc::c_long = libc::SYS_epoll_wait;
+#[cfg(not(target_arch = "x86_64"))]
+const EPOLL_WAIT: libc::c_long = NO_CALL;
+#[cfg(target_arch = "x86_64")]
+const POLL: libc::c_long = libc::SYS_poll;
+#[cfg(not(target_arch = "x86_64"))]
+const POLL: libc::c_long = NO_CALL;
+#[cfg(target_arch = "x86_64")]
+const SELECT: libc::c_long = libc::SYS_select;
+#[cfg(not(target_arch = "x86_64"))]
+const SELECT: libc::c_long = NO_CALL;
+
+/// Looks at them again and again.
+#[derive(Debug)]
+pub struct Looker {
+    /// Who they are.
+    pub workers: Workers,
+    /// Where each stands, kept open.
+    stands: Vec<Kept>,
+    /// All of them; of more than [`LOOKED_AT`] only so many are looked at.
+    all: usize,
+    sample: WorkersSample,
+}
+
+impl Looker {
+    /// Knows none of them yet.
+    pub fn new(workers: Workers) -> Looker {
+        Looker { workers, stands: Vec::new(), all: 0, sample: WorkersSample::default() }
+    }
+
+    /// The processes of their role, as they are now.
+    pub fn meet(&mut self, sources: &Sources, pids: &BTreeSet<u32>, text: &mut Text) {
+        let named = |path: PathBuf, text: &mut Text| {
+            text.of(&path).map(|name| name.trim_end().to_owned()).unwrap_or_default()
+        };
+        let mut stands = Vec::new();
+        for pid in pids {
+            let is_theirs = self.workers.program.as_ref().is_none_or(|program| {
+                named(sources.of_process(*pid, "comm"), text).as_bytes()
+                    == &program.as_bytes()[..program.len().min(NAME_BYTES)]
+            });
+            let task = sources.of_process(*pid, "task");
+            match (&self.workers.threads, is_theirs) {
+                (_, false) => {}
+                (None, true) => stands.push(sources.of_process(*pid, "syscall")),
+                (Some(pattern), true) => {
+                    let threads = numbers_in(&task).map(|thread| task.join(thread.to_string()));
+                    let fit = threads.filter(|own| fits(&named(own.join("comm"), text), pattern));
+                    stands.extend(fit.map(|own| own.join("syscall")));
+                }
+            }
+        }
+        self.all = stands.len();
+        let looked_at = stands.iter().take(LOOKED_AT);
+        self.stands = looked_at.filter_map(|path| Kept::open(path).ok()).collect();
+    }
+
+    /// Looks once; nothing is noted where the kernel shows nobody.
+    pub fn look(&mut self, text: &mut Text) {
+        let (mut seen, mut busy, mut running) = (0, 0, 0);
+        for stands in &self.stands {
+            let Some(at) = text.again(stands).and_then(stands_in) else { continue };
+            let is_idle = |call| self.workers.idle_in.iter().any(|idle| idle.holds(call));
+            seen += 1;
+            match at {
+                Stands::Running => (busy, running) = (busy + 1, running + 1),
+                Stands::In(call) if is_idle(call) => {}
+                Stands::In(_) => busy += 1,
+            }
+        }
+        if seen > 0 {
+            let of_all = |count: usize| u32::try_from(count * self.all / seen).unwrap_or(u32::MAX);
+            self.sample.busy.push(of_all(busy));
+            self.sample.running.push(of_all(running));
+        }
+    }
+
+    /// What was seen since the last time.
+    pub fn take(&mut self) -> Option<WorkersSample> {
+        let sample = std::mem::take(&mut self.sample);
+        (!sample.busy.is_empty()).then_some(sample)
+    }
+}
+
+/// Where a process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stands {
+    Running,
+    /// In a system call; -1: in none, as in a page fault.
+    In(libc::c_long),
+}
+
+/// `running`, or the call's number and its arguments.
+fn stands_in(text: &str) -> Option<Stands> {
+    match text.split_ascii_whitespace().next()? {
+        "running" => Some(Stands::Running),
+        call => call.parse().ok().map(Stands::In),
+    }
+}
+
+/// Whether a thread's name fits a pattern; `*` stands for digits.
+pub fn fits(name: &str, pattern: &str) -> bool {
+    let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let middle = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    middle.is_some_and(|middle| {
+        middle.is_empty() != pattern.contains('*')
+            && middle.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// What the kernel keeps of a process's name.
+const NAME_BYTES: usize = 15;
+/// Workers that are looked at: each look costs some 2 µs, five times a second.
+const LOOKED_AT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::fake::FakeProc;
+
+    fn looker(program: Option<&str>, threads: Option<&str>, idle_in: Vec<IdleIn>) -> Looker {
+        let role = "php".to_owned();
+        let (program, threads) = (program.map(str::to_owned), threads.map(str::to_owned));
+        Looker::new(Workers { role, program, threads, idle_in })
+    }
+
+    fn look(fake: &FakeProc, looker: &mut Looker, pids: &[u32]) -> Option<WorkersSample> {
+        let mut text = Text::default();
+        looker.meet(&fake.sources(), &pids.iter().copied().collect(), &mut text);
+        looker.look(&mut text);
+        looker.take()
+    }
+
+    fn sample(busy: u32, running: u32) -> Option<WorkersSample> {
+        Some(WorkersSample { busy: vec![busy], running: vec![running] })
+    }
+
+    #[test]
+    fn a_worker_is_busy_wherever_it_does_not_wait_for_work() {
+        let fake = FakeProc::new();
+        let call = |pid: u32, call: libc::c_long| {
+            fake.put(&format!("{pid}/syscall"), &format!("{call} 0xb 0x0 0x7f01\n"));
+        };
+        call(10, libc::SYS_epoll_pwait); // the master
+        call(11, libc::SYS_accept);
+        call(12, libc::SYS_clock_nanosleep);
+        fake.put("13/syscall", "running\n");
+        fake.put("14/syscall", "-1 0x7ffd 0x7f01\n");
+        let mut looker = looker(None, None, vec![IdleIn::Accept, IdleIn::Epoll]);
+        assert_eq!(look(&fake, &mut looker, &[10, 11, 12, 13, 14]), sample(3, 1));
+        call(12, libc::SYS_accept4);
+        assert_eq!(look(&fake, &mut looker, &[11, 12]), sample(0, 0));
+        assert_eq!(looker.take(), None, "each look is given once");
+    }
+
+    #[test]
+    fn workers_are_known_by_their_program_or_by_the_names_of_their_threads() {
+        let fake = FakeProc::new();
+        for (pid, name) in [(10, "rr"), (11, "a-name-of-more-"), (12, "a-name-of-more-")] {
+            fake.put(&format!("{pid}/comm"), &format!("{name}\n"));
+            fake.put(&format!("{pid}/syscall"), "running\n");
+        }
+        let mut by_program = looker(Some("a-name-of-more-than-15"), None, vec![]);
+        assert_eq!(look(&fake, &mut by_program, &[10, 11, 12]), sample(2, 2));
+        for (thread, name) in [(20, "frankenphp"), (21, "php-0"), (22, "php-1"), (23, "php-main")] {
+            fake.put(&format!("20/task/{thread}/comm"), &format!("{name}\n"));
+            fake.put(&format!("20/task/{thread}/syscall"), "running\n");
+        }
+        let mut by_thread = looker(None, Some("php-*"), vec![]);
+        assert_eq!(look(&fake, &mut by_thread, &[20]), sample(2, 2));
+    }
+
+    #[test]
+    fn of_many_workers_some_stand_for_all() {
+        let fake = FakeProc::new();
+        let pids: Vec<u32> = (1..=128).collect();
+        pids.iter().for_each(|pid| drop(fake.put(&format!("{pid}/syscall"), "running\n")));
+        assert_eq!(look(&fake, &mut looker(None, None, vec![]), &pids), sample(128, 128));
+    }
+
+    #[test]
+    fn who_cannot_be_seen_is_not_idle() {
+        let fake = FakeProc::new();
+        assert_eq!(look(&fake, &mut looker(None, None, vec![]), &[10]), None);
+    }
+}

@@ -1,0 +1,264 @@
+//! Two runs held against each other, for a terminal and for a pull request.
+
+use super::Style;
+use super::columns::{figure, interval};
+use super::layout::{Column, Field, Section, Tone, blocks, tables};
+use super::markdown::{escape, row};
+use crate::summary::diff::{
+    CellDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
+};
+use crate::summary::words;
+
+/// Renders a comparison as text.
+pub fn diff_text(diff: &Diff, style: &Style) -> String {
+    let mut lines = Vec::new();
+    let mut add = |text: &str, tone: Tone| {
+        lines.extend(style.wrap(text, 2).iter().map(|line| style.paint(line, tone)));
+    };
+    for side in sides(diff) {
+        add(&side, Tone::Faint);
+    }
+    for notice in notices(diff) {
+        add(&notice, Tone::Warning);
+    }
+    for cell in &diff.cells {
+        lines.push(String::new());
+        of_cell(diff, cell, style, &mut lines);
+    }
+    let only = only(diff);
+    if !only.is_empty() {
+        lines.push(String::new());
+        lines.extend(only.iter().flat_map(|one| style.wrap(one, 2)));
+    }
+    lines.join("\n").replace('\u{a0}', " ") + "\n"
+}
+
+fn of_cell(diff: &Diff, cell: &CellDiff, style: &Style, lines: &mut Vec<String>) {
+    let mut add = |text: &str, tone: Tone| {
+        lines.extend(style.wrap(text, 2).iter().map(|line| style.paint(line, tone)));
+    };
+    add(&title(cell), Tone::Strong);
+    add(&cell.sentence, Tone::Plain);
+    let (names, section) = table(diff, cell);
+    let sections = [section];
+    let table = tables(style, &names, &sections);
+    // The section has no title: who the sides are is said above all cells.
+    let rows = table.map_or_else(|| blocks(style, &names, &sections), |lines| lines[1..].to_vec());
+    lines.extend(rows);
+    let mut add = |text: &str, tone: Tone| {
+        lines.extend(style.wrap(text, 2).iter().map(|line| style.paint(line, tone)));
+    };
+    for one in &cell.expectations {
+        let tone = if one.outcome == Outcome::Met { Tone::Plain } else { Tone::Bad };
+        add(&expected(one), tone);
+    }
+    for note in reasons(cell).iter().chain(&cell.notes) {
+        add(note, Tone::Warning);
+    }
+}
+
+fn table(diff: &Diff, cell: &CellDiff) -> (Column, Section) {
+    let shown = shown(cell);
+    let column = |title: &str, field: &dyn Fn(&FigureDiff) -> Field| Column {
+        title: title.to_owned(),
+        fields: shown.iter().map(|one| field(one)).collect(),
+    };
+    let names = column("", &|one| {
+        let tone = if one.figure == cell.primary { Tone::Strong } else { Tone::Plain };
+        Field { text: one.measure().title(), tone }
+    });
+    let mut columns = vec![
+        column(&diff.base.label, &|one| figure(one.base, |value| one.measure().words(value))),
+        column(&diff.other.label, &|one| figure(one.other, |value| one.measure().words(value))),
+        column("ratio", &|one| field(ratio(one))),
+        column("95 % interval", &|one| field(sure(one))),
+        column("it is", &|one| Field { text: judged(one).to_owned(), tone: tone(one) }),
+    ];
+    if shown.iter().all(|one| sure(one).is_none()) {
+        columns.remove(3);
+    }
+    (names, Section { title: String::new(), columns })
+}
+
+/// Figures that a side has.
+fn shown(cell: &CellDiff) -> Vec<&FigureDiff> {
+    use crate::summary::model::Figure;
+    let is_there = |one: &&FigureDiff| (one.base, one.other) != (Figure::None, Figure::None);
+    cell.figures.iter().filter(is_there).collect()
+}
+
+/// `1.24 ×`, or of a share `−0.8 points`.
+fn ratio(one: &FigureDiff) -> Option<String> {
+    let points = one.points.map(|points| format!("{} points", signed(points.value)));
+    one.ratio.map(|ratio| words::ratio(ratio.value)).or(points)
+}
+
+fn sure(one: &FigureDiff) -> Option<String> {
+    let of_ratio = one.ratio.and_then(|ratio| ratio.interval);
+    let of_points = one.points.and_then(|points| points.interval);
+    let points = of_points.map(|(low, high)| format!("{} – {}", signed(low), signed(high)));
+    of_ratio.map(|(low, high)| interval(low, high)).or(points)
+}
+
+/// Percentage points: `+0.20`, `−0.80`, `0`.
+fn signed(share: f64) -> String {
+    let points = share * 100.0;
+    match points {
+        none if none.abs() < 0.005 => "0".to_owned(),
+        less if less < 0.0 => format!("−{}", words::significant(-less)),
+        more => format!("+{}", words::significant(more)),
+    }
+}
+
+fn judged(one: &FigureDiff) -> &'static str {
+    one.judged.map_or("not compared", |judged| one.measure().verdict(judged))
+}
+
+fn tone(one: &FigureDiff) -> Tone {
+    match one.judged {
+        Some(Change::Worse) => Tone::Bad,
+        Some(Change::Better) => Tone::Strong,
+        _ => Tone::Plain,
+    }
+}
+
+fn field(text: Option<String>) -> Field {
+    text.map_or(Field { text: "—".to_owned(), tone: Tone::Faint }, Field::plain)
+}
+
+/// Why figures of a cell are not compared, each reason once.
+fn reasons(cell: &CellDiff) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in shown(cell) {
+        let Some(why) = &one.why_not else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(one.measure().title()),
+            None => reasons.push((why, vec![one.measure().title()])),
+        }
+    }
+    let told = reasons.into_iter();
+    told.map(|(why, names)| format!("not compared: {}: {why}", words::list(&names))).collect()
+}
+
+/// `p95 worse < 5%: broken: p95 24.1 % worse (…)`.
+fn expected(one: &Expected) -> String {
+    let outcome = match one.outcome {
+        Outcome::Met => "met",
+        Outcome::Broken => "broken",
+        Outcome::NotShown => "not shown",
+    };
+    format!("{}: {outcome}: {}", one.text, one.found)
+}
+
+/// `hello · day: const(200,10s) · nginx-fpm`.
+fn title(cell: &CellDiff) -> String {
+    let load = match cell.load == cell.load_text {
+        true => cell.load.clone(),
+        false => format!("{}: {}", cell.load, cell.load_text),
+    };
+    format!("{} · {} · {load}", cell.runtime, cell.app)
+}
+
+/// `A: 20261121-101500-3f9a · stampede 0.1.0 · 2026-11-21T10:15:00+00:00 · 5 rounds`.
+fn sides(diff: &Diff) -> Vec<String> {
+    let one = |side: &Side| {
+        let Side { run, started_at, stampede, rounds, .. } = side;
+        let rounds = words::number_of(*rounds, "round");
+        format!("{run} · stampede {stampede} · {started_at} · {rounds}")
+    };
+    let (base, other) = (&diff.base, &diff.other);
+    match diff.pairing {
+        Pairing::BetweenRuns => {
+            vec![
+                format!("{}: {}", base.label, one(base)),
+                format!("{}: {}", other.label, one(other)),
+            ]
+        }
+        Pairing::WithinRounds => {
+            vec![format!(
+                "{} against {}, in the same rounds: {}",
+                other.label,
+                base.label,
+                one(other)
+            )]
+        }
+    }
+}
+
+/// What differs, then what else is to be known.
+fn notices(diff: &Diff) -> Vec<String> {
+    let differ = differ(&diff.differences, [&diff.base.label, &diff.other.label]);
+    let compared = differ.iter().map(|one| format!("compared although not alike: {one}"));
+    compared.chain(diff.notices.iter().cloned()).collect()
+}
+
+/// What is not alike, a line each, with both values.
+pub fn differ(all: &[Differs], [base, other]: [&str; 2]) -> Vec<String> {
+    let value = |text: &str| match text {
+        "" => "none".to_owned(),
+        text => format!("`{text}`"),
+    };
+    let one = |one: &Differs| {
+        let of = match one.of.as_slice() {
+            [] => String::new(),
+            names => format!(" ({})", words::list(names)),
+        };
+        let (a, b) = (value(&one.base), value(&one.other));
+        format!("{}: {a} in {base}, {b} in {other}{of}", one.what)
+    };
+    all.iter().map(one).collect()
+}
+
+fn only(diff: &Diff) -> Vec<String> {
+    let one = |label: &str| {
+        let of: Vec<String> = diff
+            .only
+            .iter()
+            .filter(|one| one.label == label)
+            .map(|one| format!("{} · {} · {}", one.runtime, one.app, one.load))
+            .collect();
+        (!of.is_empty()).then(|| format!("only in {label}: {}", of.join(", ")))
+    };
+    [&diff.base, &diff.other].iter().filter_map(|side| one(&side.label)).collect()
+}
+
+/// Renders a comparison as GitHub's Markdown.
+pub fn diff_markdown(diff: &Diff) -> String {
+    let mut out = String::new();
+    for cell in &diff.cells {
+        out += &format!("### {}\n\n{}\n\n", escape(&title(cell)), escape(&cell.sentence));
+        let heads = ["", &diff.base.label, &diff.other.label, "ratio", "95 % interval", "it is"];
+        out += &row(&heads.map(escape));
+        out += "|:--|--:|--:|--:|--:|:--|\n";
+        for one in shown(cell) {
+            let words = |value| one.measure().words(value);
+            let none = || "—".to_owned();
+            out += &row(&[
+                one.measure().title(),
+                figure(one.base, words).text,
+                figure(one.other, words).text,
+                ratio(one).unwrap_or_else(none),
+                sure(one).unwrap_or_else(none),
+                match one.judged {
+                    Some(Change::Worse) => format!("**{}**", judged(one)),
+                    _ => judged(one).to_owned(),
+                },
+            ]);
+        }
+        out.push('\n');
+        let expected = cell.expectations.iter().map(expected);
+        let notes: Vec<String> =
+            expected.chain(reasons(cell)).chain(cell.notes.iter().cloned()).collect();
+        out += &list(&notes);
+    }
+    out += &list(&[notices(diff), only(diff)].concat());
+    out + &format!(
+        "<sub>{}</sub>\n",
+        sides(diff).iter().map(|side| escape(side)).collect::<Vec<_>>().join("<br>")
+    )
+}
+
+fn list(items: &[String]) -> String {
+    let items: String = items.iter().map(|item| format!("- {}\n", escape(item))).collect();
+    if items.is_empty() { items } else { items + "\n" }
+}

@@ -1,0 +1,139 @@
+//! Whether two runs are of the same machine, app and limits: what each was measured under, held
+//! against the other's, name by name.
+
+use std::collections::BTreeMap;
+
+use super::model::Differs;
+use crate::machine::MachineFacts;
+use crate::store::record::{Judged, Observed, TrialRecord};
+use crate::summary::{RunData, words};
+
+/// Name → value, as people read it.
+type Facts = BTreeMap<String, String>;
+
+/// What two runs do not have alike: their machines, then what the cells were measured under, each
+/// with the runtimes that it is so for. `cells` are the places of a cell in both.
+pub fn differences(base: &RunData, other: &RunData, cells: &[(usize, usize)]) -> Vec<Differs> {
+    let mut all = unlike(&of_machine(base), &of_machine(other));
+    let mut of_cells: Vec<Differs> = Vec::new();
+    for &(a, b) in cells {
+        let runtime = &other.record.cells[b].runtime;
+        for found in unlike(&of_cell(base, a), &of_cell(other, b)) {
+            let same = |one: &&mut Differs| {
+                (&one.what, &one.base, &one.other) == (&found.what, &found.base, &found.other)
+            };
+            match of_cells.iter_mut().find(same) {
+                Some(said) if said.of.contains(runtime) => {}
+                Some(said) => said.of.push(runtime.clone()),
+                None => of_cells.push(Differs { of: vec![runtime.clone()], ..found }),
+            }
+        }
+    }
+    all.append(&mut of_cells);
+    all
+}
+
+/// Runtimes of which the app answered otherwise: its code or its data changed.
+pub fn answers_otherwise(base: &RunData, other: &RunData, cells: &[(usize, usize)]) -> Vec<String> {
+    let answer = |run, cell| shown(run, cell).map(|shown| shown.answer_sha256.clone());
+    let mut runtimes: Vec<String> = Vec::new();
+    for &(a, b) in cells {
+        let runtime = &other.record.cells[b].runtime;
+        let both = answer(base, a).zip(answer(other, b));
+        if both.is_some_and(|(a, b)| a != b) && !runtimes.contains(runtime) {
+            runtimes.push(runtime.clone());
+        }
+    }
+    runtimes
+}
+
+fn unlike(base: &Facts, other: &Facts) -> Vec<Differs> {
+    let names = base.keys().chain(other.keys().filter(|name| !base.contains_key(*name)));
+    let of = |facts: &Facts, name: &String| facts.get(name).cloned().unwrap_or_default();
+    names
+        .map(|name| Differs {
+            what: name.clone(),
+            of: Vec::new(),
+            base: of(base, name),
+            other: of(other, name),
+        })
+        .filter(|one| one.base != one.other)
+        .collect()
+}
+
+fn of_machine(run: &RunData) -> Facts {
+    let facts: MachineFacts =
+        serde_json::from_value(run.record.machine.clone()).unwrap_or_default();
+    let none = || "none".to_owned();
+    named([
+        ("CPU", facts.cpu_model),
+        ("CPUs of the machine", facts.cpus_logical.to_string()),
+        ("memory of the machine", words::bytes(facts.memory_bytes as f64)),
+        ("kernel", facts.kernel),
+        ("virtual machine", facts.virtual_machine.unwrap_or_else(none)),
+        ("container", facts.container.unwrap_or_else(none)),
+    ])
+}
+
+/// Of the first trial that counts, else of the first: all trials of a cell are started alike.
+fn of_cell(run: &RunData, cell: usize) -> Facts {
+    let mut facts = named([("load", run.record.cells[cell].load_text.clone())]);
+    let Some(record) = trial(run, cell) else { return facts };
+    let memory = match record.isolation.memory_bytes {
+        0 => "no limit".to_owned(),
+        bytes => words::bytes(bytes as f64),
+    };
+    facts.extend(named([
+        ("CPUs of the budget", record.budget_cpus.to_string()),
+        ("memory of the budget", memory),
+        ("budget", if record.budget_unequal { "by role" } else { "shared" }.to_owned()),
+    ]));
+    if let Some(load) = &record.load {
+        facts.extend(named([
+            ("timeout", words::time(load.timeout_ns as f64)),
+            ("connections", if load.keep_alive { "kept" } else { "one a shot" }.to_owned()),
+            ("client", load.client.clone()),
+        ]));
+    }
+    let runtime = &record.runtime;
+    let versions = runtime.versions.iter();
+    facts.extend(versions.map(|(program, version)| (program.clone(), version.clone())));
+    let settings = runtime.settings.iter();
+    facts.extend(settings.map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (format!("setting {name}"), value)
+    }));
+    if let Some(shown) = shown(run, cell) {
+        facts.extend(of_php(shown));
+    }
+    facts
+}
+
+fn of_php(shown: &Observed) -> Facts {
+    let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let mut facts = named([
+        ("PHP", shown.php_version.clone()),
+        ("OPcache", on(shown.opcache)),
+        ("JIT", on(shown.jit)),
+        ("thread-safe PHP", on(shown.thread_safe)),
+    ]);
+    let extensions = shown.extensions.iter();
+    facts.extend(extensions.map(|name| (format!("extension {name}"), "loaded".to_owned())));
+    let ini = shown.ini.iter();
+    facts.extend(ini.map(|(key, value)| (format!("php.ini {key}"), value.clone())));
+    facts
+}
+
+fn named<const N: usize>(facts: [(&str, String); N]) -> Facts {
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn trial(run: &RunData, cell: usize) -> Option<&TrialRecord> {
+    let of_cell = || run.trials.iter().map(|one| &one.record).filter(|one| one.cell == cell);
+    let counted = of_cell().find(|record| record.verdict.judged != Judged::Invalid);
+    counted.or_else(|| of_cell().next())
+}
+
+fn shown(run: &RunData, cell: usize) -> Option<&Observed> {
+    trial(run, cell)?.runtime.before.as_ref()
+}

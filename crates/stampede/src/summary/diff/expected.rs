@@ -1,0 +1,178 @@
+//! Whether a change keeps an expectation: `p95 worse < 5%`.
+
+use super::model::{Expected, Outcome, Pairing, Worse};
+use super::{Measure, Pair, figures};
+use crate::plan::model::Expectation;
+use crate::summary::words;
+
+/// An expectation that a comparison cannot answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It is about one run.
+    #[error("`{text}` is about one run, and not about a change")]
+    OneRun {
+        /// As written.
+        text: String,
+        /// What is asked of.
+        figure: String,
+    },
+}
+
+impl Unfit {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        let Unfit::OneRun { text, figure } = self;
+        format!(
+            "a change is bounded as `{figure} worse < 5%`; `stampede compare --expect '{text}'` \
+             bounds one run"
+        )
+    }
+}
+
+/// Refuses what is about no change.
+pub(super) fn fit(expect: &[Expectation]) -> Result<(), Unfit> {
+    match expect.iter().find(|one| !one.worse) {
+        Some(Expectation { text, figure, .. }) => {
+            Err(Unfit::OneRun { text: text.clone(), figure: figure.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Judges one expectation for every pair of cells.
+pub(super) fn judge(
+    expectation: &Expectation,
+    pairs: &[Pair<'_>],
+    pairing: Pairing,
+) -> Vec<Expected> {
+    let text = &expectation.text;
+    let Some(measure) = Measure::named(&expectation.figure) else {
+        let found = format!("this stampede knows no figure `{}`", expectation.figure);
+        let one = Expected { text: text.clone(), outcome: Outcome::NotShown, found };
+        return vec![one; pairs.len()];
+    };
+    let figures = figures(pairs, measure, pairing);
+    let one = |figure: super::FigureDiff| {
+        let (outcome, found) = match figure.worse {
+            Some(worse) => (outcome(&worse, expectation), found(&worse, expectation, measure)),
+            None => (Outcome::NotShown, figure.why_not.unwrap_or_default()),
+        };
+        Expected { text: text.clone(), outcome, found }
+    };
+    figures.into_iter().map(one).collect()
+}
+
+/// Met only where the whole 95 % interval keeps the bound: who asks whether a change is harmless
+/// wants it shown, and an interval that is too wide shows nothing. Below three trials there
+/// is none.
+fn outcome(worse: &Worse, expectation: &Expectation) -> Outcome {
+    let Some((low, high)) = worse.interval else { return Outcome::NotShown };
+    match (keeps(low, expectation), keeps(high, expectation)) {
+        (true, true) => Outcome::Met,
+        (false, false) => Outcome::Broken,
+        _ => Outcome::NotShown,
+    }
+}
+
+fn keeps(share: f64, expectation: &Expectation) -> bool {
+    let bound = expectation.bound;
+    match expectation.relation.as_str() {
+        "<" => share < bound,
+        "<=" => share <= bound,
+        ">" => share > bound,
+        _ => share >= bound,
+    }
+}
+
+/// `p95 24.1 % worse (20.3 % to 28.0 % worse)`.
+fn found(worse: &Worse, expectation: &Expectation, measure: Measure) -> String {
+    let unit = if measure == Measure::Ok { "points" } else { "%" };
+    let of = |share: f64| match share {
+        // What rounds to nothing is no better.
+        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), "better"),
+        share => (format!("{} {unit}", percent(share.max(0.0))), "worse"),
+    };
+    let (share, way) = of(worse.share);
+    let head = format!("{} {share} {way}", measure.title());
+    let Some((low, high)) = worse.interval else {
+        return format!("{head}; below three rounds there is no interval, so it is not shown");
+    };
+    let interval = match (of(low), of(high)) {
+        ((low, a), (high, b)) if a != b => format!("{low} {a} to {high} {b}"),
+        // The nearer to nothing first.
+        ((low, "better"), (high, _)) => format!("{high} to {low} better"),
+        ((low, _), (high, way)) => format!("{low} to {high} {way}"),
+    };
+    let more = match outcome(worse, expectation) {
+        Outcome::NotShown => rounds_needed(worse, expectation).map_or_else(String::new, |rounds| {
+            format!("; about {} would show it", words::number_of(rounds, "round"))
+        }),
+        _ => String::new(),
+    };
+    format!("{head} ({interval}){more}")
+}
+
+fn percent(share: f64) -> String {
+    words::significant(share * 100.0)
+}
+
+/// Rounds after which an interval around the same estimate keeps the bound: it narrows with the root
+/// of their number. `None`: the estimate itself breaks it, or nobody would wait for so many.
+fn rounds_needed(worse: &Worse, expectation: &Expectation) -> Option<u32> {
+    let (low, high) = worse.interval?;
+    let room = (expectation.bound - worse.share).abs();
+    let half =
+        if expectation.relation.starts_with('<') { high - worse.share } else { worse.share - low };
+    // Without the last bits, which would make 17 of 16.
+    let rounds = (f64::from(worse.trials) * (half / room).powi(2) - 1e-9).ceil();
+    (keeps(worse.share, expectation) && rounds <= MOST_ROUNDS).then_some(rounds as u32)
+}
+
+/// More would take a day.
+const MOST_ROUNDS: f64 = 200.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worse(share: f64, interval: Option<(f64, f64)>) -> Worse {
+        Worse { share, interval, trials: 4 }
+    }
+
+    fn judged(worse: &Worse, text: &str) -> (Outcome, String) {
+        let expectation: Expectation = text.parse().expect(text);
+        let measure = Measure::named(&expectation.figure).expect("a figure");
+        (outcome(worse, &expectation), found(worse, &expectation, measure))
+    }
+
+    #[test]
+    fn only_a_whole_interval_keeps_or_breaks_a_bound() {
+        let told = [
+            (worse(0.02, Some((0.01, 0.03))), "p95 worse < 5%"),
+            (worse(0.24, Some((0.20, 0.28))), "p95 worse < 5%"),
+            // 4 · (0.06 / 0.03)².
+            (worse(0.02, Some((-0.04, 0.08))), "p95 worse < 5%"),
+            (worse(0.07, Some((0.04, 0.10))), "p95 worse < 5%"),
+            (worse(-0.10, Some((-0.12, -0.08))), "throughput worse <= 0%"),
+            (worse(0.05, Some((0.05, 0.05))), "memory worse < 5%"),
+            (worse(0.05, Some((0.05, 0.05))), "memory worse <= 5%"),
+            (worse(0.001, Some((0.0, 0.002))), "ok worse < 1%"),
+            (worse(0.02, None), "p95 worse < 5%"),
+        ]
+        .map(|(worse, text)| {
+            let (outcome, found) = judged(&worse, text);
+            format!("{text}: {outcome:?}: {found}\n")
+        });
+        insta::assert_snapshot!(told.concat(), @r"
+        p95 worse < 5%: Met: p95 2.00 % worse (1.00 % to 3.00 % worse)
+        p95 worse < 5%: Broken: p95 24.0 % worse (20.0 % to 28.0 % worse)
+        p95 worse < 5%: NotShown: p95 2.00 % worse (4.00 % better to 8.00 % worse); about 16 rounds would show it
+        p95 worse < 5%: NotShown: p95 7.00 % worse (4.00 % to 10.0 % worse)
+        throughput worse <= 0%: Met: throughput 10.0 % better (8.00 % to 12.0 % better)
+        memory worse < 5%: Broken: memory max 5.00 % worse (5.00 % to 5.00 % worse)
+        memory worse <= 5%: Met: memory max 5.00 % worse (5.00 % to 5.00 % worse)
+        ok worse < 1%: Met: ok 0.10 points worse (0.00 points to 0.20 points worse)
+        p95 worse < 5%: NotShown: p95 2.00 % worse; below three rounds there is no interval, so it is not shown
+        ");
+    }
+}

@@ -1,0 +1,155 @@
+//! A figure that two cells are compared in: where it stands, which way is better, how it is said.
+
+use crate::summary::input::TrialData;
+use crate::summary::model::{Figure, LoadModel, Stat, TimeFigures, TrialSummary};
+use crate::summary::{trial, words};
+
+use super::model::Change;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// A percentile of response time, or of service time in the closed model.
+    Percentile(f64),
+    /// Their mean.
+    Mean,
+    /// The longest.
+    Max,
+    /// Correct answers a second.
+    Throughput,
+    /// Share of correct answers: compared in points, for 99 % of 100 % is a broken shop and no
+    /// difference of 1 %.
+    Ok,
+    /// CPU time per correct answer.
+    CpuCost,
+    /// The highest reading.
+    Memory,
+    /// From the start to the first correct answer.
+    FirstAnswer,
+}
+
+impl Measure {
+    /// What every comparison shows, in the order of its table.
+    pub const SHOWN: [Measure; 8] = [
+        Measure::Percentile(50.0),
+        Measure::Percentile(95.0),
+        Measure::Percentile(99.0),
+        Measure::Throughput,
+        Measure::Ok,
+        Measure::CpuCost,
+        Measure::Memory,
+        Measure::FirstAnswer,
+    ];
+
+    /// By its name in expectations.
+    pub fn named(name: &str) -> Option<Measure> {
+        Some(match name {
+            "mean" => Measure::Mean,
+            "max" => Measure::Max,
+            "throughput" => Measure::Throughput,
+            "ok" => Measure::Ok,
+            "cpu_cost" => Measure::CpuCost,
+            "memory" => Measure::Memory,
+            "first_answer" => Measure::FirstAnswer,
+            percentile => Measure::Percentile(percentile.strip_prefix('p')?.parse().ok()?),
+        })
+    }
+
+    /// That name.
+    pub fn name(self) -> String {
+        match self {
+            Measure::Percentile(percent) => format!("p{percent}"),
+            Measure::Mean => "mean".to_owned(),
+            Measure::Max => "max".to_owned(),
+            Measure::Throughput => "throughput".to_owned(),
+            Measure::Ok => "ok".to_owned(),
+            Measure::CpuCost => "cpu_cost".to_owned(),
+            Measure::Memory => "memory".to_owned(),
+            Measure::FirstAnswer => "first_answer".to_owned(),
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> String {
+        match self {
+            Measure::CpuCost => "CPU cost".to_owned(),
+            Measure::Memory => "memory max".to_owned(),
+            Measure::FirstAnswer => "first answer".to_owned(),
+            other => other.name(),
+        }
+    }
+
+    /// What it says of a load, in a sentence.
+    pub fn noun(self, model: LoadModel) -> String {
+        match (self, model) {
+            (Measure::Percentile(_) | Measure::Mean | Measure::Max, LoadModel::Open) => {
+                format!("{} of response time", self.title())
+            }
+            (Measure::Percentile(_) | Measure::Mean | Measure::Max, LoadModel::Closed) => {
+                format!("{} of service time", self.title())
+            }
+            _ => self.title(),
+        }
+    }
+
+    /// Of one trial; `data` has the percentiles that no summary keeps.
+    pub(super) fn of(
+        self,
+        trial: &TrialSummary,
+        data: Option<&TrialData>,
+        model: LoadModel,
+    ) -> Figure {
+        let figures = &trial.figures;
+        let times: &TimeFigures = match model {
+            LoadModel::Open => &figures.response_time_ns,
+            LoadModel::Closed => &figures.service_time_ns,
+        };
+        match self {
+            Measure::Percentile(percent) => match Stat::named(&self.name()) {
+                Some(stat) => times.get(stat),
+                None => {
+                    data.map_or(Figure::None, |data| trial::any_percentile(data, model, percent))
+                }
+            },
+            Measure::Mean => times.mean,
+            Measure::Max => times.max,
+            Measure::Throughput => figures.throughput_per_second,
+            Measure::Ok => figures.ok_share,
+            Measure::CpuCost => figures.cpu_cost_us,
+            Measure::Memory => figures.memory_bytes_max,
+            Measure::FirstAnswer => figures.first_answer_ns,
+        }
+    }
+
+    /// Whether more of it is better.
+    pub(super) fn is_good(self) -> bool {
+        matches!(self, Measure::Throughput | Measure::Ok)
+    }
+
+    /// A value of it.
+    pub fn words(self, value: f64) -> String {
+        match self {
+            Measure::Throughput => format!("{} /s", words::rate(value)),
+            Measure::Ok => words::share(value),
+            Measure::CpuCost => words::time(value * 1e3),
+            Measure::Memory => words::bytes(value),
+            _ => words::time(value),
+        }
+    }
+
+    /// What may be said of a change of it.
+    pub fn verdict(self, change: Change) -> &'static str {
+        let (worse, better) = match self {
+            Measure::Ok => ("fewer", "more"),
+            Measure::CpuCost | Measure::Memory => ("more", "less"),
+            _ => ("slower", "faster"),
+        };
+        match change {
+            Change::Worse => worse,
+            Change::Better => better,
+            Change::Same => "same",
+            Change::NotToldApart => "not told apart",
+            Change::Hint => "a hint only",
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Two runs, or two versions of an app within one run, held against each other: cell by cell,
+//! figure by figure, and how sure that is.
+//!
+//! Within a run a comparison is the ratio within a round, whatever the rounds did to both. Two
+//! runs share no round: their trials are compared unpaired, which takes more of them, and
+//! the machine's mood of the day is part of what is found.
+
+mod alike;
+mod expected;
+mod measure;
+mod model;
+
+use stampede_stats::compare::{Difference, compare};
+use stampede_stats::estimate::Estimate;
+use stampede_stats::unpaired::{self, Shift, Sides};
+
+pub use expected::Unfit;
+pub use measure::Measure;
+pub use model::{
+    CellDiff, Change, Diff, Differs, Expected, FORMAT, FigureDiff, OnlyIn, Outcome, Pairing, Side,
+    Worse,
+};
+
+use super::input::TrialData;
+use super::model::{CellSummary, Figure, LoadModel, Summary, TrialSummary};
+use super::{RunData, words};
+use crate::plan::model::Expectation;
+use crate::store::record::Judged;
+
+/// A run with what it is called here.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// `A`, `B` …
+    pub label: &'a str,
+    /// As read.
+    pub data: &'a RunData,
+    /// As summed up.
+    pub summary: &'a Summary,
+}
+
+/// Holds a run against an earlier one: cells by runtime, app and load. What the two do not have alike
+/// is said, and compared all the same: whether that may be is the caller's to say.
+///
+/// # Errors
+/// An expectation that is about no change.
+pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Result<Diff, Unfit> {
+    expected::fit(expect)?;
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for cell in &other.summary.cells {
+        let is_it = |one: &&CellSummary| key(one) == key(cell);
+        if let Some(before) = base.summary.cells.iter().find(is_it) {
+            let base = Of { label: base.label, data: base.data, cell: before };
+            let other = Of { label: other.label, data: other.data, cell };
+            pairs.push(Pair { base, other });
+        }
+    }
+    let places = places(&pairs);
+    let mut notices = vec![BETWEEN_RUNS.to_owned()];
+    let changed = alike::answers_otherwise(base.data, other.data, &places);
+    if !changed.is_empty() {
+        let runtimes = words::list(&changed);
+        notices.push(format!("the app's answer is another in {}: {runtimes}", other.label));
+    }
+    for named in [base, other] {
+        let own = named.summary.notices.iter();
+        notices.extend(own.map(|notice| format!("{}: {notice}", named.label)));
+    }
+    Ok(Diff {
+        base: side(base),
+        other: side(other),
+        pairing: Pairing::BetweenRuns,
+        differences: alike::differences(base.data, other.data, &places),
+        notices,
+        cells: cells(&pairs, Pairing::BetweenRuns, expect),
+        only: [(base, other), (other, base)].into_iter().flat_map(|(a, b)| only(a, b)).collect(),
+    })
+}
+
+/// Holds the working tree's cells of a run against those of the other version that was measured in the
+/// same rounds; `None`: there was no other version.
+pub fn within(
+    data: &RunData,
+    summary: &Summary,
+    expect: &[Expectation],
+) -> Result<Option<Diff>, Unfit> {
+    let Some(against) = &data.record.against else { return Ok(None) };
+    expected::fit(expect)?;
+    let base = Named { label: &against.label, data, summary };
+    let other = Named { label: WORKING_TREE, data, summary };
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for cell in &summary.cells {
+        let name = against.name_of(&cell.runtime);
+        let is_it = |one: &&CellSummary| {
+            (&one.runtime, &one.app, &one.load) == (&name, &cell.app, &cell.load)
+        };
+        if let Some(before) = summary.cells.iter().find(is_it) {
+            let base = Of { label: base.label, data, cell: before };
+            pairs.push(Pair { base, other: Of { label: other.label, data, cell } });
+        }
+    }
+    Ok(Some(Diff {
+        base: side(base),
+        other: side(other),
+        pairing: Pairing::WithinRounds,
+        differences: alike::differences(data, data, &places(&pairs)),
+        notices: Vec::new(),
+        cells: cells(&pairs, Pairing::WithinRounds, expect),
+        only: Vec::new(),
+    }))
+}
+
+/// What is not the other version.
+const WORKING_TREE: &str = "working tree";
+
+/// Expectations of a run's plan that are about a change, those of single loads among them.
+pub fn of_plan(data: &RunData) -> Vec<Expectation> {
+    let mut texts: Vec<&String> = data.record.expect.iter().collect();
+    texts.extend(data.record.expect_by_load.values().flatten());
+    texts.sort();
+    texts.dedup();
+    let read = texts.into_iter().filter_map(|text| text.parse().ok());
+    read.filter(|one: &Expectation| one.worse).collect()
+}
+
+/// Leaves each cell the expectations that the run's plan has for its load.
+pub fn keep_own(diff: &mut Diff, data: &RunData) {
+    for cell in &mut diff.cells {
+        let of_load = data.record.expect_by_load.get(&cell.load).into_iter().flatten();
+        let own: Vec<&String> = data.record.expect.iter().chain(of_load).collect();
+        cell.expectations.retain(|one| own.contains(&&one.text));
+    }
+}
+
+/// Judges what a plan expects of the change against the other version of its apps, in the working tree's
+/// cells. The other version is what is held against, and nothing is expected of it.
+pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
+    let Some(against) = &data.record.against else { return };
+    let Ok(Some(diff)) = within(data, summary, &of_plan(data)) else { return };
+    for cell in &mut summary.cells {
+        if against.version_of(&cell.runtime).is_some() {
+            cell.expectations.clear();
+        }
+        let is_it = |one: &&CellDiff| {
+            (&one.runtime, &one.app, &one.load) == (&cell.runtime, &cell.app, &cell.load)
+        };
+        let own = diff.cells.iter().find(is_it);
+        cell.expectations.retain_mut(|judged| {
+            if !super::is_about_another_run(&judged.text) {
+                return true;
+            }
+            let found =
+                own.and_then(|own| own.expectations.iter().find(|one| one.text == judged.text));
+            let Some(found) = found else { return false };
+            judged.outcome = match found.outcome {
+                Outcome::Met => super::model::Expected::Met,
+                Outcome::Broken => super::model::Expected::NotMet { figure: found.found.clone() },
+                Outcome::NotShown => super::model::Expected::NotMet {
+                    figure: format!("that it is not shown: {}", found.found),
+                },
+            };
+            true
+        });
+    }
+}
+
+fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
+    pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect()
+}
+
+/// Said of every comparison of two runs.
+const BETWEEN_RUNS: &str = "measured at different times: what disturbed the machine then is part of \
+    what is found; `stampede compare --against REV` measures two versions in the same rounds";
+
+fn side(named: Named<'_>) -> Side {
+    let Summary { run, started_at, stampede, rounds, .. } = named.summary;
+    Side {
+        label: named.label.to_owned(),
+        run: run.clone(),
+        started_at: started_at.clone(),
+        stampede: stampede.clone(),
+        rounds: *rounds,
+    }
+}
+
+/// What must be the same of two cells: a load of the same name that is another is a difference, one
+/// of another model has other figures.
+fn key(cell: &CellSummary) -> (&str, &str, &str, LoadModel) {
+    (&cell.runtime, &cell.app, &cell.load, cell.model)
+}
+
+/// Cells that `one` has and `other` has not.
+fn only(one: Named<'_>, other: Named<'_>) -> Vec<OnlyIn> {
+    let has = |cell: &CellSummary| other.summary.cells.iter().any(|one| key(one) == key(cell));
+    let cells = one.summary.cells.iter().filter(|cell| !has(cell));
+    cells
+        .map(|cell| OnlyIn {
+            label: one.label.to_owned(),
+            runtime: cell.runtime.clone(),
+            app: cell.app.clone(),
+            load: cell.load.clone(),
+        })
+        .collect()
+}
+
+/// A cell with its run.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    label: &'a str,
+    data: &'a RunData,
+    cell: &'a CellSummary,
+}
+
+/// Two cells that are compared.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    base: Of<'a>,
+    other: Of<'a>,
+}
+
+impl<'a> Of<'a> {
+    /// Where it stands in its run's record.
+    fn place(&self) -> Option<usize> {
+        self.data.record.cells.iter().position(|one| {
+            (&one.runtime, &one.app, &one.load)
+                == (&self.cell.runtime, &self.cell.app, &self.cell.load)
+        })
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &'a TrialSummary> {
+        self.cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid)
+    }
+
+    fn of(&self, trial: &TrialSummary, measure: Measure) -> Figure {
+        let is_it = |one: &&TrialData| one.record.number == trial.number;
+        measure.of(trial, self.data.trials.iter().find(is_it), self.cell.model)
+    }
+
+    fn figure(&self, measure: Measure) -> Figure {
+        Figure::over(self.counted().map(|trial| self.of(trial, measure)))
+    }
+
+    /// Round and value of each trial that counts and has it.
+    fn values(&self, measure: Measure) -> Vec<(u32, f64)> {
+        self.counted()
+            .filter_map(|trial| Some((trial.round, self.of(trial, measure).known()?)))
+            .collect()
+    }
+
+    /// Why nothing may be said of a figure.
+    fn why_not(&self, figure: Figure) -> Option<String> {
+        let label = self.label;
+        match figure {
+            _ if self.cell.trials_counted == 0 => Some(format!("no trial of {label} counts")),
+            Figure::Exact(_) => None,
+            Figure::AtLeast(_) => Some(format!("of {label} only a lower bound is known")),
+            Figure::Failed => Some(format!("too many shots of {label} had no correct answer")),
+            Figure::TooFew => Some(format!("a trial of {label} has too few shots for it")),
+            Figure::None => Some(format!("{label} has no such figure")),
+        }
+    }
+
+    /// What is to be known of its trials.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let weighs = |judged: Option<Judged>| judged != Some(Judged::Valid);
+        let reasons = self.cell.reasons.iter().filter(move |reason| weighs(reason.judged));
+        reasons.map(|reason| format!("{}: {reason}", self.label))
+    }
+}
+
+fn cells(pairs: &[Pair<'_>], pairing: Pairing, expect: &[Expectation]) -> Vec<CellDiff> {
+    let shown: Vec<Vec<FigureDiff>> =
+        Measure::SHOWN.iter().map(|measure| figures(pairs, *measure, pairing)).collect();
+    let expected: Vec<Vec<Expected>> =
+        expect.iter().map(|one| expected::judge(one, pairs, pairing)).collect();
+    let one = |(place, pair): (usize, &Pair<'_>)| {
+        let primary = primary(pair);
+        let about = figures(pairs, primary, pairing).swap_remove(place);
+        let cell = pair.other.cell;
+        CellDiff {
+            runtime: cell.runtime.clone(),
+            app: cell.app.clone(),
+            load: cell.load.clone(),
+            load_text: pair.other.place().map_or_else(String::new, |place| {
+                pair.other.data.record.cells[place].load_text.clone()
+            }),
+            model: cell.model,
+            trials: [pair.base.cell.trials_counted, cell.trials_counted],
+            primary: primary.name(),
+            sentence: sentence(pair, &about),
+            figures: shown.iter().map(|of| of[place].clone()).collect(),
+            expectations: expected.iter().map(|of| of[place].clone()).collect(),
+            notes: pair.base.notes().chain(pair.other.notes()).collect(),
+        }
+    };
+    pairs.iter().enumerate().map(one).collect()
+}
+
+/// The first of these that both have: what cells of one run are sorted by, too.
+fn primary(pair: &Pair<'_>) -> Measure {
+    if pair.other.cell.model == LoadModel::Closed {
+        return Measure::Throughput;
+    }
+    let wanted = [Measure::Percentile(95.0), Measure::Percentile(50.0), Measure::Mean];
+    let too_few = |measure: &Measure| {
+        [pair.base, pair.other].iter().any(|side| side.figure(*measure) == Figure::TooFew)
+    };
+    wanted.into_iter().find(|measure| !too_few(measure)).unwrap_or(wanted[0])
+}
+
+/// One figure of all pairs: what is compared at once is adjusted for its number.
+fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<FigureDiff> {
+    let mut all: Vec<FigureDiff> = pairs.iter().map(|pair| uncompared(pair, measure)).collect();
+    let fit: Vec<usize> = (0..pairs.len()).filter(|place| all[*place].why_not.is_none()).collect();
+    let of: Vec<&Pair<'_>> = fit.iter().map(|place| &pairs[*place]).collect();
+    for (place, (estimate, judged)) in fit.iter().zip(compared(&of, measure, pairing)) {
+        let one = &mut all[*place];
+        let Some(estimate) = estimate else {
+            one.why_not = Some("no round has a trial of both that counts".to_owned());
+            continue;
+        };
+        one.judged = Some(change(judged, measure));
+        one.worse = Some(worse(&estimate, measure));
+        *(if measure == Measure::Ok { &mut one.points } else { &mut one.ratio }) = Some(estimate);
+    }
+    all
+}
+
+fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
+    let (base, other) = (pair.base.figure(measure), pair.other.figure(measure));
+    let why_not = pair.base.why_not(base).or_else(|| pair.other.why_not(other));
+    FigureDiff {
+        figure: measure.name(),
+        measure,
+        base,
+        other,
+        ratio: None,
+        points: None,
+        worse: None,
+        judged: None,
+        why_not,
+    }
+}
+
+fn compared(
+    pairs: &[&Pair<'_>],
+    measure: Measure,
+    pairing: Pairing,
+) -> Vec<(Option<Estimate>, Difference)> {
+    if measure == Measure::Ok {
+        return shares(pairs, pairing);
+    }
+    let compared = match pairing {
+        Pairing::WithinRounds => {
+            let ratio = |(base, other): (f64, f64)| other / base;
+            let ratios = |pair: &&Pair<'_>| rounds(pair, measure).into_iter().map(ratio).collect();
+            compare(&pairs.iter().map(ratios).collect::<Vec<_>>())
+        }
+        Pairing::BetweenRuns => {
+            unpaired::compare(&pairs.iter().map(|pair| sides(pair, measure)).collect::<Vec<_>>())
+        }
+    };
+    compared.into_iter().map(|one| (one.ratio, one.judged)).collect()
+}
+
+fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<(Option<Estimate>, Difference)> {
+    let shift = |pair: &&Pair<'_>| match pairing {
+        Pairing::WithinRounds => {
+            let rounds = rounds(pair, Measure::Ok);
+            Shift::within(&rounds.iter().map(|(base, other)| other - base).collect::<Vec<_>>())
+        }
+        Pairing::BetweenRuns => {
+            let sides = sides(pair, Measure::Ok);
+            Shift::between(&sides.base, &sides.other)
+        }
+    };
+    let shifts: Vec<Option<Shift>> = pairs.iter().map(shift).collect();
+    let estimate = |shift: &Shift| Estimate {
+        value: shift.mean,
+        interval: shift.interval(0.95),
+        trials: shift.trials,
+    };
+    let judged = unpaired::judge(&shifts, OK_MARGIN);
+    shifts.iter().map(|shift| shift.as_ref().map(estimate)).zip(judged).collect()
+}
+
+/// One correct answer in a thousand: what `ok >= 99.9%` allows.
+const OK_MARGIN: f64 = 0.001;
+
+/// Both values of each round that has them.
+fn rounds(pair: &Pair<'_>, measure: Measure) -> Vec<(f64, f64)> {
+    let other = pair.other.values(measure);
+    let of_round = |round| other.iter().find(|(own, _)| *own == round).map(|(_, value)| *value);
+    let base = pair.base.values(measure).into_iter();
+    base.filter_map(|(round, base)| Some((base, of_round(round)?))).collect()
+}
+
+fn sides(pair: &Pair<'_>, measure: Measure) -> Sides {
+    let values = |side: &Of<'_>| side.values(measure).into_iter().map(|(_, value)| value).collect();
+    Sides { base: values(&pair.base), other: values(&pair.other) }
+}
+
+fn change(judged: Difference, measure: Measure) -> Change {
+    match judged {
+        Difference::Larger if measure.is_good() => Change::Better,
+        Difference::Smaller if measure.is_good() => Change::Worse,
+        Difference::Larger => Change::Worse,
+        Difference::Smaller => Change::Better,
+        Difference::Same => Change::Same,
+        Difference::NotToldApart => Change::NotToldApart,
+        Difference::Hint => Change::Hint,
+    }
+}
+
+/// A ratio or a difference as the share by which the other is worse.
+fn worse(estimate: &Estimate, measure: Measure) -> Worse {
+    let share = |value: f64| match measure {
+        Measure::Ok => -value,
+        _ if measure.is_good() => 1.0 - value,
+        _ => value - 1.0,
+    };
+    let interval = estimate.interval.map(|(low, high)| match measure.is_good() {
+        true => (share(high), share(low)),
+        false => (share(low), share(high)),
+    });
+    Worse { share: share(estimate.value), interval, trials: estimate.trials }
+}
+
+/// Whether the other is slower, by how much, and how sure that is.
+fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
+    let (base, other) = (pair.base.label, pair.other.label);
+    let (Some(judged), Some(ratio)) = (figure.judged, figure.ratio) else {
+        let why = figure.why_not.as_deref().unwrap_or("nothing is known of it");
+        return format!("not compared, because {why}");
+    };
+    let noun = figure.measure.noun(pair.other.cell.model);
+    let head = match judged {
+        Change::Worse | Change::Better => {
+            format!("{other} is {} than {base}", figure.measure.verdict(judged))
+        }
+        Change::Same => format!("{other} and {base} are the same within 3 %"),
+        Change::NotToldApart => format!("{other} is not told apart from {base}"),
+        Change::Hint => format!("{other} against {base}"),
+    };
+    let times = words::ratio(ratio.value);
+    let sure = match ratio.interval {
+        Some((low, high)) => {
+            format!(" ({} to {})", words::significant(low), words::significant(high))
+        }
+        None => "; fewer than three trials: no interval, treat as a hint".to_owned(),
+    };
+    format!("{head}: {noun} {times}{sure}")
+}

@@ -1,0 +1,158 @@
+//! What a trial shows of its limits, taken together.
+
+use std::collections::BTreeMap;
+
+use stampede_load::report::TimeSet;
+
+use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
+use crate::store::record::{LoadRecord, Means, RuntimeRecord, Said, TrialRecord};
+use crate::summary::input::TrialData;
+use crate::summary::model::LoadModel;
+
+/// Figures of a trial that has a load.
+pub struct Facts<'a> {
+    pub record: &'a TrialRecord,
+    pub load: &'a LoadRecord,
+    pub model: LoadModel,
+    pub times: Option<&'a TimeSet>,
+    /// All readings.
+    pub rows: &'a [ResourceSample],
+    /// Those taken while it was under pressure.
+    pub pressed: Vec<&'a ResourceSample>,
+    /// Of all readings, by name.
+    pub listeners: BTreeMap<&'a str, ListenerSample>,
+}
+
+impl<'a> Facts<'a> {
+    /// `None`: nothing was fired.
+    pub fn of(trial: &'a TrialData, model: LoadModel) -> Option<Facts<'a>> {
+        let load = trial.record.load.as_ref()?;
+        let rows = &trial.resources[..];
+        Some(Facts {
+            record: &trial.record,
+            load,
+            model,
+            times: trial.times.as_ref(),
+            pressed: pressed(trial, load),
+            listeners: listeners(rows),
+            rows,
+        })
+    }
+
+    pub fn runtime(&self) -> &'a RuntimeRecord {
+        &self.record.runtime
+    }
+
+    /// Workers asked for; `None`: not told.
+    pub fn workers(&self) -> Option<u32> {
+        let asked = self.runtime().given.workers;
+        (asked > 0).then_some(asked)
+    }
+
+    /// Share of the budget's CPU that the stack used; `None`: not read.
+    pub fn cpu_share(&self) -> Option<f64> {
+        self.cpu_share_of(|_| true)
+    }
+
+    /// The same of one role.
+    pub fn cpu_share_of(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
+        let budget = f64::from(self.record.budget_cpus);
+        let share = |row: &&ResourceSample| {
+            let spent: u64 =
+                roles(row).filter(|(name, _)| of(name)).map(|(_, one)| one.cpu_ns).sum();
+            spent as f64 / (row.interval_ns.max(1) as f64 * budget)
+        };
+        let read = self.pressed.iter().filter(|row| !row.roles.is_empty());
+        if budget == 0.0 { None } else { median(read.map(share).collect()) }
+    }
+
+    pub fn roles(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self.rows.iter().flat_map(roles).map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Looks at the workers under pressure: how many were busy, and how many of them ran.
+    pub fn looks(&self) -> Vec<(u32, u32)> {
+        let looks = self.pressed.iter().filter_map(|row| row.workers.as_ref());
+        looks.flat_map(|one| one.busy.iter().copied().zip(one.running.iter().copied())).collect()
+    }
+
+    /// Lines of the logs that mean this.
+    pub fn said(&self, means: Means) -> impl Iterator<Item = &'a Said> {
+        self.runtime().said.iter().filter(move |said| said.means == means)
+    }
+
+    /// Shots that ended with this status.
+    pub fn status(&self, status: u16) -> u64 {
+        self.load.counts.failed.get(&format!("http:{status}")).copied().unwrap_or(0)
+    }
+
+    /// Whether more was asked at once than its workers can serve at once.
+    pub fn is_crowded(&self) -> bool {
+        self.workers().is_none_or(|workers| self.load.in_flight_max > workers)
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.load.counts.failed_total() + self.load.counts.dropped > 0
+    }
+
+    /// The sum of a figure of all roles and readings.
+    pub fn sum(&self, figure: impl Fn(&RoleSample) -> u64) -> u64 {
+        self.rows.iter().flat_map(|row| row.roles.values()).map(figure).sum()
+    }
+
+    pub fn memory_max(&self) -> u64 {
+        let of = |row: &ResourceSample| row.roles.values().map(|role| role.memory_bytes).sum();
+        self.rows.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// How long it was watched.
+    pub fn watched_ns(&self) -> u64 {
+        self.rows.iter().map(|row| row.interval_ns).sum()
+    }
+}
+
+/// Readings of the seconds in which at least half as many shots were under way as ever: of a
+/// load that rises the ones that count. While the last answers are awaited the stack idles.
+fn pressed<'a>(trial: &'a TrialData, load: &LoadRecord) -> Vec<&'a ResourceSample> {
+    let most = trial.seconds.iter().map(|second| second.in_flight_max).max().unwrap_or(0);
+    let is_pressed = |row: &&ResourceSample| {
+        let middle = row.at_ns.saturating_sub(row.interval_ns / 2);
+        let second = trial.seconds.iter().find(|one| u64::from(one.second) == middle / SECOND);
+        row.interval_ns > SECOND / 10
+            && middle < load.scheduled_ns
+            && second.is_none_or(|one| 2 * one.in_flight_max >= most)
+    };
+    trial.resources.iter().filter(is_pressed).collect()
+}
+
+fn roles(row: &ResourceSample) -> impl Iterator<Item = (&str, &RoleSample)> {
+    row.roles.iter().map(|(name, role)| (name.as_str(), role))
+}
+
+fn listeners(rows: &[ResourceSample]) -> BTreeMap<&str, ListenerSample> {
+    let mut all: BTreeMap<&str, ListenerSample> = BTreeMap::new();
+    for (name, seen) in rows.iter().flat_map(|row| &row.listeners) {
+        let one = all.entry(name).or_default();
+        one.backlog = one.backlog.max(seen.backlog);
+        one.queued_max = one.queued_max.max(seen.queued_max);
+        one.drops += seen.drops;
+    }
+    // A listener counts as dropped also what it only puts off, as Apache asks it to
+    // (TCP_DEFER_ACCEPT); what had no room is in the machine's counter too.
+    let no_room: u64 = rows.iter().map(|row| row.host.listen_drops).sum();
+    all.values_mut().for_each(|one| one.drops = one.drops.min(no_room));
+    all
+}
+
+/// The mean of the middle two of an even number.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
+pub const SECOND: u64 = 1_000_000_000;

@@ -1,0 +1,233 @@
+//! The generator, memory, a CPU quota, workers, CPU; and that none of them was reached.
+
+use super::facts::Facts;
+use super::{Cause, Found};
+use crate::store::record::{Means, Said};
+use crate::summary::model::LoadModel;
+use crate::summary::words;
+
+/// Ours: the runtime's limit lies further up.
+pub fn generator(facts: &Facts<'_>) -> Option<Found> {
+    let load = facts.load;
+    let percent = load.busy_share_max * 100.0;
+    let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
+    let text = match facts.model {
+        LoadModel::Closed if load.busy_share_max > BUSY_CLOSED => {
+            format!("the generator: a load thread was {percent:.0} % busy, so this is its limit")
+        }
+        LoadModel::Open if load.lateness_ns_sure > allowed => format!(
+            "the generator: it was late itself, by {} at p99",
+            words::time(load.lateness_ns_p99 as f64)
+        ),
+        _ => return None,
+    };
+    let busy = format!("busiest load thread: {percent:.0} % of its CPU");
+    Some(Found::new(Cause::Generator, text).with([busy]))
+}
+
+pub fn memory(facts: &Facts<'_>) -> Option<Found> {
+    let limit = facts.record.isolation.memory_bytes;
+    let kills = facts.sum(|role| role.oom_kills);
+    let most = facts.memory_max();
+    let hits: u64 = facts.rows.iter().map(|row| row.memory_limit_hits).sum();
+    let share = most as f64 / limit.max(1) as f64;
+    let stalled = facts.rows.iter().filter_map(|row| row.host.pressure_some_ns.get("memory"));
+    let stalled = stalled.sum::<u64>() as f64 / facts.watched_ns().max(1) as f64;
+    let has = words::bytes(limit as f64);
+    let of_limit = match limit {
+        0 => String::new(),
+        _ => format!(" at its limit of {has}"),
+    };
+    let php = facts.said(Means::PhpMemory).next();
+    let text = if kills > 0 {
+        let (processes, them) = if kills == 1 { ("process", "it") } else { ("processes", "them") };
+        format!(
+            "memory: the kernel ended {} {processes}{of_limit}, and {them} with what was under way",
+            words::count(kills)
+        )
+    } else if limit > 0 && share >= FULL_SHARE {
+        format!(
+            "memory: {} of {has} in use, so the kernel takes pages back",
+            words::bytes(most as f64)
+        )
+    } else if hits > 0 && stalled >= STALLED_SHARE {
+        format!(
+            "memory: processes waited for the kernel to take pages back{of_limit}, {:.0} % of the time",
+            stalled * 100.0
+        )
+    } else {
+        let said = php?;
+        format!("memory: PHP's `memory_limit` was reached {}", times(said.lines))
+    };
+    let used =
+        (limit > 0).then(|| format!("{} of {has} in use at most", words::bytes(most as f64)));
+    let met = (hits > 0).then(|| format!("the limit was met {}", times(hits)));
+    let evidence = used.into_iter().chain(met).chain(php.map(line));
+    Some(Found::new(Cause::Memory, text).with(evidence))
+}
+
+pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
+    let throttled = facts.sum(|role| role.throttled_ns);
+    let share = throttled as f64 / facts.watched_ns().max(1) as f64;
+    (share >= THROTTLED_SHARE).then(|| {
+        let text = format!(
+            "throttled: a CPU quota held the stack back for {} in {}",
+            words::time(throttled as f64),
+            words::time(facts.watched_ns() as f64)
+        );
+        Found::new(Cause::Throttled, text)
+    })
+}
+
+/// All workers serve, more is asked, and the CPU has time.
+pub fn workers(facts: &Facts<'_>) -> Option<Found> {
+    let workers = facts.workers()?;
+    if !facts.is_crowded() || is_cpu_bound(facts) {
+        return None;
+    }
+    let looks = facts.looks();
+    let pools: Vec<_> = facts.pressed.iter().filter_map(|row| row.pool.as_ref()).collect();
+    let share = match looks.is_empty() {
+        false => {
+            looks.iter().filter(|(busy, _)| *busy >= workers).count() as f64 / looks.len() as f64
+        }
+        true if pools.is_empty() => return None,
+        true => {
+            pools.iter().filter(|pool| pool.active >= workers).count() as f64 / pools.len() as f64
+        }
+    };
+    if share < ALL_BUSY_SHARE {
+        return None;
+    }
+    let cpu = match facts.cpu_share() {
+        Some(share) => format!(", and the CPU was {:.0} % busy", share * 100.0),
+        None => String::new(),
+    };
+    let who = if workers == 1 {
+        "its only worker was".to_owned()
+    } else {
+        format!("all {} workers were", words::count(workers.into()))
+    };
+    let text = format!("worker-bound: {who} busy{cpu}");
+    let mut evidence = Vec::new();
+    if !looks.is_empty() {
+        let running = looks.iter().map(|(_, running)| f64::from(*running)).sum::<f64>();
+        evidence.push(format!(
+            "all busy in {:.0} % of {} looks; {:.1} of {workers} ran, the others waited inside a request",
+            share * 100.0,
+            looks.len(),
+            running / looks.len() as f64
+        ));
+    }
+    evidence.push(format!(
+        "at most {} shots under way at once",
+        words::count(facts.load.in_flight_max.into())
+    ));
+    if let Some(pool) = pools.iter().max_by_key(|pool| (pool.listen_queue, pool.active)) {
+        let queue = match pool.listen_queue {
+            0 => String::new(),
+            waiting => format!(", {} connections waiting", words::count(waiting.into())),
+        };
+        evidence.push(format!(
+            "PHP-FPM's status page: {} of {} processes active{queue}",
+            pool.active, pool.total
+        ));
+    }
+    let reached = pools.iter().map(|pool| pool.max_children_reached).max().unwrap_or(0);
+    if reached > 0 {
+        evidence.push(format!("`pm.max_children` was reached {}", times(reached)));
+    }
+    evidence.extend(facts.said(Means::WorkerLimit).map(line));
+    for (name, one) in facts.listeners.iter().filter(|(_, one)| one.queued_max > 1) {
+        evidence.push(format!("up to {} connections waited at {name}", one.queued_max));
+    }
+    Some(Found::new(Cause::Workers, text).with(evidence))
+}
+
+pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
+    let share = facts.cpu_share().filter(|_| is_cpu_bound(facts))?;
+    let percent = share * 100.0;
+    let cpus = match facts.record.budget_cpus {
+        1 => "its CPU".to_owned(),
+        cpus => format!("its {cpus} CPUs"),
+    };
+    let text = match share >= CPU_FULL {
+        true => format!("CPU-bound: the stack used {percent:.0} % of {cpus}"),
+        false => format!(
+            "CPU-bound: its workers wanted a CPU at every look and got {percent:.0} % of {cpus}; \
+             other programs had the rest"
+        ),
+    };
+    let by_role = facts.roles().into_iter().filter_map(|role| {
+        let share = facts.cpu_share_of(|name| name == role)?;
+        Some(format!("{role}: {:.0} % of the budget", share * 100.0))
+    });
+    Some(Found::new(Cause::Cpu, text).with(by_role))
+}
+
+/// Everything that is watched had room.
+pub fn none(facts: &Facts<'_>) -> Option<Found> {
+    let (cpu, workers) = (facts.cpu_share()?, facts.workers()?);
+    let looks = facts.looks();
+    if looks.is_empty() || facts.has_failed() {
+        return None;
+    }
+    let busy = looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len() as f64;
+    let room = format!("CPU {:.0} %, {busy:.1} of {workers} workers busy on average", cpu * 100.0);
+    let under_way = facts.load.in_flight_max;
+    let text = match facts.model {
+        LoadModel::Open if cpu < CPU_ROOM && busy < f64::from(workers) * WORKERS_ROOM => {
+            format!("no limit was reached: {room}")
+        }
+        LoadModel::Closed if under_way <= workers => {
+            let users = if under_way == 1 {
+                "1 user".to_owned()
+            } else {
+                format!("{} users", words::count(under_way.into()))
+            };
+            format!("its users: {users} at once ask for no more: {room}")
+        }
+        _ => return None,
+    };
+    Some(Found::new(Cause::BelowLimits, text))
+}
+
+/// It used its CPUs; or its workers wanted them all the time, and others had them.
+fn is_cpu_bound(facts: &Facts<'_>) -> bool {
+    let Some(share) = facts.cpu_share() else { return false };
+    let cpus = facts.record.budget_cpus;
+    let looks = facts.looks();
+    let wanted = looks.iter().filter(|(_, running)| *running >= cpus).count();
+    let always = !looks.is_empty() && wanted as f64 >= looks.len() as f64 * WANTED_SHARE;
+    share >= CPU_FULL || always
+}
+
+/// The first of some lines that mean the same.
+pub fn line(said: &Said) -> String {
+    format!("{}'s log, {}: {}", said.program, times(said.lines), said.first)
+}
+
+pub fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", words::count(count)) }
+}
+
+/// Of the stack's CPUs: what is left is the scheduler's.
+const CPU_FULL: f64 = 0.9;
+/// Looks at which as many workers ran, or wanted to, as there are CPUs.
+const WANTED_SHARE: f64 = 0.9;
+/// Below these a load is far from the limit.
+const CPU_ROOM: f64 = 0.8;
+const WORKERS_ROOM: f64 = 0.8;
+/// A worker is free for a moment between two requests.
+const ALL_BUSY_SHARE: f64 = 0.8;
+/// As the verdict has it: from here on the kernel takes back what it can.
+const FULL_SHARE: f64 = 0.95;
+/// Time in which a process waited for memory (PSI `some`): the kernel's own tools call 10 % of
+/// it trouble, and half of that is not by chance.
+const STALLED_SHARE: f64 = 0.05;
+/// Less is a single period of a quota.
+const THROTTLED_SHARE: f64 = 0.01;
+/// As the verdict has them.
+const BUSY_CLOSED: f64 = 0.95;
+const LATENESS_NS: u64 = 1_000_000;
+const LATENESS_SHARE: f64 = 0.05;

@@ -1,0 +1,138 @@
+//! The web server, what it said of PHP behind it, full queues, and a wait that TCP makes.
+
+use super::facts::Facts;
+use super::limits::{line, times};
+use super::{Cause, Found};
+use crate::store::record::Means;
+use crate::summary::words;
+
+/// It takes no more connections, and says so. A server may say so long before anybody waits.
+pub fn limit(facts: &Facts<'_>) -> Option<Found> {
+    let said = facts.said(Means::WebServerLimit).next()?;
+    if !facts.has_failed() && !facts.is_crowded() {
+        return None;
+    }
+    let text =
+        format!("web server's limit: {} said {}: {}", said.program, times(said.lines), said.first);
+    let others = facts.said(Means::WebServerLimit).skip(1).map(line);
+    Some(Found::new(Cause::WebServer, text).with(others))
+}
+
+/// 502, 503 and 504 with the line behind them.
+pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
+    let timeouts = facts.said(Means::UpstreamTimeout);
+    let gone = facts.said(Means::UpstreamGone);
+    // By what a status means: who was not there has no time to be late.
+    let (of_504, of_502): (Vec<_>, Vec<_>) = (timeouts.collect(), gone.collect());
+    let lines = |status| match status {
+        504 => of_504.iter().chain(&of_502).collect::<Vec<_>>(),
+        _ => of_502.iter().chain(&of_504).collect(),
+    };
+    let failed = STATUSES.map(|status| (facts.status(status), status));
+    let (count, status) = failed.into_iter().max().filter(|(count, _)| *count > 0)?;
+    let lines = lines(status);
+    let first = lines.first()?;
+    let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
+    let others = failed.into_iter().filter(|(count, other)| *count > 0 && *other != status);
+    let others = others.map(|(count, status)| format!("{status} {}", times(count)));
+    let evidence = others.chain(lines.into_iter().map(|said| line(said)));
+    Some(Found::new(Cause::Upstream, text).with(evidence))
+}
+
+/// Connections found no room in a queue.
+pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
+    let full =
+        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
+    let full = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
+    let said = facts.said(Means::Backlog).next();
+    let refused = facts.load.counts.failed.get("net:queue-full").copied().unwrap_or(0);
+    // Without a look at the stack's own sockets the machine's counters are all there is.
+    let unseen = facts.listeners.is_empty();
+    let dropped: u64 = facts.rows.iter().map(|row| row.host.listen_overflows).sum();
+    let text = match (full, said) {
+        (Some((name, one)), _) if one.drops > 0 => format!(
+            "backlog: the queue of {name} ({}) was full, {} connections were dropped",
+            holds(one.backlog),
+            words::count(one.drops)
+        ),
+        (Some((name, one)), said) => {
+            let said = said.map_or(String::new(), |said| {
+                format!(", and {} was refused {}", said.program, times(said.lines))
+            });
+            format!("backlog: the queue of {name} ({}) was full{said}", holds(one.backlog))
+        }
+        (None, Some(said)) => {
+            format!("backlog: {} was refused {}: {}", said.program, times(said.lines), said.first)
+        }
+        (None, None) if refused > 0 => {
+            format!("backlog: {} shots met a full queue", words::count(refused))
+        }
+        (None, None) if unseen && dropped > 0 => format!(
+            "backlog: a listen queue of this machine overflowed {}; whose is not known",
+            times(dropped)
+        ),
+        (None, None) => return None,
+    };
+    let waited = full
+        .filter(|(_, one)| one.queued_max > 0)
+        .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
+    Some(Found::new(Cause::Backlog, text).with(waited.into_iter().chain(said.map(line))))
+}
+
+fn holds(backlog: u32) -> String {
+    format!("listen backlog {}", words::count(backlog.into()))
+}
+
+/// One side waits with the rest of its answer for an acknowledgement (RFC 896), which the other
+/// holds back for 40 ms (RFC 1122, 4.2.3.2; `TCP_DELACK_MIN`), while nobody does anything.
+pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
+    let times = &facts.times?.service_time;
+    let answered = times.len();
+    let piled: u64 = times
+        .histogram()
+        .iter_recorded()
+        .filter(|step| (PILE_NS.0..PILE_NS.1).contains(&step.value_iterated_to()))
+        .map(|step| u64::from(step.count_at_value()))
+        .sum();
+    let delayed: u64 = facts.rows.iter().map(|row| row.host.delayed_acks).sum();
+    let share = piled as f64 / answered.max(1) as f64;
+    // An app may take 40 ms of its own: then its workers are in it, as many as shots are under way.
+    let looks = facts.looks();
+    let busy =
+        looks.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>() / looks.len().max(1) as f64;
+    let under_way = times.mean() * answered as f64 / facts.load.lasted_ns.max(1) as f64;
+    let is_served = !looks.is_empty() && busy > under_way * SERVED_SHARE;
+    let is_busy = facts.cpu_share().is_some_and(|share| share > IDLE);
+    if answered < ANSWERED_MIN || share < PILED_SHARE || 2 * delayed < piled || is_busy || is_served
+    {
+        return None;
+    }
+    let cpu = facts
+        .cpu_share()
+        .map_or(String::new(), |share| format!(" while the CPU was {:.0} % busy", share * 100.0));
+    let text = format!(
+        "Nagle against delayed ACK: {:.0} % of the answers took 40 to 45 ms{cpu}: one side sends \
+         an answer in pieces without TCP_NODELAY",
+        share * 100.0
+    );
+    let acks = format!(
+        "{} acknowledgements were sent late, for {} answers",
+        words::count(delayed),
+        words::count(answered)
+    );
+    Some(Found::new(Cause::Nagle, text).with([acks]))
+}
+
+/// What a web server answers where PHP does not.
+const STATUSES: [u16; 3] = [502, 503, 504];
+/// The kernel's shortest delay of an acknowledgement, with the tick that ends it and the time
+/// that the answer itself takes.
+const PILE_NS: (u64, u64) = (39_000_000, 48_000_000);
+/// Of the answers.
+const PILED_SHARE: f64 = 0.5;
+/// Fewer answers are no pile.
+const ANSWERED_MIN: u64 = 20;
+/// Workers that are in requests most of the time are what takes it.
+const SERVED_SHARE: f64 = 0.5;
+/// CPU share up to which a stack waits rather than works.
+const IDLE: f64 = 0.5;

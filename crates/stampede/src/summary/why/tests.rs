@@ -1,0 +1,511 @@
+//! Each cause by arithmetic: where its evidence is, and where it is not.
+
+use std::collections::BTreeMap;
+
+use stampede_load::report::{Connections, Counts, End, TimeSet};
+use stampede_stats::histogram::Times;
+
+use super::facts::SECOND;
+use super::{Cause, Why, of_cell, of_trial};
+use crate::keeper::spec::IsolationRecord;
+use crate::monitor::sample::{
+    ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
+};
+use crate::store::record::{
+    Judged, LoadRecord, Means, Observed, OpcacheState, RuntimeRecord, Said, SecondRecord,
+    TrialRecord, Verdict,
+};
+use crate::summary::input::TrialData;
+use crate::summary::model::LoadModel;
+
+/// Ten seconds of a closed load of ten users on four workers that leave two CPUs half idle.
+fn trial() -> TrialData {
+    let rows = (1..=10).map(|second| row(second, 0.5, 2, 1)).collect();
+    let load = LoadRecord {
+        counts: Counts { planned: 1000, started: 1000, ok: 1000, ..Counts::default() },
+        scheduled_ns: 10 * SECOND,
+        lasted_ns: 10 * SECOND,
+        ok_inside: 1000,
+        in_flight_max: 10,
+        littles_law_ratio: 1.0,
+        connections: Connections { opened: 10, never_answered: 0, sources: 1 },
+        busy_share_max: 0.1,
+        stretched: 1.0,
+        lateness_ns_p99: 0,
+        lateness_ns_sure: 0,
+        clipped: 0,
+        service_time_ns_p50: 2_000_000,
+        timeout_ns: 11 * SECOND,
+        keep_alive: true,
+        client: "stampede".to_owned(),
+        end: End::Complete,
+    };
+    let mut runtime = RuntimeRecord::default();
+    runtime.given.workers = 4;
+    runtime.before = Some(Observed { opcache: true, ..Observed::default() });
+    let record = TrialRecord {
+        format: 1,
+        number: 7,
+        round: 1,
+        cell: 0,
+        started_at: String::new(),
+        phases: Vec::new(),
+        load: Some(load),
+        runtime,
+        isolation: IsolationRecord::default(),
+        budget_cpus: 2,
+        budget_unequal: false,
+        exits: Vec::new(),
+        verdict: Verdict { judged: Judged::Valid, reasons: vec![], notes: vec![] },
+    };
+    TrialData {
+        record,
+        times: None,
+        seconds: seconds(&[10; 10]),
+        answered: vec![],
+        resources: rows,
+    }
+}
+
+/// One second: the share of two CPUs that PHP used, workers busy and running at each of five looks.
+fn row(second: u64, cpu: f64, busy: u32, running: u32) -> ResourceSample {
+    let role = RoleSample {
+        cpu_ns: (cpu * 2e9) as u64,
+        memory_bytes: 100 << 20,
+        memory_read: true,
+        ..RoleSample::default()
+    };
+    ResourceSample {
+        at_ns: second * SECOND,
+        interval_ns: SECOND,
+        roles: BTreeMap::from([("php".to_owned(), role)]),
+        workers: Some(WorkersSample { busy: vec![busy; 5], running: vec![running; 5] }),
+        ..ResourceSample::default()
+    }
+}
+
+fn seconds(in_flight: &[u32]) -> Vec<SecondRecord> {
+    let second = |(second, in_flight_max): (usize, &u32)| SecondRecord {
+        second: second as u32,
+        counts: Counts::default(),
+        in_flight_max: *in_flight_max,
+        busy_ns: 0,
+    };
+    in_flight.iter().enumerate().map(second).collect()
+}
+
+fn why(change: impl Fn(&mut TrialData)) -> Vec<Why> {
+    why_of(LoadModel::Closed, change)
+}
+
+fn why_of(model: LoadModel, change: impl Fn(&mut TrialData)) -> Vec<Why> {
+    let mut trial = trial();
+    change(&mut trial);
+    of_trial(&trial, model)
+}
+
+fn causes(change: impl Fn(&mut TrialData)) -> Vec<Cause> {
+    why(change).into_iter().map(|one| one.cause).collect()
+}
+
+fn load(trial: &mut TrialData) -> &mut LoadRecord {
+    trial.record.load.as_mut().expect("a load")
+}
+
+fn said(means: Means, first: &str) -> Said {
+    Said { program: "nginx".to_owned(), means, lines: 31, first: first.to_owned() }
+}
+
+fn every(trial: &mut TrialData, change: impl Fn(&mut ResourceSample)) {
+    trial.resources.iter_mut().for_each(change);
+}
+
+/// The only line, as an ordinary space reads.
+fn line(why: &[Why]) -> String {
+    assert_eq!(why.len(), 1, "{why:#?}");
+    why[0].text.replace(['\u{202f}', '\u{a0}'], " ")
+}
+
+#[test]
+fn without_evidence_there_is_no_reason() {
+    assert_eq!(why(|_| {}), []);
+    assert_eq!(why(|trial| trial.record.load = None), []);
+    // Nothing was watched.
+    assert_eq!(why(|trial| trial.resources.clear()), []);
+}
+
+#[test]
+fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
+    let found =
+        why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.97, 4, 4)));
+    assert_eq!(line(&found), "CPU-bound: the stack used 97 % of its 2 CPUs");
+    assert_eq!(found[0].evidence, ["php: 97 % of the budget"]);
+    assert_eq!(found[0].trials, [7]);
+    let just_below = causes(|trial| {
+        every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.89, 3, 1))
+    });
+    assert_eq!(just_below, []);
+}
+
+#[test]
+fn workers_that_wanted_a_cpu_and_did_not_get_it_are_cpu_bound_too() {
+    let found =
+        why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.6, 4, 2)));
+    assert!(line(&found).contains("wanted a CPU at every look and got 60 %"), "{found:#?}");
+}
+
+#[test]
+fn of_a_rising_load_the_seconds_under_pressure_count() {
+    let rises = |trial: &mut TrialData, full: f64| {
+        trial.seconds = seconds(&[1, 1, 2, 2, 3, 3, 4, 10, 10, 10]);
+        trial.resources =
+            (1..=10).map(|second| row(second, if second > 7 { full } else { 0.2 }, 2, 1)).collect();
+    };
+    assert_eq!(causes(|trial| rises(trial, 0.98)), [Cause::Cpu]);
+    assert_eq!(causes(|trial| rises(trial, 0.5)), []);
+}
+
+#[test]
+fn all_workers_busy_while_the_cpu_has_time_is_worker_bound() {
+    let busy = |trial: &mut TrialData, busy: u32| {
+        every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.05, busy, 0))
+    };
+    let found = why(|trial| {
+        busy(trial, 4);
+        trial.resources[3].pool =
+            Some(PoolSample { active: 4, total: 4, listen_queue: 6, max_children_reached: 2 });
+        let waits = ListenerSample { backlog: 4096, queued_max: 6, drops: 0 };
+        trial.resources[3].listeners.insert("fpm.sock".to_owned(), waits);
+        trial.record.runtime.said = vec![said(Means::WorkerLimit, "reached pm.max_children")];
+    });
+    assert_eq!(line(&found), "worker-bound: all 4 workers were busy, and the CPU was 5 % busy");
+    assert_eq!(
+        found[0].evidence,
+        [
+            "all busy in 100 % of 50 looks; 0.0 of 4 ran, the others waited inside a request",
+            "at most 10 shots under way at once",
+            "PHP-FPM's status page: 4 of 4 processes active, 6 connections waiting",
+            "`pm.max_children` was reached 2 times",
+            "nginx's log, 31 times: reached pm.max_children",
+            "up to 6 connections waited at fpm.sock",
+        ]
+    );
+    assert_eq!(causes(|trial| busy(trial, 3)), [], "one was free");
+    let four_users = why(|trial| {
+        busy(trial, 4);
+        load(trial).in_flight_max = 4;
+    });
+    assert_eq!(four_users[0].cause, Cause::BelowLimits, "more workers would serve nobody");
+}
+
+#[test]
+fn without_looks_at_workers_the_status_page_tells() {
+    let active = |active: u32| {
+        causes(move |trial| {
+            every(trial, |row| {
+                row.workers = None;
+                row.pool = Some(PoolSample { active, total: 4, ..PoolSample::default() });
+            })
+        })
+    };
+    assert_eq!(active(4), [Cause::Workers]);
+    assert_eq!(active(3), []);
+}
+
+#[test]
+fn an_only_worker_that_runs_all_the_time_leaves_a_cpu_idle() {
+    let found = why(|trial| {
+        trial.record.runtime.given.workers = 1;
+        every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.5, 1, 1));
+    });
+    assert_eq!(line(&found), "worker-bound: its only worker was busy, and the CPU was 50 % busy");
+}
+
+#[test]
+fn what_a_queue_drops_is_a_backlog() {
+    let listener = |backlog, queued_max, drops| {
+        why(move |trial| {
+            let one = ListenerSample { backlog, queued_max, drops };
+            every(trial, |row| drop(row.listeners.insert("127.0.0.1:80".to_owned(), one.clone())));
+            every(trial, |row| row.host.listen_drops = u64::from(backlog == 1) * drops);
+        })
+    };
+    let dropped = listener(1, 2, 5);
+    let words = "backlog: the queue of 127.0.0.1:80 (listen backlog 1) was full, 50 connections were dropped";
+    assert_eq!(line(&dropped), words);
+    assert!(line(&listener(1, 2, 0)).ends_with("(listen backlog 1) was full"));
+    assert_eq!(listener(1, 1, 0), [], "one that waits in a queue of one has room");
+    assert_eq!(listener(4096, 100, 0), []);
+    assert_eq!(listener(4096, 8, 5), [], "put off until it says something (TCP_DEFER_ACCEPT)");
+}
+
+#[test]
+fn counters_of_the_whole_machine_count_where_nothing_else_is_seen() {
+    let machine = |listeners: BTreeMap<String, ListenerSample>| {
+        causes(move |trial| {
+            trial.resources[0].host.listen_overflows = 3;
+            trial.resources[0].listeners.clone_from(&listeners);
+        })
+    };
+    assert_eq!(machine(BTreeMap::new()), [Cause::Backlog]);
+    let own = BTreeMap::from([(
+        "fpm.sock".to_owned(),
+        ListenerSample { backlog: 9, ..Default::default() },
+    )]);
+    assert_eq!(machine(own), [], "another program's");
+}
+
+#[test]
+fn a_web_server_at_its_limit_says_so() {
+    let limit = |in_flight_max: u32| {
+        why(move |trial| {
+            load(trial).in_flight_max = in_flight_max;
+            every(trial, |row| row.workers = None);
+            let first = "50 worker_connections are not enough";
+            trial.record.runtime.said = vec![said(Means::WebServerLimit, first)];
+        })
+    };
+    let words = "web server's limit: nginx said 31 times: 50 worker_connections are not enough";
+    assert_eq!(line(&limit(10)), words);
+    assert_eq!(limit(4), [], "Apache says so with a process to spare for each request");
+}
+
+#[test]
+fn a_status_of_the_front_has_its_line() {
+    let status = |status: u16, means: Means| {
+        why(move |trial| {
+            load(trial).counts.failed.insert(format!("http:{status}"), 12);
+            trial.record.runtime.said = vec![said(means, "upstream …")];
+        })
+    };
+    let found = status(502, Means::UpstreamGone);
+    assert_eq!(line(&found), "502 12 times: nginx said: upstream …");
+    assert_eq!(line(&status(504, Means::UpstreamTimeout)), "504 12 times: nginx said: upstream …");
+    assert_eq!(status(500, Means::UpstreamGone), [], "PHP's own answer");
+    let silent = |trial: &mut TrialData| {
+        load(trial).counts.failed.insert("http:502".to_owned(), 12);
+    };
+    assert_eq!(why(silent), [], "no log says why");
+    let fine = |trial: &mut TrialData| {
+        trial.record.runtime.said = vec![said(Means::UpstreamGone, "after the last shot")];
+    };
+    assert_eq!(why(fine), [], "every answer was correct");
+}
+
+#[test]
+fn memory_is_a_kill_or_a_full_limit() {
+    let memory = |change: fn(&mut TrialData)| {
+        why(move |trial| {
+            trial.record.isolation.memory_bytes = 128 << 20;
+            change(trial);
+        })
+    };
+    assert_eq!(memory(|_| {}), []);
+    let hits = memory(|trial| trial.resources[0].memory_limit_hits = 9);
+    assert_eq!(hits, [], "page cache at the limit costs nobody a wait");
+    let killed = memory(|trial| {
+        trial.resources[0].memory_limit_hits = 9;
+        trial.resources[4].roles.get_mut("php").expect("a role").oom_kills = 2;
+    });
+    let words = "memory: the kernel ended 2 processes at its limit of 128 MiB, and them with what was under way";
+    assert_eq!(line(&killed), words);
+    assert_eq!(
+        killed[0].evidence,
+        ["100 MiB of 128 MiB in use at most", "the limit was met 9 times"]
+    );
+    let full = memory(|trial| {
+        every(trial, |row| row.roles.get_mut("php").expect("a role").memory_bytes = 127 << 20);
+    });
+    assert!(line(&full).starts_with("memory: 127 MiB of 128 MiB in use"), "{full:#?}");
+    let waits = memory(|trial| {
+        trial.resources[0].memory_limit_hits = 9;
+        every(trial, |row| {
+            row.host.pressure_some_ns.insert("memory".into(), SECOND / 4);
+        });
+    });
+    assert!(line(&waits).ends_with("25 % of the time"), "{waits:#?}");
+    let php = why(|trial| {
+        trial.record.runtime.said = vec![said(Means::PhpMemory, "Allowed memory size of 1 bytes")];
+    });
+    assert_eq!(line(&php), "memory: PHP's `memory_limit` was reached 31 times");
+}
+
+#[test]
+fn a_quota_that_holds_back_is_said_from_one_percent_on() {
+    let throttled = |ns: u64| {
+        causes(move |trial| {
+            trial.resources[0].roles.get_mut("php").expect("a role").throttled_ns = ns
+        })
+    };
+    assert_eq!(throttled(SECOND / 10), [Cause::Throttled]);
+    assert_eq!(throttled(SECOND / 11), []);
+}
+
+#[test]
+fn answers_that_pile_up_at_40_ms_while_nobody_works_are_nagle() {
+    let at = |ms: u64, delayed: u64, busy: u32, cpu: f64| {
+        causes(move |trial| {
+            let none = Times::new;
+            let mut times = TimeSet {
+                response_time: none(),
+                service_time: none(),
+                connection_wait: none(),
+                lateness: none(),
+            };
+            (0..1000).for_each(|_| times.service_time.record(ms * 1_000_000));
+            trial.times = Some(times);
+            trial.resources = (1..=10).map(|second| row(second, cpu, busy, 0)).collect();
+            every(trial, |row| row.host.delayed_acks = delayed / 10);
+        })
+    };
+    assert_eq!(at(41, 1000, 0, 0.02), [Cause::Nagle]);
+    assert_eq!(at(30, 1000, 0, 0.02), [], "no timer of the kernel");
+    assert_eq!(at(41, 100, 0, 0.02), [], "nothing was acknowledged late");
+    // 1000 answers of 41 ms in 10 s: 4.1 under way.
+    assert_eq!(at(41, 1000, 3, 0.02), [], "workers were in it: the app takes that long");
+    assert_eq!(at(41, 1000, 0, 0.6), [], "something works");
+}
+
+fn shown(change: impl Fn(&mut Observed)) -> Vec<Why> {
+    why(|trial| {
+        let on = |key: &str| (key.to_owned(), "1".to_owned());
+        let mut observed = Observed {
+            php_version: "8.2.1".to_owned(),
+            sapi: "fpm-fcgi".to_owned(),
+            opcache: true,
+            ini: BTreeMap::from([on("opcache.enable")]),
+            ..Observed::default()
+        };
+        change(&mut observed);
+        trial.record.runtime.before = Some(observed);
+    })
+}
+
+#[test]
+fn opcache_off_full_or_revalidating() {
+    let ini = |observed: &mut Observed, key: &str, value: &str| {
+        observed.ini.insert(key.to_owned(), value.to_owned());
+    };
+    assert_eq!(shown(|_| {}), []);
+    let off = |observed: &mut Observed| {
+        observed.opcache = false;
+        ini(observed, "opcache.enable", "0");
+    };
+    let found = shown(off);
+    assert_eq!(line(&found), "OPcache is off: every request compiles its files anew");
+    assert_eq!(found[0].evidence, ["opcache.enable=0"]);
+    assert_eq!(shown(|observed| observed.opcache = false), [], "it may not say (restrict_api)");
+    let cli = shown(|observed| {
+        observed.opcache = false;
+        observed.sapi = "cli-server".to_owned();
+    });
+    assert_eq!(cli.len(), 1, "without enable_cli");
+    let looks = |freq: &'static str| {
+        shown(move |observed| {
+            ini(observed, "opcache.validate_timestamps", "1");
+            ini(observed, "opcache.revalidate_freq", freq);
+        })
+    };
+    assert!(line(&looks("0")).starts_with("OPcache looks at every file again"));
+    assert_eq!(looks("2"), [], "once in two seconds costs nothing");
+    let state = |full, restarts| {
+        let state = OpcacheState {
+            full,
+            used_bytes: 8 << 20,
+            memory_bytes: 8 << 20,
+            files: 120,
+            files_max: 223,
+            misses: 40,
+            restarts,
+        };
+        shown(move |observed| observed.opcache_state = Some(state.clone()))
+    };
+    let words =
+        "OPcache is full: 8.00 MiB of 8.00 MiB, 120 of 223 files, 0 files compiled anew under load";
+    assert_eq!(line(&state(true, 3)), words);
+    assert_eq!(state(false, 3), [], "what was emptied before the load has room again");
+    let stays = why(|trial| {
+        trial.record.runtime.given.keeps_memory = true;
+        trial.record.runtime.before.as_mut().expect("shown").php_version = "8.2.1".to_owned();
+        off(trial.record.runtime.before.as_mut().expect("shown"));
+    });
+    assert_eq!(stays, [], "a worker compiles once");
+}
+
+#[test]
+fn xdebug_is_said_unless_its_mode_is_off() {
+    let mode = |mode: &'static str| {
+        shown(move |observed| {
+            observed.extensions = vec!["xdebug".to_owned()];
+            observed.ini.insert("xdebug.mode".to_owned(), mode.to_owned());
+        })
+    };
+    let words = "Xdebug is loaded (`xdebug.mode=develop`): it slows every call down";
+    assert_eq!(line(&mode("develop")), words);
+    assert_eq!(mode("off"), []);
+}
+
+#[test]
+fn the_generator_is_said_of_either_model() {
+    let busy = |model, share: f64| why_of(model, move |trial| load(trial).busy_share_max = share);
+    assert!(
+        line(&busy(LoadModel::Closed, 0.96)).starts_with("the generator: a load thread was 96 %")
+    );
+    assert_eq!(busy(LoadModel::Closed, 0.95), []);
+    let late = why_of(LoadModel::Open, |trial| {
+        load(trial).lateness_ns_sure = 1_000_001;
+        load(trial).lateness_ns_p99 = 1_500_000;
+    });
+    assert_eq!(line(&late), "the generator: it was late itself, by 1.50 ms at p99");
+}
+
+#[test]
+fn an_open_load_below_all_limits_says_how_far() {
+    let low = |change: fn(&mut TrialData)| {
+        why_of(LoadModel::Open, move |trial| {
+            trial.resources = (1..=10).map(|second| row(second, 0.12, 1, 1)).collect();
+            change(trial);
+        })
+    };
+    let words = "no limit was reached: CPU 12 %, 1.0 of 4 workers busy on average";
+    assert_eq!(line(&low(|_| {})), words);
+    let failed = low(|trial| {
+        load(trial).counts.failed.insert("http:500".to_owned(), 1);
+    });
+    assert_eq!(failed, [], "something was wrong with it");
+}
+
+#[test]
+fn several_causes_stand_in_the_order_of_how_directly_they_explain() {
+    let found = causes(|trial| {
+        every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.97, 4, 4));
+        let before = trial.record.runtime.before.as_mut().expect("shown");
+        (before.opcache, before.php_version) = (false, "8.2.1".to_owned());
+        before.ini.insert("opcache.enable".to_owned(), "0".to_owned());
+        load(trial).counts.failed.insert("http:502".to_owned(), 12);
+        trial.record.runtime.said = vec![said(Means::UpstreamGone, "gone")];
+    });
+    assert_eq!(found, [Cause::Upstream, Cause::Opcache, Cause::Cpu]);
+}
+
+#[test]
+fn a_cell_has_first_what_most_of_its_trials_have() {
+    let one = |cause, number| Why {
+        cause,
+        trials: vec![number],
+        text: format!("{number}"),
+        evidence: vec![],
+    };
+    let trials = [
+        vec![one(Cause::Cpu, 1)],
+        vec![one(Cause::Backlog, 2), one(Cause::Cpu, 2)],
+        vec![one(Cause::Cpu, 3)],
+    ];
+    let cell = of_cell(trials.iter());
+    let shown: Vec<_> =
+        cell.iter().map(|one| (one.cause, &one.trials[..], &one.text[..])).collect();
+    assert_eq!(shown, [(Cause::Cpu, &[1, 2, 3][..], "1"), (Cause::Backlog, &[2], "2")]);
+    let below = [vec![one(Cause::BelowLimits, 1)], vec![one(Cause::Cpu, 2)]];
+    assert_eq!(of_cell(below.iter()).len(), 1);
+    assert_eq!(of_cell([vec![], vec![]].iter()), []);
+}

@@ -1,0 +1,265 @@
+//! `stampede diff`: two runs held against each other, what is refused, and the exit codes.
+
+#[path = "report_fixture/mod.rs"]
+mod fixture;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fixture::{Shots, add, cell, spread};
+use serde_json::Value;
+use stampede::store::RunFolder;
+use stampede::store::record::Judged;
+use stampede::summary::RunData;
+
+/// A run of these runtimes under one open load: a trial a round, of some µs more in each.
+fn run(id: &str, rounds: u32, runtimes: &[(&str, u64)]) -> RunData {
+    let named = |(runtime, _): &(&str, u64)| cell(runtime, "day", "open", "const(200,10s)");
+    let mut run = fixture::run(runtimes.iter().map(named).collect(), rounds);
+    run.record.id = id.to_owned();
+    for round in 0..u64::from(rounds) {
+        for (index, (_, middle_us)) in runtimes.iter().enumerate() {
+            let middle_ns = middle_us * 1_000 * (1_000 + 2 * round) / 1_000;
+            let answered_ns = spread(2_000, middle_ns);
+            add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+        }
+    }
+    run
+}
+
+fn write(folder: &Path, run: &RunData) {
+    let written =
+        RunFolder::create(Some(&folder.join(&run.record.id)), &run.record).expect("a run's folder");
+    for trial in &run.trials {
+        let mut ended = written.trial(&trial.record, "x").expect("a folder");
+        for sample in &trial.resources {
+            use stampede::event::{Event, Listen};
+            ended.event(&Event::Resources(sample));
+        }
+        ended.finish(&trial.record, trial.times.as_ref()).expect("written");
+    }
+}
+
+/// `stampede diff a b …` beside both runs.
+fn diff(runs: &[&RunData], arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    runs.iter().for_each(|run| write(folder.path(), run));
+    let names = runs.iter().map(|run| run.record.id.as_str());
+    Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .arg("diff")
+        .args(names)
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .expect("the binary starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn before() -> RunData {
+    run("before", 5, &[("nginx-fpm", 2_000), ("apache-modphp", 2_000), ("gone", 2_000)])
+}
+
+fn after() -> RunData {
+    let mut run = run("after", 5, &[("nginx-fpm", 2_480), ("apache-modphp", 2_000)]);
+    let (cell, failed) = (1, vec![("http:502", 40)]);
+    let last = Shots { answered_ns: spread(1_960, 2_004_000), failed, ..Shots::default() };
+    run.trials.retain(|trial| (trial.record.cell, trial.record.round) != (1, 5));
+    let trial = add(&mut run, cell, last);
+    trial.record.number = 10;
+    trial.record.verdict.judged = Judged::Suspect;
+    trial.record.verdict.reasons = vec!["a load thread was 85 % busy".to_owned()];
+    run
+}
+
+#[test]
+fn every_format_says_which_is_slower_and_how_sure_that_is() {
+    let runs = [&before(), &after()];
+    let text = diff(&runs, &["--expect", "p95 worse < 5%", "--expect", "memory worse < 5%"]);
+    assert_eq!(text.status.code(), Some(1), "{}", stderr(&text));
+    assert_eq!(stderr(&text), "");
+    insta::assert_snapshot!("text", stdout(&text));
+    let markdown = diff(&runs, &["--format", "markdown", "--expect", "p95 worse < 5%"]);
+    insta::assert_snapshot!("markdown", stdout(&markdown));
+    let json = diff(&runs, &["--json"]);
+    assert_eq!(json.status.code(), Some(0), "{}", stderr(&json));
+    let json: Value = serde_json::from_str(&stdout(&json)).expect("JSON");
+    assert_eq!(json["format"], 1);
+    let cells = json["diffs"][0]["cells"].as_array().expect("cells");
+    let cell = cells.iter().find(|cell| cell["runtime"] == "nginx-fpm").expect("its cell");
+    let p95 = &cell["figures"][1];
+    assert_eq!((&p95["figure"], &p95["judged"]), (&"p95".into(), &"worse".into()));
+    let share = p95["worse"]["share"].as_f64().expect("a share");
+    // The histogram keeps three digits.
+    assert!((share - 0.24).abs() < 0.002, "{share}");
+    assert_eq!(json["diffs"][0]["pairing"], "between_runs");
+    assert_eq!(json["diffs"][0]["only"][0]["runtime"], "gone");
+}
+
+#[test]
+fn several_runs_are_each_held_against_the_first() {
+    let third = run("third", 5, &[("nginx-fpm", 1_000)]);
+    let json = diff(&[&before(), &after(), &third], &["--json"]);
+    let json: Value = serde_json::from_str(&stdout(&json)).expect("JSON");
+    let diffs = json["diffs"].as_array().expect("diffs");
+    let labels: Vec<[&str; 2]> = diffs
+        .iter()
+        .map(|diff| ["base", "other"].map(|side| diff[side]["label"].as_str().expect("a label")))
+        .collect();
+    assert_eq!(labels, [["A", "B"], ["A", "C"]]);
+    assert_eq!(diffs[1]["cells"][0]["figures"][1]["judged"], "better");
+}
+
+/// What becomes of `p95 worse < 5%` for one runtime that takes so many µs in the median.
+fn judged(rounds: u32, after_us: u64) -> (Option<i32>, String) {
+    let before = run("before", rounds, &[("nginx-fpm", 2_000)]);
+    let after = run("after", rounds, &[("nginx-fpm", after_us)]);
+    let output = diff(&[&before, &after], &["--expect", "p95 worse < 5%"]);
+    let all = stdout(&output);
+    let line = all.lines().find(|line| line.starts_with("p95 worse")).unwrap_or_default();
+    (output.status.code(), line.split(": ").nth(1).unwrap_or_default().to_owned())
+}
+
+#[test]
+fn an_expectation_gives_the_exit_code() {
+    let told = |code, text: &str| (Some(code), text.to_owned());
+    assert_eq!(judged(5, 2_000), told(0, "met"));
+    assert_eq!(judged(5, 1_000), told(0, "met"));
+    assert_eq!(judged(5, 2_480), told(1, "broken"));
+    // An interval of some ±0.6 % around 4.8 %.
+    assert_eq!(judged(5, 2_096), told(1, "not shown"));
+    // Two trials have no interval: that nothing changed is not shown.
+    assert_eq!(judged(2, 2_000), told(1, "not shown"));
+}
+
+#[test]
+fn expectations_of_the_plan_are_judged_where_none_is_named() {
+    let mut after = after();
+    after.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    let output = diff(&[&before(), &after], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("\np95 worse < 5%: broken: "), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("p95 < 1s"));
+}
+
+#[test]
+fn a_percentile_that_no_summary_keeps_is_computed() {
+    let before = run("before", 3, &[("nginx-fpm", 2_000)]);
+    let after = run("after", 3, &[("nginx-fpm", 2_480)]);
+    let output = diff(&[&before, &after], &["--json", "--expect", "p97 worse < 30%"]);
+    let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let expected = &json["diffs"][0]["cells"][0]["expectations"][0];
+    assert_eq!(
+        (&expected["text"], &expected["outcome"]),
+        (&"p97 worse < 30%".into(), &"met".into())
+    );
+}
+
+#[test]
+fn a_cell_without_a_trial_that_counts_is_exit_code_3() {
+    let mut after = after();
+    for trial in after.trials.iter_mut().filter(|trial| trial.record.cell == 0) {
+        trial.record.verdict.judged = Judged::Invalid;
+        trial.record.verdict.reasons = vec!["p99 lateness 12.3 ms".to_owned()];
+    }
+    let output = diff(&[&before(), &after], &["--expect", "p95 worse < 5%"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stdout(&output).contains("no trial of B counts"), "{}", stdout(&output));
+}
+
+/// What differs, both values of each.
+fn unlike() -> RunData {
+    let mut run = after();
+    run.record.machine =
+        serde_json::json!({"cpu_model": "Another", "cpus_logical": 8, "kernel": "7.0"});
+    run.record.cells[0].load_text = "const(300,10s)".to_owned();
+    for trial in &mut run.trials {
+        let record = &mut trial.record;
+        record.budget_cpus = 2;
+        record.isolation.memory_bytes = 0;
+        record.runtime.settings.insert("workers".into(), 8.into());
+        record.runtime.versions.insert("php-fpm".into(), "8.3.1".into());
+        let shown = record.runtime.before.as_mut().expect("it showed itself");
+        shown.php_version = "8.3.1".into();
+        shown.opcache = false;
+        shown.extensions.push("xdebug".into());
+        shown.ini.insert("memory_limit".into(), "1G".into());
+        shown.answer_sha256 = "another".into();
+    }
+    run
+}
+
+fn beside(mut run: RunData) -> RunData {
+    run.record.machine =
+        serde_json::json!({"cpu_model": "One", "cpus_logical": 4, "kernel": "6.1"});
+    for trial in &mut run.trials {
+        let record = &mut trial.record;
+        record.runtime.settings.insert("workers".into(), 4.into());
+        record.runtime.versions.insert("php-fpm".into(), "8.2.29".into());
+        let shown = record.runtime.before.as_mut().expect("it showed itself");
+        shown.ini.insert("memory_limit".into(), "256M".into());
+    }
+    run
+}
+
+#[test]
+fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
+    let runs = [&beside(before()), &unlike()];
+    let refused = diff(&runs, &[]);
+    assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
+    insta::assert_snapshot!("refused", stderr(&refused));
+    let anyway = diff(&runs, &["--anyway"]);
+    assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
+    let text = stdout(&anyway);
+    for said in [
+        "compared although not alike: PHP: `8.2.29` in A, `8.3.1` in B (apache-modphp and",
+        "the app's answer is another in B: apache-modphp and nginx-fpm",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_with_what_to_do() {
+    let other = run("other", 3, &[("roadrunner", 2_000)]);
+    let mut newer = after();
+    newer.record.format = 2;
+    let told = [
+        diff(&[&before()], &[]),
+        diff(&[&before(), &before_again()], &["--expect", "p95 < 5ms"]),
+        diff(&[&before(), &before_again()], &["--expect", "p95 worse < 5ms"]),
+        diff(&[&before(), &other], &[]),
+        diff(&[&before(), &newer], &[]),
+        diff(&[&before()], &["befroe"]),
+        diff(&[&before()], &["before"]),
+    ]
+    .map(|output| {
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+        stderr(&output)
+    });
+    insta::assert_snapshot!("mistakes", told.join("\n---\n"));
+}
+
+fn before_again() -> RunData {
+    let mut run = before();
+    run.record.id = "again".to_owned();
+    run
+}
+
+/// Every trial of the one is a trial of the other: nothing is found, and nothing is different.
+#[test]
+fn the_same_trials_are_the_same() {
+    let output = diff(&[&before(), &before_again()], &["--json"]);
+    let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    for cell in json["diffs"][0]["cells"].as_array().expect("cells") {
+        for figure in cell["figures"].as_array().expect("figures") {
+            assert_eq!(figure["judged"], "same", "{figure:#}");
+        }
+    }
+}

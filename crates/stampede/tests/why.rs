@@ -1,0 +1,490 @@
+//! Why a cell did no more: each cause planted in a real runtime and found, and beside it the same
+//! without the cause, which stays silent. Loads are short; nothing hangs on a few milliseconds.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout, summary};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a run says of each of its cells.
+struct Said {
+    place: Place,
+    summary: Value,
+    text: String,
+}
+
+impl Said {
+    /// Runs a plan in a place of its own.
+    fn of(plan: &str) -> Said {
+        Said::in_place(Place::new(), plan)
+    }
+
+    fn in_place(place: Place, plan: &str) -> Said {
+        place.write("plan.yaml", plan);
+        let mut command = place.stampede(&["compare", "plan.yaml"]);
+        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+        let output = finish(command, LIMIT);
+        let text = stdout(&output);
+        assert!(place.path().join("stampede-results").exists(), "{text}{}", stderr(&output));
+        let summary = summary(&place);
+        Said { place, summary, text }
+    }
+
+    fn cell(&self, runtime: &str) -> &Value {
+        let cells = self.summary["cells"].as_array().expect("cells");
+        let cell = cells.iter().find(|cell| cell["runtime"] == runtime);
+        cell.unwrap_or_else(|| panic!("no cell {runtime}: {:#}", self.summary))
+    }
+
+    fn all(&self, runtime: &str) -> Vec<&Value> {
+        self.cell(runtime)["why"].as_array().into_iter().flatten().collect()
+    }
+
+    /// The causes found in a cell, the most direct first.
+    fn causes(&self, runtime: &str) -> Vec<&str> {
+        self.all(runtime).iter().map(|why| why["cause"].as_str().expect("a cause")).collect()
+    }
+
+    /// The line of one cause, with its evidence.
+    fn found(&self, runtime: &str, cause: &str) -> (String, String) {
+        let all = self.all(runtime);
+        let why = all.iter().find(|why| why["cause"] == cause);
+        let why =
+            why.unwrap_or_else(|| panic!("{runtime} is not {cause}: {}", self.shown(runtime)));
+        let text = why["text"].as_str().expect("words").to_owned();
+        assert!(
+            plain(&self.text).contains(&plain(&text)),
+            "not in the table: {text}\n{}",
+            self.text
+        );
+        (plain(&text), plain(&why["evidence"].to_string()))
+    }
+
+    fn silent(&self, runtime: &str, cause: &str) {
+        let causes = self.causes(runtime);
+        assert!(
+            !causes.contains(&cause),
+            "{runtime} is said to be {cause}: {}",
+            self.shown(runtime)
+        );
+    }
+
+    /// What a failed test needs.
+    fn shown(&self, runtime: &str) -> String {
+        let cell = self.cell(runtime);
+        format!(
+            "{:#}\n{:#}\n{:#}\n{:#}\n{}",
+            cell["why"], cell["reasons"], cell["counts"], cell["cpu_percent_median"], self.text
+        )
+    }
+}
+
+/// Line breaks and narrow spaces apart.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\u{202f}', '\u{a0}'], " ")
+}
+
+/// A runtime of the catalogue under another name, with another text in one of its files.
+fn planted(place: &Place, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes").join(of);
+    for entry in std::fs::read_dir(&source).expect("the runtime").flatten() {
+        let own = entry.file_name().to_string_lossy().into_owned();
+        let mut text = std::fs::read_to_string(entry.path()).expect("text");
+        if own == file {
+            assert!(text.contains(from), "{own} of {of} has no `{from}`");
+            text = text.replace(from, to);
+        }
+        place.write(&format!("runtimes/{name}/{own}"), &text);
+    }
+}
+
+#[test]
+fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
+    if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: sleep
+warm_up: 1s
+load: {rush: {users: 8, for: 2s, keep_alive: false}}
+runtimes:
+  - two: {use: nginx-fpm, workers: 2}
+  - grows: {use: nginx-fpm, workers: 2, pm: dynamic}
+  - many: {use: nginx-fpm, workers: 16}
+  - prefork: {use: apache-modphp, workers: 2}
+  - builtin: {use: php-builtin, workers: 2}
+",
+    );
+    for runtime in ["two", "grows", "prefork", "builtin"] {
+        let (text, evidence) = said.found(runtime, "workers");
+        assert!(
+            text.starts_with("worker-bound: all 2 workers were busy, and the CPU was"),
+            "{text}"
+        );
+        assert!(evidence.contains("at most 8 shots under way"), "{evidence}");
+    }
+    let (_, evidence) = said.found("two", "workers");
+    assert!(evidence.contains("PHP-FPM's status page: 2 of 2 processes active"), "{evidence}");
+    let (_, evidence) = said.found("grows", "workers");
+    assert!(evidence.contains("pm.max_children"), "{evidence}");
+    assert_eq!(said.causes("two"), ["workers"]);
+    said.silent("many", "workers");
+    said.silent("many", "web-server");
+}
+
+#[test]
+fn a_full_cpu_is_said_with_what_wastes_it() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: cpu
+warm_up: 0s
+budget: {cpus: 1}
+workers: 4
+load: {rush: {users: 8, for: 2s}}
+runtimes:
+  - plain: {use: nginx-fpm}
+  - off: {use: nginx-fpm, opcache: false}
+  - looks: {use: nginx-fpm, php_ini: {opcache.validate_timestamps: 1, opcache.revalidate_freq: 0}}
+",
+    );
+    let (text, evidence) = said.found("plain", "cpu");
+    assert!(text.starts_with("CPU-bound:"), "{text}");
+    assert!(evidence.contains("php:"), "{evidence}");
+    said.silent("plain", "opcache");
+    said.silent("plain", "workers");
+    assert_eq!(said.causes("off"), ["opcache", "cpu"]);
+    let (text, evidence) = said.found("off", "opcache");
+    assert_eq!(text, "OPcache is off: every request compiles its files anew");
+    assert!(evidence.contains("opcache.enable=0"), "{evidence}");
+    let (text, _) = said.found("looks", "opcache");
+    assert!(text.contains("opcache.revalidate_freq=0"), "{text}");
+}
+
+#[test]
+fn a_load_far_below_every_limit_is_said_to_be_that() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: hello
+warm_up: 500ms
+workers: 8
+load: {gentle: {rate: 20, for: 2s}}
+runtimes: [nginx-fpm]
+",
+    );
+    let causes = said.causes("nginx-fpm");
+    // A machine that is busy with other tests may make the generator late, and that is said.
+    let fine = [vec!["below-limits"], vec!["generator"]];
+    assert!(fine.contains(&causes), "{}", said.shown("nginx-fpm"));
+}
+
+#[test]
+fn a_queue_of_one_overflows() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: sleep
+warm_up: 0s
+workers: 2
+load: {rush: {users: 30, for: 2s}}
+runtimes:
+  - unix: {use: nginx-fpm, append: {fpm.conf: 'listen.backlog = 1'}}
+  - tcp: {use: nginx-fpm, socket: tcp, append: {fpm.conf: 'listen.backlog = 1'}}
+  - roomy: {use: nginx-fpm}
+",
+    );
+    let (text, evidence) = said.found("unix", "backlog");
+    assert!(text.contains("fpm.sock (listen backlog 1) was full"), "{text} {evidence}");
+    assert!(evidence.contains("11: Resource temporarily unavailable"), "{evidence}");
+    let (text, _) = said.found("tcp", "backlog");
+    assert!(text.contains("(listen backlog 1) was full"), "{text}");
+    assert!(text.contains("connections were dropped"), "{text}");
+    said.silent("roomy", "backlog");
+    assert_eq!(said.causes("roomy"), ["workers"]);
+}
+
+#[test]
+fn memory_that_does_not_suffice_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: memory
+warm_up: 0s
+budget: {cpus: 1, memory: 64MiB}
+load:
+  much: {users: 6, for: 2s, path: '/?mb=24'}
+runtimes:
+  - crowded: {use: nginx-fpm, workers: 6}
+  - fits: {use: nginx-fpm, workers: 1}
+",
+    );
+    let limited = common::trials(&said.place);
+    if limited.iter().any(|trial| trial["isolation"]["memory_bytes"] == 0) {
+        println!("SKIPPED: no memory limit can be set here");
+        return;
+    }
+    let (text, evidence) = said.found("crowded", "memory");
+    assert!(text.contains("64.0 MiB"), "{text}");
+    assert!(evidence.contains("in use at most"), "{evidence}");
+    said.silent("fits", "memory");
+}
+
+#[test]
+fn a_web_server_without_connections_to_give_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let fewer = ["worker_connections 4096;", "worker_connections 50;"];
+    planted(&place, "nginx-50", "nginx-fpm", "nginx.conf.j2", fewer);
+    let said = Said::in_place(
+        place,
+        "app: sleep
+warm_up: 0s
+workers: 40
+load: {rush: {users: 200, for: 2s}}
+runtimes: [nginx-50, nginx-fpm]
+",
+    );
+    let (text, _) = said.found("nginx-50", "web-server");
+    assert!(text.contains("worker_connections are not enough"), "{text}");
+    assert_eq!(said.causes("nginx-50")[0], "web-server");
+    said.silent("nginx-fpm", "web-server");
+}
+
+#[test]
+fn apache_at_max_request_workers_is_said() {
+    if skipped(&["apache2", "php"]) {
+        return;
+    }
+    let said = Said::of(
+        "app: sleep
+warm_up: 0s
+load: {rush: {users: 12, for: 3s, keep_alive: false}}
+runtimes:
+  - three: {use: apache-modphp, workers: 3}
+  - many: {use: apache-modphp, workers: 24}
+",
+    );
+    let (text, _) = said.found("three", "web-server");
+    assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
+    said.silent("many", "web-server");
+    said.silent("many", "workers");
+}
+
+/// A script that answers well as long as it is only looked at, and does this once in seven
+/// times under load.
+fn misbehaving(place: &Place, name: &str, does: &str) {
+    let app = "title: it misbehaves\nkind: script\ndocroot: public\nextensions: [posix]\n";
+    place.write(&format!("{name}/app.yaml"), app);
+    let index = format!(
+        "<?php
+$file = sys_get_temp_dir() . '/asked';
+file_put_contents($file, 'x', FILE_APPEND);
+clearstatcache();
+$asked = filesize($file);
+if ($asked > 60 && $asked % 7 === 0) {{ {does} }}
+header('Content-Type: text/plain');
+echo 'fine';
+"
+    );
+    place.write(&format!("{name}/public/index.php"), &index);
+}
+
+#[test]
+fn failures_have_the_line_behind_them() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let run = |does: &str, settings: &str| {
+        let place = Place::new();
+        misbehaving(&place, "app", does);
+        let plan = format!(
+            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+             runtimes: [{{it: {{use: nginx-fpm{settings}}}}}]\n"
+        );
+        Said::in_place(place, &plan)
+    };
+    let died = run("posix_kill(getmypid(), 9);", "");
+    let (text, evidence) = died.found("it", "upstream");
+    assert!(text.starts_with("502 "), "{text}");
+    assert!(evidence.contains("exited on signal 9"), "{evidence}");
+    assert!(evidence.contains("nginx's log"), "{evidence}");
+
+    let late = run("sleep(1);", ", append: {nginx.conf: 'fastcgi_read_timeout 200ms;'}");
+    let (text, _) = late.found("it", "upstream");
+    assert!(text.starts_with("504 ") && text.contains("upstream timed out (110"), "{text}");
+
+    let eats = run("str_repeat('x', 400 << 20);", "");
+    let (text, evidence) = eats.found("it", "memory");
+    assert!(text.starts_with("memory: PHP's `memory_limit` was reached"), "{text}");
+    assert!(evidence.contains("Allowed memory size of"), "{evidence}");
+
+    let fine = run("", "");
+    fine.silent("it", "upstream");
+    fine.silent("it", "memory");
+}
+
+#[test]
+fn an_opcache_without_room_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("app/app.yaml", "title: many files\nkind: script\ndocroot: public\n");
+    // 300 files of some 40 KB as they are compiled: more than the least memory that OPcache takes.
+    let function =
+        |n: usize| format!("function f{n}($a) {{ return [$a, '{}']; }}\n", "x".repeat(90));
+    let body: String = (0..60).map(|n| function(n)).collect();
+    for file in 0..300 {
+        place.write(&format!("app/lib/{file}.php"), &format!("<?php\nnamespace n{file};\n{body}"));
+    }
+    let index =
+        "<?php for ($i = 0; $i < 300; $i++) { require __DIR__ . \"/../lib/$i.php\"; } echo 'fine';";
+    place.write("app/public/index.php", index);
+    let said = Said::in_place(
+        place,
+        "app: ./app
+warm_up: 0s
+workers: 2
+load: {rush: {users: 2, for: 2s}}
+runtimes:
+  - small: {use: nginx-fpm, php_ini: {opcache.memory_consumption: 8, opcache.interned_strings_buffer: 2}}
+  - large: {use: nginx-fpm}
+",
+    );
+    let (text, evidence) = said.found("small", "opcache");
+    assert!(text.starts_with("OPcache is full:"), "{text}");
+    assert!(evidence.contains("opcache.memory_consumption=8"), "{evidence}");
+    said.silent("large", "opcache");
+}
+
+/// A real one: uWSGI's router writes head and body apart, and its README says so.
+#[test]
+fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
+    if skipped(&["uwsgi"]) || !Said::has_uwsgi() {
+        return;
+    }
+    let run = |keep_alive: bool| {
+        Said::of(&format!(
+            "app: hello\nwarm_up: 500ms\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+             runtimes: [{{it: {{use: uwsgi, keep_alive: {keep_alive}}}}}]\n"
+        ))
+    };
+    let torn = run(true);
+    let (text, evidence) = torn.found("it", "nagle");
+    assert!(text.starts_with("Nagle against delayed ACK:"), "{text}");
+    assert!(evidence.contains("acknowledgements were sent late"), "{evidence}");
+    run(false).silent("it", "nagle");
+}
+
+/// The same of a server that is not ours and that nobody watches.
+#[test]
+fn a_live_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
+    let found = |pieces: &'static [&'static str]| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        // Ends with the test's process: it waits for connections until then.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream, pieces));
+            }
+        });
+        let place = Place::new();
+        place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+        place.write("app/public/index.php", "<?php echo 'fine';");
+        let plan = format!(
+            "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 2, for: 2s}}}}\n\
+             runtimes: [{{it: {{url: 'http://{address}'}}}}]\n"
+        );
+        Said::in_place(place, &plan)
+    };
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
+    let torn = found(&[HEAD, "fine"]);
+    torn.found("it", "nagle");
+    let whole = found(&["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"]);
+    whole.silent("it", "nagle");
+}
+
+/// Answers each request with these pieces, each written by itself, until the client closes.
+fn serve(mut stream: std::net::TcpStream, pieces: &[&str]) {
+    use std::io::{Read as _, Write as _};
+    let mut request = Vec::new();
+    let mut read = [0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut read) {
+        request.extend_from_slice(&read[..length]);
+        if !request.ends_with(b"\r\n\r\n") {
+            continue;
+        }
+        request.clear();
+        if pieces.iter().any(|piece| stream.write_all(piece.as_bytes()).is_err()) {
+            return;
+        }
+    }
+}
+
+/// Whether a closed load reaches its own limit hangs on the machine: the trial itself says so.
+#[test]
+fn a_generator_at_its_limit_is_the_first_to_be_named() {
+    let null = stampede_known_server::NullServer::start().expect("a null server");
+    let place = Place::new();
+    place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    place.write("app/public/index.php", "<?php");
+    let plan = format!(
+        "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 100, for: 2s}}}}\n\
+         runtimes: [{{it: {{url: 'http://{}'}}}}]\n",
+        null.address()
+    );
+    let said = Said::in_place(place, &plan);
+    let busy = common::trials(&said.place)[0]["load"]["busy_share_max"].as_f64();
+    if busy.is_some_and(|share| share > 0.95) {
+        let (text, _) = said.found("it", "generator");
+        assert!(text.starts_with("the generator: a load thread was"), "{text}");
+        assert_eq!(said.causes("it")[0], "generator");
+    } else {
+        println!("SKIPPED: on this machine the load threads were only {busy:?} busy");
+        said.silent("it", "generator");
+    }
+}
+
+impl Said {
+    fn has_uwsgi() -> bool {
+        let place = Place::new();
+        let output = finish(place.stampede(&["runtimes", "--json"]), LIMIT);
+        let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let all = listed.as_array().expect("a list");
+        let uwsgi = all.iter().find(|one| one["name"] == "uwsgi").expect("uwsgi");
+        let found = uwsgi["state"]["found"].is_object();
+        if !found {
+            println!("SKIPPED: not installed here: uwsgi's PHP");
+        }
+        found
+    }
+}
+
+#[test]
+fn xdebug_is_said_where_it_is_installed() {
+    let folders = std::fs::read_dir("/usr/lib/php").into_iter().flatten().flatten();
+    if !folders.map(|folder| folder.path().join("xdebug.so")).any(|file| file.exists()) {
+        println!("SKIPPED: not installed here: xdebug (Debian's php-xdebug)");
+        return;
+    }
+    let place = Place::new();
+    place.write("app/app.yaml", "title: x\nkind: script\ndocroot: public\nextensions: [xdebug]\n");
+    place.write("app/public/index.php", "<?php echo 'fine';");
+    let said = Said::in_place(
+        place,
+        "app: ./app\nwarm_up: 0s\nload: {rush: {users: 1, for: 1s}}\nruntimes: [nginx-fpm]\n",
+    );
+    said.found("nginx-fpm", "xdebug");
+}

@@ -1,0 +1,89 @@
+//! Intervals by resampling, where there are trials enough for them.
+
+use crate::random::Random;
+use crate::{normal, t};
+
+/// Fewest values for a bootstrap. With three to five it covers 75 to 83 % where it promises 95;
+/// Student's t does what it promises there.
+pub const FEWEST: usize = 10;
+
+/// Two-sided interval of the mean of `values` (logs) that covers with this chance: bias-corrected
+/// and accelerated (BCa; Efron, *Better Bootstrap Confidence Intervals*, JASA 82, 1987), so that
+/// it follows the skew of the values as Student's t cannot. Deterministic.
+///
+/// Resamples vary less than trials do, by √((n − 1) ÷ n), and BCa takes normal quantiles where few
+/// values ask for t's: plain, it covers 90 % of ten values where it promises 95. So its normal
+/// quantile is expanded to t's × √(n ÷ (n − 1)) (Hesterberg, *What Teachers Should Know About the
+/// Bootstrap*, The American Statistician 69, 2015).
+pub fn interval(values: &[f64], covers: f64) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    // Values that agree but for the last bits of their sum have nothing to resample.
+    if squares <= count * (mean * f64::EPSILON * 4.0).powi(2) {
+        return (mean, mean);
+    }
+    let mut means = resampled(values);
+    let below = means.iter().filter(|resampled| **resampled < mean).count() as f64;
+    let share =
+        (below / RESAMPLES as f64).clamp(1.0 / RESAMPLES as f64, 1.0 - 1.0 / RESAMPLES as f64);
+    let bias = normal::quantile(share);
+    // Of a mean, the jackknife's acceleration is a sixth of the skew of its values.
+    let cubes: f64 = values.iter().map(|value| (value - mean).powi(3)).sum();
+    let acceleration = cubes / (6.0 * squares.powf(1.5));
+    let freedom = u32::try_from(values.len() - 1).unwrap_or(u32::MAX);
+    let reach = t::quantile(0.5 + covers / 2.0, freedom) * (count / (count - 1.0)).sqrt();
+    let mut at = |z: f64| {
+        let shifted = bias + z;
+        let p = normal::cdf(bias + shifted / (1.0 - acceleration * shifted));
+        let rank = ((p * RESAMPLES as f64) as usize).min(RESAMPLES - 1);
+        *means.select_nth_unstable_by(rank, f64::total_cmp).1
+    };
+    (at(-reach), at(reach))
+}
+
+/// Means of resamples, drawn with a seed of their own: the page of a run is the same every time.
+fn resampled(values: &[f64]) -> Vec<f64> {
+    let mut random = Random::with_seed(SEED);
+    let mean = |_| {
+        let sum: f64 = (0..values.len()).map(|_| values[random.below(values.len())]).sum();
+        sum / values.len() as f64
+    };
+    (0..RESAMPLES).map(mean).collect()
+}
+
+/// Efron's and Hesterberg's advice for 95 % is some thousands: at 2.5 % fifty lie beyond.
+const RESAMPLES: usize = 2_000;
+
+/// Any number, always the same.
+const SEED: u64 = 0x5745_4c4c;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_values_have_about_the_interval_of_t() {
+        let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 9.5).collect();
+        let (low, high) = interval(&values, 0.95);
+        // SD √35, error √(35/20), t 2.093.
+        let reach = 2.093 * (35.0_f64 / 20.0).sqrt();
+        assert!((low + reach).abs() < 0.15 * reach && (high - reach).abs() < 0.15 * reach);
+        assert_eq!((low, high), interval(&values, 0.95), "the same every time");
+    }
+
+    #[test]
+    fn a_long_tail_pulls_the_interval_to_its_side() {
+        let mut values = vec![0.0; 9];
+        values.extend([0.1, 0.2, 3.0]);
+        let mean = values.iter().sum::<f64>() / 12.0;
+        let (low, high) = interval(&values, 0.95);
+        assert!(high - mean > 1.3 * (mean - low), "{low} {mean} {high}");
+    }
+
+    #[test]
+    fn values_that_agree_have_no_doubt() {
+        let (low, high) = interval(&[0.1; 12], 0.95);
+        assert!((low - 0.1).abs() < 1e-12 && (high - 0.1).abs() < 1e-12);
+    }
+}

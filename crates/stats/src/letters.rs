@@ -1,0 +1,334 @@
+//! All pairs at once: rows that share a letter are not told apart.
+
+use crate::compare::MARGIN;
+use crate::estimate::FEWEST;
+use crate::{t, tukey};
+
+/// Letters of cells, `values[cell][round]`, the best cell first. Two cells without a letter in
+/// common are different: p < 0.05 for all pairs together (Tukey's test on the blocked analysis of
+/// variance of the logs), and by more than [`MARGIN`]. Ties are not transitive (a like b, b like
+/// c, a apart from c), so no rank can be shared; letters can.
+///
+/// By insert and absorb (Piepho, *An Algorithm for a Letter-Based Representation of All-Pairwise
+/// Comparisons*, Journal of Computational and Graphical Statistics 13, 2004). Empty: a cell with
+/// fewer than three rounds, and every cell where only one has three.
+pub fn letters(values: &[Vec<Option<f64>>]) -> Vec<String> {
+    let Some(fit) = Blocked::fit(values) else { return vec![String::new(); values.len()] };
+    let columns = columns(fit.cells.len(), |one, other| fit.are_apart(one, other));
+    let mut of_cells = vec![String::new(); values.len()];
+    for (place, &cell) in fit.cells.iter().enumerate() {
+        let own = columns.iter().enumerate().filter(|(_, column)| column[place]);
+        of_cells[cell] = own.map(|(index, _)| letter(index)).collect();
+    }
+    of_cells
+}
+
+/// `a` to `z`, `A` to `Z`, then `a1` to `z1` …
+fn letter(index: usize) -> String {
+    let place = u8::try_from(index % 52).unwrap_or(0);
+    let letter = char::from(if place < 26 { b'a' + place } else { b'A' + place - 26 });
+    match index / 52 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+/// Columns of a compact letter display of `count` rows: in no column are two that are apart, and
+/// every two that are not are in one together.
+fn columns(count: usize, are_apart: impl Fn(usize, usize) -> bool) -> Vec<Vec<bool>> {
+    let mut columns = vec![vec![true; count]];
+    for one in 0..count {
+        for other in one + 1..count {
+            if are_apart(one, other) {
+                columns =
+                    columns.into_iter().flat_map(|column| split(column, one, other)).collect();
+                columns = absorbed(columns);
+            }
+        }
+    }
+    // The first letter is the first row's.
+    columns.sort_by(|a, b| b.cmp(a));
+    columns
+}
+
+/// A column that has both becomes two, each without one of them.
+fn split(column: Vec<bool>, one: usize, other: usize) -> Vec<Vec<bool>> {
+    if !(column[one] && column[other]) {
+        return vec![column];
+    }
+    let without = |row: usize| {
+        let mut column = column.clone();
+        column[row] = false;
+        column
+    };
+    vec![without(one), without(other)]
+}
+
+/// Without the columns that others hold.
+fn absorbed(columns: Vec<Vec<bool>>) -> Vec<Vec<bool>> {
+    let holds = |outer: &[bool], inner: &[bool]| {
+        inner.iter().zip(outer).all(|(inner, outer)| !inner || *outer)
+    };
+    let is_kept = |(index, column): &(usize, &Vec<bool>)| {
+        !columns.iter().enumerate().any(|(other, outer)| {
+            // Of two that are alike the first stays.
+            other != *index && holds(outer, column) && (outer != *column || other < *index)
+        })
+    };
+    columns.iter().enumerate().filter(is_kept).map(|(_, column)| column.clone()).collect()
+}
+
+/// Logs as cell + round + noise, by least squares; a round need not have every cell.
+#[derive(Clone, Debug)]
+pub struct Blocked {
+    /// Indices of the cells that are in it: those with three rounds at least.
+    pub cells: Vec<usize>,
+    /// Effects of those cells: logs, up to what all have in common.
+    effects: Vec<f64>,
+    /// Covariance of the effects in units of the noise's variance, up to a constant.
+    covariance: Vec<Vec<f64>>,
+    /// Variance of the noise.
+    variance: f64,
+    /// Degrees of freedom of that variance.
+    freedom: u32,
+}
+
+impl Blocked {
+    /// `values[cell][round]`. `None`: fewer than two cells have three rounds, a value is not
+    /// positive, or rounds do not tie the cells together.
+    pub fn fit(values: &[Vec<Option<f64>>]) -> Option<Blocked> {
+        let rounds_of = |cell: &Vec<Option<f64>>| cell.iter().flatten().count();
+        let cells: Vec<usize> =
+            (0..values.len()).filter(|&cell| rounds_of(&values[cell]) >= FEWEST as usize).collect();
+        let rounds = cells.iter().map(|&cell| values[cell].len()).max().unwrap_or(0);
+        let log = |place: usize, round: usize| {
+            values[cells[place]].get(round).copied().flatten().map(f64::ln)
+        };
+        let all = || {
+            (0..cells.len())
+                .flat_map(|place| (0..rounds).filter_map(move |round| log(place, round)))
+        };
+        if cells.len() < 2 || all().any(|log| !log.is_finite()) {
+            return None;
+        }
+        let (reduced, sums) = reduced(cells.len(), rounds, &log);
+        let covariance = inverse(reduced)?;
+        let effects: Vec<f64> = covariance
+            .iter()
+            .map(|row| row.iter().zip(&sums).map(|(share, sum)| share * sum).sum())
+            .collect();
+        let (mut squares, mut held) = (0.0, 0);
+        for round in 0..rounds {
+            let left: Vec<f64> = (0..cells.len())
+                .filter_map(|place| Some(log(place, round)? - effects[place]))
+                .collect();
+            let mean = left.iter().sum::<f64>() / left.len().max(1) as f64;
+            squares += left.iter().map(|left| (left - mean).powi(2)).sum::<f64>();
+            held += usize::from(!left.is_empty());
+        }
+        let freedom =
+            (all().count() + 1).checked_sub(cells.len() + held).filter(|freedom| *freedom > 0)?;
+        Some(Blocked {
+            cells,
+            effects,
+            covariance,
+            variance: squares / freedom as f64,
+            freedom: u32::try_from(freedom).ok()?,
+        })
+    }
+
+    /// First ÷ second, of two places in `cells`.
+    pub fn ratio(&self, first: usize, second: usize) -> f64 {
+        (self.effects[first] - self.effects[second]).exp()
+    }
+
+    /// Chance to see two that are equal this far apart, for all pairs together (Tukey; Kramer's
+    /// form where rounds lack cells).
+    pub fn chance(&self, first: usize, second: usize) -> f64 {
+        let q = self.range(first, second);
+        tukey::upper_tail(q, self.cells.len() as u32, self.freedom)
+    }
+
+    /// Whether two are different: surely, and by more than [`MARGIN`].
+    pub fn are_apart(&self, first: usize, second: usize) -> bool {
+        if (self.effects[first] - self.effects[second]).abs() <= MARGIN.ln() {
+            return false;
+        }
+        // A pair alone has Student's chance, and all pairs at most as many times that: only
+        // between the two does it take the integral, which costs a millisecond.
+        let alone = 2.0 * t::upper_tail(self.range(first, second) / 2.0_f64.sqrt(), self.freedom);
+        let pairs = (self.cells.len() * (self.cells.len() - 1) / 2) as f64;
+        match alone {
+            alone if alone >= 0.05 => false,
+            alone if alone * pairs < 0.05 => true,
+            _ => self.chance(first, second) < 0.05,
+        }
+    }
+
+    /// How far apart two are, in standard errors of one.
+    fn range(&self, first: usize, second: usize) -> f64 {
+        let of = &self.covariance;
+        let spread = of[first][first] + of[second][second] - 2.0 * of[first][second];
+        let error = (self.variance * spread / 2.0).sqrt();
+        (self.effects[first] - self.effects[second]).abs() / error
+    }
+}
+
+/// Normal equations of the cells' effects once those of the rounds are eliminated; made regular
+/// by adding the same to each entry, which only what all cells have in common notices.
+fn reduced(
+    cells: usize,
+    rounds: usize,
+    log: &impl Fn(usize, usize) -> Option<f64>,
+) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let mut left = vec![vec![1.0 / cells as f64; cells]; cells];
+    let mut right = vec![0.0; cells];
+    for round in 0..rounds {
+        let there: Vec<(usize, f64)> =
+            (0..cells).filter_map(|place| Some((place, log(place, round)?))).collect();
+        let count = there.len() as f64;
+        let mean = there.iter().map(|(_, log)| log).sum::<f64>() / count;
+        for &(place, log) in &there {
+            left[place][place] += 1.0;
+            right[place] += log - mean;
+            for &(other, _) in &there {
+                left[place][other] -= 1.0 / count;
+            }
+        }
+    }
+    (left, right)
+}
+
+/// Of a symmetric matrix, by Gauss and Jordan with pivots; `None`: it has none.
+fn inverse(mut left: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let count = left.len();
+    let one = |row: usize| (0..count).map(|column| f64::from(row == column)).collect();
+    let mut right: Vec<Vec<f64>> = (0..count).map(one).collect();
+    for column in 0..count {
+        let size = |row: &usize| left[*row][column].abs();
+        let pivot = (column..count).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+        if left[pivot][column].abs() < SINGULAR {
+            return None;
+        }
+        left.swap(column, pivot);
+        right.swap(column, pivot);
+        let scale = 1.0 / left[column][column];
+        for matrix in [&mut left, &mut right] {
+            matrix[column].iter_mut().for_each(|entry| *entry *= scale);
+        }
+        for row in (0..count).filter(|row| *row != column) {
+            let factor = left[row][column];
+            for matrix in [&mut left, &mut right] {
+                for at in 0..count {
+                    matrix[row][at] -= factor * matrix[column][at];
+                }
+            }
+        }
+    }
+    Some(right)
+}
+
+/// Entries are about the number of rounds; less than this is a rounding error of zero.
+const SINGULAR: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(values: &[&[f64]]) -> Vec<Vec<Option<f64>>> {
+        values.iter().map(|row| row.iter().map(|value| Some(*value)).collect()).collect()
+    }
+
+    #[test]
+    fn ties_are_not_transitive() {
+        // a like b, b like c, a apart from c.
+        let columns = columns(3, |one, other| (one, other) == (0, 2));
+        assert_eq!(columns, [[true, true, false], [false, true, true]]);
+        assert_eq!([letter(0), letter(27), letter(52)], ["a", "B", "a1"]);
+    }
+
+    #[test]
+    fn far_apart_cells_have_letters_of_their_own_and_rounds_cancel_out() {
+        // Each round is twice as slow as the one before: blocks take that away.
+        let values = whole(&[
+            &[1.00, 2.01, 4.00, 8.02],
+            &[1.01, 2.00, 4.03, 8.00],
+            &[1.20, 2.41, 4.79, 9.61],
+        ]);
+        assert_eq!(letters(&values), ["a", "a", "b"]);
+    }
+
+    /// The balanced case by hand: logs 0, 0.1 and 0.5 ± noise (0.01, −0.01, 0, 0), whose squares
+    /// that are left over sum to a known number.
+    #[test]
+    fn the_chance_is_tukeys_on_the_blocked_analysis() {
+        let noise = [[0.01_f64, -0.01, 0.0, 0.0], [-0.01, 0.01, 0.0, 0.0], [0.0; 4]];
+        let values: Vec<Vec<Option<f64>>> = [0.0, 0.1, 0.5]
+            .iter()
+            .zip(noise)
+            .map(|(effect, noise)| noise.map(|noise| Some((effect + noise).exp())).to_vec())
+            .collect();
+        let fit = Blocked::fit(&values).unwrap();
+        // Rows and columns of the noise sum to zero, so all of it is left: 4 × 0.0001, of
+        // (3 − 1) × (4 − 1) degrees of freedom.
+        let error = (4.0 * 1e-4 / 6.0 / 4.0_f64).sqrt();
+        assert!((fit.ratio(1, 0).ln() - 0.1).abs() < 1e-12);
+        assert!((fit.range(0, 1) - 0.1 / error).abs() < 1e-6);
+        assert_eq!(fit.freedom, 6);
+        assert!((fit.chance(0, 1) - tukey::upper_tail(0.1 / error, 3, 6)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_round_may_lack_a_cell() {
+        let mut values =
+            whole(&[&[1.0, 2.02, 4.0, 8.0], &[1.5, 3.0, 6.02, 12.0], &[1.5, 3.02, 6.0, 12.0]]);
+        values[0][3] = None;
+        values[2][0] = None;
+        assert_eq!(letters(&values), ["a", "b", "b"]);
+        // The effects are those of the rounds that both have: no round's mood leaks in.
+        let fit = Blocked::fit(&values).unwrap();
+        assert!((fit.ratio(1, 0) - 1.5).abs() < 0.01, "{}", fit.ratio(1, 0));
+    }
+
+    #[test]
+    fn two_rounds_a_zero_or_rounds_that_tie_nothing_have_no_letters() {
+        let none = ["", ""];
+        assert_eq!(letters(&whole(&[&[1.0, 1.0], &[2.0, 2.0]])), none);
+        assert_eq!(letters(&whole(&[&[1.0, 0.0, 1.0], &[2.0, 2.0, 2.0]])), none);
+        let (here, gone) = (Some(1.0), None);
+        let apart =
+            [vec![here, here, here, gone, gone, gone], vec![gone, gone, gone, here, here, here]];
+        assert_eq!(letters(&apart), none);
+        // The third has too few; it does not take the others' letters.
+        let mixed = vec![vec![Some(1.0); 3], vec![Some(2.0); 3], vec![Some(1.0), None, None]];
+        assert_eq!(letters(&mixed), ["a", "b", ""]);
+    }
+
+    #[test]
+    fn a_sure_difference_within_the_margin_is_none() {
+        let values = whole(&[&[1.0, 1.0001, 1.0, 1.0001], &[1.02, 1.0201, 1.0201, 1.02]]);
+        let fit = Blocked::fit(&values).unwrap();
+        assert!(fit.chance(0, 1) < 1e-4, "it is sure");
+        assert_eq!(letters(&values), ["a", "a"]);
+    }
+
+    proptest! {
+        /// What a letter display promises, for any relation.
+        #[test]
+        fn two_share_a_letter_exactly_if_they_are_not_apart(
+            count in 1_usize..9,
+            apart in prop::collection::vec(any::<bool>(), 81),
+        ) {
+            let are_apart = |one: usize, other: usize| apart[one.min(other) * 9 + one.max(other)];
+            let columns = columns(count, are_apart);
+            for one in 0..count {
+                prop_assert!(columns.iter().any(|column| column[one]), "each has a letter");
+                for other in one + 1..count {
+                    let share = columns.iter().any(|column| column[one] && column[other]);
+                    prop_assert_eq!(share, !are_apart(one, other));
+                }
+            }
+        }
+    }
+}

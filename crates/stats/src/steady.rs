@@ -1,0 +1,216 @@
+//! Whether a constant load was answered evenly from its beginning to its end.
+//!
+//! Change points only flag: nothing is cut out of a trial because of them. Barrett, Bolz-Tereick,
+//! Killick, Mount and Tratt (*Virtual Machine Warmup Blows Hot and Cold*, OOPSLA 2017) show that
+//! a third of their benchmarks never reach a steady state, and that looking for one and dropping
+//! what came before hides it. Points are found by PELT (Killick, Fearnhead and Eckley, JASA 107,
+//! 2012) with their penalty of 15 ln n.
+
+use crate::compare::MARGIN;
+
+/// How a series went.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Steadiness {
+    /// No level differs by more than [`MARGIN`] from the last one.
+    Steady,
+    /// One does. The levels, in order, two at least.
+    NotSteady(Vec<Level>),
+    /// Fewer than [`FEWEST`] seconds.
+    TooShort,
+}
+
+/// Seconds between two change points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Its first second.
+    pub from: usize,
+    /// Geometric mean of its seconds.
+    pub value: f64,
+}
+
+/// Seconds that a load must last for its steadiness to be told.
+pub const FEWEST: usize = 60;
+
+/// How the values of seconds (medians of service time) went. A second without a value repeats
+/// the one before it.
+pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
+    if seconds.len() < FEWEST {
+        return Steadiness::TooShort;
+    }
+    // A long load in steps of several seconds: finding points costs the square of their number.
+    let step = seconds.len().div_ceil(MOST);
+    let logs: Vec<f64> = seconds.chunks(step).filter_map(mean_log).collect();
+    if logs.len() < FEWEST / 2 {
+        return Steadiness::TooShort;
+    }
+    let logs = without_outliers(&logs);
+    let begins = change_points(&logs);
+    let ends = begins.iter().skip(1).copied().chain([logs.len()]);
+    let levels: Vec<Level> = begins
+        .iter()
+        .zip(ends)
+        .map(|(&from, to)| {
+            let mean = logs[from..to].iter().sum::<f64>() / (to - from) as f64;
+            Level { from: from * step, value: mean.exp() }
+        })
+        .collect();
+    let last = levels.last().map_or(1.0, |level| level.value);
+    let differs = |level: &Level| (level.value / last).ln().abs() > MARGIN.ln();
+    if levels.iter().any(differs) { Steadiness::NotSteady(levels) } else { Steadiness::Steady }
+}
+
+fn mean_log(seconds: &[Option<f64>]) -> Option<f64> {
+    let logs: Vec<f64> =
+        seconds.iter().flatten().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
+/// Values that PELT is given at most: ten minutes by the second.
+const MOST: usize = 600;
+
+/// A second beyond three interquartile ranges of those around it becomes their median (Barrett's
+/// outliers, after Tukey): a single pause is no level.
+fn without_outliers(logs: &[f64]) -> Vec<f64> {
+    let around = |at: usize| {
+        let from = at.saturating_sub(AROUND).min(logs.len().saturating_sub(2 * AROUND + 1));
+        let mut near = logs[from..(from + 2 * AROUND + 1).min(logs.len())].to_vec();
+        near.sort_by(f64::total_cmp);
+        let at = |share: f64| near[((near.len() - 1) as f64 * share).round() as usize];
+        (at(0.25), at(0.5), at(0.75))
+    };
+    logs.iter()
+        .enumerate()
+        .map(|(at, &log)| {
+            let (low, middle, high) = around(at);
+            let reach = 3.0 * (high - low);
+            if log < low - reach || log > high + reach { middle } else { log }
+        })
+        .collect()
+}
+
+/// Seconds on each side that an outlier is judged by: enough for quartiles, and few enough that a
+/// level of a quarter of a minute stays one.
+const AROUND: usize = 10;
+
+/// Where levels begin, 0 first: the partition with the least squares around its levels' means, in
+/// units of the noise, plus a penalty for each level.
+fn change_points(logs: &[f64]) -> Vec<usize> {
+    let noise = noise(logs);
+    let penalty = 15.0 * (logs.len() as f64).ln();
+    let sums = |power: i32| {
+        let mut sums = vec![0.0];
+        sums.extend(logs.iter().scan(0.0, |sum, log| {
+            *sum += log.powi(power);
+            Some(*sum)
+        }));
+        sums
+    };
+    let (sums, squares) = (sums(1), sums(2));
+    let cost = |from: usize, to: usize| {
+        let sum = sums[to] - sums[from];
+        (squares[to] - squares[from] - sum * sum / (to - from) as f64).max(0.0) / noise
+    };
+    let mut best = vec![-penalty];
+    let mut before = vec![0];
+    let mut candidates: Vec<usize> = Vec::new();
+    for to in 1..=logs.len() {
+        candidates.extend(
+            (to >= SHORTEST).then(|| to - SHORTEST).filter(|from| *from == 0 || *from >= SHORTEST),
+        );
+        let total = |from: usize| best[from] + cost(from, to) + penalty;
+        let found = candidates.iter().copied().min_by(|a, b| total(*a).total_cmp(&total(*b)));
+        let least = found.map_or(f64::INFINITY, total);
+        // PELT's pruning: what is worse by a whole level cannot win later.
+        candidates.retain(|from| best[*from] + cost(*from, to) <= least);
+        best.push(least);
+        before.push(found.unwrap_or(0));
+    }
+    let mut begins = Vec::new();
+    let mut at = logs.len();
+    while at > 0 {
+        at = before[at];
+        begins.push(at);
+    }
+    begins.reverse();
+    begins
+}
+
+/// Seconds of the shortest level: what is shorter is a hiccup.
+const SHORTEST: usize = 5;
+
+/// Variance of the noise, from steps between neighbours: levels add only a few of those. By their
+/// median, which those few do not move; at least the histogram's own resolution, 0.1 %.
+fn noise(logs: &[f64]) -> f64 {
+    let mut steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    steps.sort_by(f64::total_cmp);
+    let median = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
+    // A normal variable's median size is 0.6745 of its deviation; a step has twice the variance.
+    let deviation = median / 0.6745 / 2.0_f64.sqrt();
+    deviation.max(0.001).powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Seconds of 10 ms × the level in force, with 1 % of noise.
+    fn series(levels: &[(usize, f64)], seed: u64) -> Vec<Option<f64>> {
+        let mut random = Random::with_seed(seed);
+        let of = |(seconds, level): &(usize, f64)| {
+            (0..*seconds)
+                .map(|_| Some(1e7 * level * (0.01 * random.normal()).exp()))
+                .collect::<Vec<_>>()
+        };
+        levels.iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn noise_around_one_level_is_steady() {
+        for seed in 0..100 {
+            assert_eq!(steadiness(&series(&[(120, 1.0)], seed)), Steadiness::Steady, "{seed}");
+        }
+        assert_eq!(steadiness(&vec![Some(1e6); 60]), Steadiness::Steady);
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        for seed in 0..100 {
+            let found = steadiness(&series(&[(30, 1.1), (50, 1.0)], seed));
+            let Steadiness::NotSteady(levels) = found else { panic!("{seed}: {found:?}") };
+            let begins: Vec<usize> = levels.iter().map(|level| level.from).collect();
+            assert!(begins.len() == 2 && begins[1].abs_diff(30) <= 1, "{seed}: {levels:?}");
+            assert!((levels[0].value / levels[1].value - 1.1).abs() < 0.01, "{seed}: {levels:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_within_the_margin_a_hiccup_and_gaps_do_not_matter() {
+        assert_eq!(steadiness(&series(&[(40, 1.015), (40, 1.0)], 1)), Steadiness::Steady);
+        let mut hiccup = series(&[(90, 1.0)], 2);
+        hiccup[40] = Some(9e9);
+        hiccup[60] = None;
+        assert_eq!(steadiness(&hiccup), Steadiness::Steady);
+    }
+
+    #[test]
+    fn what_grows_all_the_time_is_not_steady() {
+        let leak: Vec<(usize, f64)> = (0..90).map(|s| (1, 1.0 + s as f64 / 300.0)).collect();
+        assert!(matches!(steadiness(&series(&leak, 3)), Steadiness::NotSteady(_)));
+    }
+
+    #[test]
+    fn less_than_a_minute_is_too_short_to_tell() {
+        assert_eq!(steadiness(&series(&[(59, 1.0)], 4)), Steadiness::TooShort);
+        assert_eq!(steadiness(&vec![None; 100]), Steadiness::TooShort, "nothing was answered");
+    }
+
+    #[test]
+    fn an_hour_is_read_in_steps() {
+        let Steadiness::NotSteady(levels) = steadiness(&series(&[(1_800, 1.2), (1_800, 1.0)], 5))
+        else {
+            panic!("a step of 20 %");
+        };
+        assert_eq!((levels.len(), levels[1].from), (2, 1_800));
+    }
+}

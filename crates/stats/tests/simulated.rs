@@ -1,0 +1,90 @@
+//! What comparing promises, in 2 000 simulated runs of each kind with a seed. The large version,
+//! with its tables in `bench/results/`: `cargo run --release -p stampede-stats --example sure`.
+
+#[path = "../../../bench/sure/simulation.rs"]
+mod simulation;
+
+use simulation::{Case, Shape};
+use stampede_stats::rounds::needed;
+
+const RUNS: u32 = 2_000;
+
+/// A/A: at most one in twenty may be called different; 94 % leaves two standard errors of a
+/// count of 2 000.
+#[test]
+fn two_that_are_equal_are_not_called_different() {
+    for noise in [0.005, 0.02, 0.05, 0.2] {
+        for rounds in [3, 5, 8, 20] {
+            let share = simulation::not_different(&Case::two(1.0, noise), rounds, RUNS, 1);
+            assert!(share >= 0.94, "noise {noise}, {rounds} rounds: {share}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_down_of_5_percent_is_found_in_five_rounds() {
+    for noise in [0.005, 0.01, 0.02] {
+        let share = simulation::found(&Case::two(1.05, noise), 5, RUNS, 2);
+        assert!(share >= 0.9, "noise {noise}: {share}");
+    }
+}
+
+/// `cargo test -p stampede-stats --test simulated -- --nocapture` prints them.
+#[test]
+fn a_noisier_machine_finds_it_in_as_many_rounds_as_are_printed() {
+    for noise in [0.02, 0.03, 0.05, 0.08, 0.1] {
+        let rounds = needed(noise).expect("not more than 200");
+        let case = Case::two(1.05, noise);
+        let share = simulation::found(&case, rounds, RUNS, 3);
+        println!(
+            "noise {:.0} %: {rounds} rounds find 5 % in {:.1} %",
+            noise * 100.0,
+            share * 100.0
+        );
+        // Two standard errors of 90 % of 2 000 are 1.3 %.
+        assert!(share >= 0.885, "noise {noise}, {rounds} rounds: {share}");
+        // And not in far fewer.
+        let fewer = simulation::found(&case, rounds * 2 / 3, RUNS, 3);
+        assert!(fewer < 0.9, "noise {noise}, {} rounds: {fewer}", rounds * 2 / 3);
+    }
+}
+
+#[test]
+fn intervals_hold_the_truth() {
+    // Ten rounds and more are a bootstrap's.
+    for rounds in [3, 5, 8, 10, 12, 20] {
+        let case = Case::two(1.05, 0.05);
+        let ratio = simulation::ratio_covers(&case, rounds, RUNS, 4);
+        let value = simulation::value_covers(&case, rounds, RUNS, 5);
+        assert!(ratio >= 0.93 && value >= 0.93, "{rounds} rounds: {ratio}, {value}");
+    }
+    // Ratios of two that are now and then much slower have long tails on both sides, of which ten
+    // trials show few: a bootstrap, which knows nothing else, covers 92 % of them.
+    let skewed = Case { shape: Shape::Skewed, ..Case::two(1.05, 0.05) };
+    for (rounds, least) in [(5, 0.93), (12, 0.91)] {
+        let ratio = simulation::ratio_covers(&skewed, rounds, RUNS, 6);
+        assert!(ratio >= least, "{rounds} rounds, skewed: {ratio}");
+    }
+}
+
+/// The rule looks at widths, not at differences, and so calls no more of them. But a run that
+/// stops where its values happen to lie close has an interval a little too narrow: it covers 92 %
+/// at worst, where noise makes the looks decide.
+#[test]
+fn auto_holds_what_fixed_rounds_promise() {
+    for noise in [0.02, 0.05, 0.1] {
+        let equal = simulation::auto(&Case::two(1.0, noise), 0.05, RUNS, 7);
+        assert!(equal.different <= 0.06, "noise {noise}: {equal:?}");
+        assert!(equal.covers >= 0.905, "noise {noise}: {equal:?}");
+    }
+    let quiet = simulation::auto(&Case::two(1.05, 0.01), 0.05, RUNS, 8);
+    assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");
+}
+
+#[test]
+fn six_that_are_equal_share_a_letter() {
+    let case = Case { cells: vec![1.0; 6], ..Case::two(1.0, 0.1) };
+    // Fewer runs, for each takes integrals; 300 have a standard error of 1.3 %.
+    let share = simulation::letters_shared(&case, 5, 300, 9);
+    assert!(share >= 0.92, "{share}");
+}
