@@ -1,8 +1,8 @@
 //! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
 
-use super::columns::{broken, figure, rows};
 use stampede_stats::compare::Difference;
 
+use super::columns::{broken, figure, rows};
 use super::layout::Section;
 use super::why;
 use crate::observed::list;
