@@ -5,6 +5,7 @@ use std::path::Path;
 use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
+use super::fairness::each_at_its_best;
 use super::init::PLAN;
 use super::plan_flags::overrides;
 use super::report::write_page;
@@ -29,6 +30,9 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
+    if !args.dry_run {
+        each_at_its_best(&mut plan)?;
+    }
     // Dropped at the end: the other version's copy is there until then.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
     let comparison = Comparison::new(plan, catalogue, &machine::facts())

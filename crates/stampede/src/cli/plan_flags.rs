@@ -16,6 +16,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         rounds: args.rounds.clone(),
         precision: args.precision.clone(),
         max_time: args.max_time.clone(),
+        fairness: args.fairness.clone(),
         repeat_invalid: args.repeat_invalid.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),

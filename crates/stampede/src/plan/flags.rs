@@ -39,6 +39,8 @@ pub struct Overrides {
     pub precision: Option<String>,
     /// `--max-time 30m`.
     pub max_time: Option<String>,
+    /// `--fairness each-at-its-best`.
+    pub fairness: Option<String>,
     /// `--repeat-invalid 1`.
     pub repeat_invalid: Option<String>,
     /// `--seed 1`.
@@ -166,6 +168,7 @@ impl Flags {
             ("rounds", "rounds"),
             ("precision", "precision"),
             ("max-time", "max_time"),
+            ("fairness", "fairness"),
             ("repeat-invalid", "repeat_invalid"),
             ("seed", "seed"),
             ("workers", "workers"),
@@ -303,6 +306,7 @@ impl Overrides {
             ("rounds", &self.rounds),
             ("precision", &self.precision),
             ("max-time", &self.max_time),
+            ("fairness", &self.fairness),
             ("repeat-invalid", &self.repeat_invalid),
             ("seed", &self.seed),
             ("workers", &self.workers),

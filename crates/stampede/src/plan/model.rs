@@ -41,6 +41,8 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// What becomes of runtimes that are not there.
     pub missing: Missing,
+    /// What is equal for all runtimes.
+    pub fairness: Fairness,
     /// By how much the lengths above were stretched: 1 for as written.
     pub time_scale: f64,
     /// Where results go; `None`: a new folder below `stampede-results/`.
@@ -77,6 +79,15 @@ impl Begin {
             Begin::Cold => Nanos(0),
         }
     }
+}
+
+/// Which of two fair questions is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fairness {
+    /// All have one number of workers.
+    EqualWorkers,
+    /// Each has as many as give it the most under the budget: it is tuned first.
+    EachAtItsBest,
 }
 
 /// A runtime whose programs are not installed, or that cannot run the app …

@@ -14,7 +14,8 @@ use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
+    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, Missing,
+    Plan, Rounds,
 };
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
@@ -23,12 +24,13 @@ use super::value::{
 };
 
 /// Keys of a plan that are no settings.
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "app",
     "apps",
     "budget",
     "runtimes",
     "missing",
+    "fairness",
     "load",
     "client",
     "keep_alive",
@@ -71,6 +73,9 @@ pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 
 /// Words for runtimes that are not there.
 pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
+
+/// Words for what is equal.
+pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
 
 /// Longest warm-up.
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
@@ -251,6 +256,7 @@ pub(super) fn resolve(
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         missing: missing(&fields)?,
+        fairness: fairness(&fields)?,
         time_scale,
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
@@ -474,6 +480,14 @@ fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
     match name_of(node, "word for missing runtimes", &MISSING)? {
         "skip" => Ok(Missing::Skip),
         _ => Ok(Missing::Refuse),
+    }
+}
+
+fn fairness(fields: &Fields<'_>) -> Result<Fairness, PlanError> {
+    let Some(node) = fields.get("fairness") else { return Ok(Fairness::EqualWorkers) };
+    match name_of(node, "word for what is fair", &FAIRNESS)? {
+        "each-at-its-best" => Ok(Fairness::EachAtItsBest),
+        _ => Ok(Fairness::EqualWorkers),
     }
 }
 

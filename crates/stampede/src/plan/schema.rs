@@ -49,6 +49,10 @@ fn plan_properties() -> Value {
             "enum": read::MISSING,
             "description": "Runtimes that are not installed or cannot run the app: refused, or left out.",
         },
+        "fairness": {
+            "enum": read::FAIRNESS,
+            "description": "One number of workers for all, or each runtime with those that give it the most: tuned first.",
+        },
         "load": about("loads", "What is fired: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),
         "keep_alive": of("keep_alive"),
