@@ -60,7 +60,7 @@ fn not_different(runs: u32) {
             let case = Case { cells: vec![1.0; count], ..Case::two(1.0, noise) };
             let of = |rounds| {
                 let best = simulation::not_different(&case, rounds, runs, 2);
-                let letters = simulation::letters_shared(&case, rounds, runs / 10, 3);
+                let letters = simulation::letters_shared(&case, rounds, runs / 40, 3);
                 format!("{} ({})", percent(best), percent(letters))
             };
             row(&format!("{} %", noise * 100.0), rounds.into_iter().map(of));

@@ -35,6 +35,8 @@ pub enum Event<'a> {
         cell: &'a CellRecord,
         /// CPUs of its stack's budget: 100 % of CPU.
         budget_cpus: u32,
+        /// How long it and the rest will take.
+        left: Left,
     },
     /// A phase of the trial begins.
     Phase {
@@ -56,6 +58,17 @@ pub enum Event<'a> {
     },
     /// After the last trial.
     RunEnded,
+}
+
+/// What is still to come, by what the trials so far took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The trial that begins.
+    pub trial: Nanos,
+    /// Those after it.
+    pub after: Nanos,
+    /// Whether then `rounds: auto` looks whether there are more.
+    pub to_look: bool,
 }
 
 /// Phases of a trial.

@@ -118,7 +118,7 @@ fn of_run(name: String, folder: &Path, record: &RunRecord) -> Entry {
     Entry {
         name,
         started_at: record.started_at.clone(),
-        state: match RunState::of(folder, ended.len() >= planned) {
+        state: match RunState::of(folder, record.is_whole(ended.len())) {
             RunState::Ended => State::Ended,
             RunState::UnderWay => State::UnderWay,
             RunState::CutOff => State::CutOff,

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM as an ordinary way to end.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use stampede_load::Stop;
@@ -12,6 +12,10 @@ use stampede_load::Stop;
 /// # Errors
 /// When another handler is there already: a bug of ours.
 pub fn listen() -> Result<(), ctrlc::Error> {
+    // What tunes before it compares begins twice.
+    if LISTENS.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         let earlier = ASKED.fetch_add(1, Ordering::Relaxed);
         if let Some(stop) = &*LOAD.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -49,6 +53,8 @@ pub fn before_exit(last: fn()) {
 
 static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 static ASKED: AtomicU32 = AtomicU32::new(0);
+/// Whether the handler is there.
+static LISTENS: AtomicBool = AtomicBool::new(false);
 static LOAD: Mutex<Option<Stop>> = Mutex::new(None);
 /// 128 + SIGINT, as shells report it.
 const INTERRUPTED: i32 = 130;

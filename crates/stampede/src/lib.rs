@@ -7,6 +7,7 @@
 //! Nothing right of `store` starts a process or opens a socket to a runtime.
 
 pub mod against;
+pub mod capacity;
 pub mod causes;
 pub mod cli;
 pub mod event;
@@ -30,3 +31,4 @@ pub mod suggest;
 pub mod summary;
 pub mod target;
 pub mod trial;
+pub mod tune;

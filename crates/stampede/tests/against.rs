@@ -318,7 +318,7 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
         refused(&place, &["--app", "./plain", "--against", "main"]),
         refused(&place, &["--app", "./empty", "--against", "main"]),
         refused(&place, &["--app", "./shop", "--against", "mian"]),
-        refused(&place, &["--app", "./shop", "--against", "--all"]),
+        refused(&place, &["--app", "./shop", "--against=--all"]),
         refused(&place, &["--app", "./shop/admin", "--against", "main"]),
         refused(&place, &["--app", "./shop", "--against", "HEAD~1", "--against-prepare", "true"]),
         refused(&place, &["--app", "./shop", "--against", "main"]),

@@ -30,6 +30,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         flags: vec!["--rounds=2".to_owned()],
         seed: 7,
         rounds: 1,
+        auto: None,
         cells: vec![CellRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),

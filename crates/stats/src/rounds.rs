@@ -60,7 +60,7 @@ mod tests {
     fn a_noisier_machine_needs_more_rounds() {
         let needed = [0.005, 0.02, 0.05, 0.1, 0.5].map(needed);
         // With 10 % the margin alone asks for (1.2816 × 0.1 ÷ ln(1.05 ÷ 1.03))² = 44.4.
-        assert_eq!(needed, [Some(3), Some(4), Some(13), Some(46), None]);
+        assert_eq!(needed, [Some(3), Some(5), Some(15), Some(49), None]);
     }
 
     #[test]

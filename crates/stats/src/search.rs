@@ -19,6 +19,8 @@ pub struct Goal {
     pub highest: f64,
     /// How wide the interval may be: 0.05 for an upper end 5 % above the lower.
     pub precision: f64,
+    /// Whether longer trials confirm what was found.
+    pub confirm: bool,
 }
 
 /// What a trial has shown.
@@ -164,7 +166,8 @@ impl Search {
             return Answer { ending: Ending::AtLeast, lower: met, upper: None };
         }
         let is_narrow = self.is_narrow((low, high));
-        let ending = match (is_narrow, self.confirmed(low) && self.refuted(low)) {
+        let is_sure = !self.goal.confirm || self.confirmed(low) && self.refuted(low);
+        let ending = match (is_narrow, is_sure) {
             (true, true) => Ending::Found,
             (true, false) => Ending::Unconfirmed,
             (false, _) => Ending::Wide,
@@ -266,12 +269,16 @@ impl Search {
 
     fn narrow(&self, belief: &Belief, affordable: u32) -> Ask {
         let (low, high) = self.interval(belief);
-        if !self.is_narrow((low, high)) && affordable > CONFIRMING {
+        let reserved = if self.goal.confirm { CONFIRMING } else { 0 };
+        if !self.is_narrow((low, high)) && affordable > reserved {
             // Off the middle by turns: trials below show what is met, trials above what is not, and both
             // together how sharply one turns into the other.
             let at = TURNS[self.steps.len() % TURNS.len()];
             let rate = rounded(belief.quantile(at), self.goal.precision);
             return Ask::Measure { rate, purpose: Purpose::Search };
+        }
+        if !self.goal.confirm {
+            return Ask::Nothing;
         }
         let tried = |purpose| self.steps.iter().filter(|step| step.purpose == purpose).count();
         if !self.confirmed(low) && tried(Purpose::Confirm) < ATTEMPTS {

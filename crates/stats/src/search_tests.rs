@@ -90,7 +90,7 @@ fn seen(queue: Queue, bound: f64, noise: Noise, rate: f64, dice: &mut Dice) -> S
 }
 
 fn goal(first: f64) -> Goal {
-    Goal { first, lowest: 0.1, highest: 1e6, precision: 0.1 }
+    Goal { first, lowest: 0.1, highest: 1e6, precision: 0.1, confirm: true }
 }
 
 /// Runs a search with a budget of trials; its answer and how many it took.

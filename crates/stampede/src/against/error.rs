@@ -150,9 +150,10 @@ impl AgainstError {
                      `git fetch` gets"
                 ))
             }
-            AgainstError::NotThere { rev, .. } => Some(format!(
-                "it was never committed, or after `{rev}`: `git log -- FOLDER` says when it came; name \
-                 a revision that has it"
+            AgainstError::NotThere { rev, folder } => Some(format!(
+                "it was never committed, or after `{rev}`: `git log -- {}` says when it came; name a \
+                 revision that has it",
+                folder.display()
             )),
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"

@@ -31,7 +31,7 @@ impl Repository {
             }
             other => path_of(&other?),
         };
-        let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?);
+        let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?).components().collect();
         Ok(Repository { top, prefix, folder: folder.to_path_buf() })
     }
 

@@ -16,6 +16,7 @@ use git::Repository;
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
 use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, lead_settings};
+use crate::store::mask_secrets;
 use crate::store::record::AgainstRecord;
 use crate::summary::words;
 
@@ -111,7 +112,7 @@ impl Found {
             head: self.head.clone(),
             changed: u32::try_from(self.changed).unwrap_or(u32::MAX),
             brought: Vec::new(),
-            prepare: asked.prepare.unwrap_or_default().to_owned(),
+            prepare: mask_secrets(asked.prepare.unwrap_or_default()),
         }
     }
 
@@ -119,14 +120,15 @@ impl Found {
     fn notice(&self, rev: &str, brought: &[String]) -> Result<String, AgainstError> {
         let commit = self.commit.get(..SHORT).unwrap_or(&self.commit);
         let tree = match (self.changed, self.commit.starts_with(&self.head)) {
-            (0, true) => "the working tree is the same commit".to_owned(),
-            (0, false) => format!("the working tree is {}", self.head),
-            (changed, _) => {
+            (0, true) => "the same commit".to_owned(),
+            (0, false) => self.head.clone(),
+            (changed, is_same) => {
+                let commit = if is_same { "the same commit" } else { &self.head };
                 let files = words::number_of(u32::try_from(changed).unwrap_or(u32::MAX), "change");
-                format!("the working tree is {} with {files} that no commit has", self.head)
+                format!("{commit} with {files} that no commit has")
             }
         };
-        let mut text = format!("`@{rev}` is {commit}, {tree}");
+        let mut text = format!("`@{rev}` is {commit}, the working tree is {tree}");
         if !brought.is_empty() {
             let names: Vec<String> = brought.iter().map(|name| format!("`{name}`")).collect();
             text += &format!(
@@ -160,9 +162,10 @@ impl Copy<'_> {
     /// Makes it; what was brought from the working tree.
     fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
-        let tree = self.own.join("tree");
+        // The app's name is its folder's.
+        let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
         private_folder(&tree)?;
-        self.found.repository.check_out(&self.found.commit, &self.own.join("index"), &tree)?;
+        self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
         let wanted = self.wanted(&app)?;
         copy_some(top, &tree, &wanted.iter().map(|place| prefix.join(place)).collect::<Vec<_>>())

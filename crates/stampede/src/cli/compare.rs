@@ -5,6 +5,7 @@ use std::path::Path;
 use stampede_load::time::Nanos;
 
 use super::args::CompareArgs;
+use super::fairness::each_at_its_best;
 use super::init::PLAN;
 use super::plan_flags::overrides;
 use super::report::write_page;
@@ -29,6 +30,9 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
+    if !args.dry_run {
+        each_at_its_best(&mut plan)?;
+    }
     // Dropped at the end: the other version's copy is there until then.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
     let comparison = Comparison::new(plan, catalogue, &machine::facts())
@@ -41,10 +45,10 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let folder = RunFolder::create(out.as_deref(), comparison.record())
+    let mut folder = RunFolder::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    comparison.run(&folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
+    comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
     finish(&folder.close(), &comparison, args.json)
 }
 
@@ -55,7 +59,8 @@ fn other_version(
     catalogue: &Catalogue,
 ) -> Result<Option<Copies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
-    // A dry run starts nothing.
+    // What is wrong with the folder is said of the folder.
+    refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
     let asked = Asked { rev, prepare, is_dry: args.dry_run, keeper: &options };
@@ -164,7 +169,7 @@ fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
     let has_measured = stored.trials.iter().any(|trial| trial.record.load.is_some());
     if !has_measured && !interrupt::asked() {
         Outcome::Nothing
-    } else if !summary.is_whole() || stored.trials.len() < stored.record.trials() {
+    } else if !summary.is_whole() || !stored.record.is_whole(stored.trials.len()) {
         Outcome::Incomplete
     } else if summary.breaks_an_expectation() {
         Outcome::NotMet

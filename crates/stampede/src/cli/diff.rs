@@ -39,7 +39,9 @@ pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
 pub fn text_of_versions(shown: &Shown) -> Option<String> {
     let (_, data, summary) = shown.runs().next()?;
     data.record.against.as_ref()?;
-    let diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
+    let mut diff = versions(&Named { label: "", data, summary }, &[]).ok()?;
+    // The table above has them.
+    diff.cells.iter_mut().for_each(|cell| cell.notes.clear());
     Some(report::diff_text(&diff, &style()))
 }
 

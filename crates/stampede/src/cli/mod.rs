@@ -2,10 +2,12 @@
 
 mod args;
 mod calibrate;
+mod capacity;
 mod compare;
 mod diff;
 mod doctor;
 mod fail;
+mod fairness;
 mod fire;
 mod get;
 mod history;
@@ -16,6 +18,7 @@ mod report;
 mod runtimes;
 mod serve;
 mod shell;
+mod tune;
 mod up;
 
 use std::process::ExitCode;
@@ -39,6 +42,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Fire(args) => fire::run(*args),
+        Command::Capacity(args) => capacity::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Up(args) => up::run(args),
         Command::Runtimes(args) => runtimes::run(&args),
         Command::Install(args) => install::run(&args),

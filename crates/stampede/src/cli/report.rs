@@ -16,6 +16,10 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         return Err(Failure::rendered("`--out` is the folder of `--format svg`".to_owned())
             .hint("the other formats go to stdout: `> FILE` puts them into a file"));
     }
+    // A search has words of its own; its trials are a run as any other in the other formats.
+    if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
+        return print(text.as_bytes());
+    }
     let shown = Shown::read(Path::new(store::RESULTS), &args.runs)
         .map_err(|error| Failure::from_store(&error))?;
     let summary = shown.summary();

@@ -13,6 +13,8 @@ pub fn schema(of: Described) -> Result<Outcome, Failure> {
     let schema = match of {
         Described::Plan => crate::plan::schema(),
         Described::Fire => super::fire::schema(),
+        Described::Capacity => super::capacity::schema(),
+        Described::Tune => super::tune::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())

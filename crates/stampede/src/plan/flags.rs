@@ -35,6 +35,14 @@ pub struct Overrides {
     pub urls: Option<String>,
     /// `--rounds 5` or `auto`.
     pub rounds: Option<String>,
+    /// `--precision 5%`.
+    pub precision: Option<String>,
+    /// `--max-time 30m`.
+    pub max_time: Option<String>,
+    /// `--fairness each-at-its-best`.
+    pub fairness: Option<String>,
+    /// `--repeat-invalid 1`.
+    pub repeat_invalid: Option<String>,
     /// `--seed 1`.
     pub seed: Option<String>,
     /// `--workers 8`; a runtime's own number stays.
@@ -152,8 +160,16 @@ impl Flags {
 
     /// Lays the flags over `plan`, a map.
     pub fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+        if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
+            remove(plan, "precision");
+            remove(plan, "max_time");
+        }
         for (flag, key) in [
             ("rounds", "rounds"),
+            ("precision", "precision"),
+            ("max-time", "max_time"),
+            ("fairness", "fairness"),
+            ("repeat-invalid", "repeat_invalid"),
             ("seed", "seed"),
             ("workers", "workers"),
             ("out", "out"),
@@ -288,6 +304,10 @@ impl Overrides {
             ("path", &self.path),
             ("urls", &self.urls),
             ("rounds", &self.rounds),
+            ("precision", &self.precision),
+            ("max-time", &self.max_time),
+            ("fairness", &self.fairness),
+            ("repeat-invalid", &self.repeat_invalid),
             ("seed", &self.seed),
             ("workers", &self.workers),
             ("cpus", &self.cpus),

@@ -32,6 +32,8 @@ pub struct Plan {
     pub begin: Begin,
     /// How often each cell is measured.
     pub rounds: Rounds,
+    /// How often a trial that came out invalid is measured again.
+    pub repeat_invalid: u32,
     /// Seed of the order of trials and of Poisson arrivals; drawn when not given, always
     /// stored.
     pub seed: u64,
@@ -39,6 +41,8 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// What becomes of runtimes that are not there.
     pub missing: Missing,
+    /// What is equal for all runtimes.
+    pub fairness: Fairness,
     /// By how much the lengths above were stretched: 1 for as written.
     pub time_scale: f64,
     /// Where results go; `None`: a new folder below `stampede-results/`.
@@ -75,6 +79,15 @@ impl Begin {
             Begin::Cold => Nanos(0),
         }
     }
+}
+
+/// Which of two fair questions is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fairness {
+    /// All have one number of workers.
+    EqualWorkers,
+    /// Each has as many as give it the most under the budget: it is tuned first.
+    EachAtItsBest,
 }
 
 /// A runtime whose programs are not installed, or that cannot run the app …
@@ -363,13 +376,17 @@ impl Budget {
 }
 
 /// How often every cell is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rounds {
     /// This often.
     Fixed(u32),
-    /// Until sure (looks after 5, 8, 12 and 20).
-    Auto,
+    /// Until the intervals are narrow; looks after 5, 8, 12 and 20 rounds only.
+    Auto {
+        /// Width of an interval as a share of its value: below it, it is narrow.
+        precision: f64,
+        /// No round is begun that would end later than this after the run's start.
+        max_time: Nanos,
+    },
 }
 
 /// `p95 < 100ms`, `ok >= 99.9%`, `p95 worse < 5%`.

@@ -14,7 +14,8 @@ use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, LoadChoice, Missing, Plan, Rounds,
+    AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, Missing,
+    Plan, Rounds,
 };
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
@@ -23,12 +24,13 @@ use super::value::{
 };
 
 /// Keys of a plan that are no settings.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 22] = [
     "app",
     "apps",
     "budget",
     "runtimes",
     "missing",
+    "fairness",
     "load",
     "client",
     "keep_alive",
@@ -39,6 +41,9 @@ pub(super) const KEYS: [&str; 18] = [
     "cold",
     "timeout",
     "rounds",
+    "precision",
+    "max_time",
+    "repeat_invalid",
     "seed",
     "expect",
     "out",
@@ -69,11 +74,27 @@ pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 /// Words for runtimes that are not there.
 pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
 
+/// Words for what is equal.
+pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
+
 /// Longest warm-up.
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
 
 /// Most rounds; 20 tell what there is to tell (METHOD: `auto` ends there).
 const ROUNDS_MAX: u32 = 1_000;
+
+/// `precision` where the plan says nothing.
+const DEFAULT_PRECISION: f64 = 0.05;
+
+/// `max_time` where the plan says nothing: what people wait for without having said so.
+const DEFAULT_MAX_TIME: Nanos = Nanos::from_secs(30 * 60);
+
+/// Longest `max_time`, shortest what a trial takes.
+const MAX_TIME: std::ops::RangeInclusive<Nanos> =
+    Nanos(Nanos::SECOND.0)..=Nanos::from_secs(7 * 86_400);
+
+/// What is invalid ten times over is not so by chance.
+const REPEATS_MAX: u32 = 10;
 
 /// Most apps of one plan.
 const APPS_MAX: usize = 100;
@@ -228,9 +249,14 @@ pub(super) fn resolve(
             Begin::Cold => Begin::Cold,
         },
         rounds: rounds(&fields)?,
+        repeat_invalid: match fields.get("repeat_invalid") {
+            Some(node) => whole_u32(node, "number of repeats", 0..=REPEATS_MAX)?,
+            None => 1,
+        },
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         missing: missing(&fields)?,
+        fairness: fairness(&fields)?,
         time_scale,
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
@@ -457,11 +483,49 @@ fn missing(fields: &Fields<'_>) -> Result<Missing, PlanError> {
     }
 }
 
+fn fairness(fields: &Fields<'_>) -> Result<Fairness, PlanError> {
+    let Some(node) = fields.get("fairness") else { return Ok(Fairness::EqualWorkers) };
+    match name_of(node, "word for what is fair", &FAIRNESS)? {
+        "each-at-its-best" => Ok(Fairness::EachAtItsBest),
+        _ => Ok(Fairness::EqualWorkers),
+    }
+}
+
 fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
-    match fields.get("rounds") {
-        None => Ok(Rounds::Fixed(1)),
-        Some(node) if node.text() == Some("auto") => Ok(Rounds::Auto),
-        Some(node) => whole_u32(node, "number of rounds", 1..=ROUNDS_MAX).map(Rounds::Fixed),
+    let node = fields.get("rounds");
+    if node.and_then(Node::text) == Some("auto") {
+        return Ok(Rounds::Auto {
+            precision: fields.get("precision").map_or(Ok(DEFAULT_PRECISION), precision)?,
+            max_time: match fields.get("max_time") {
+                Some(node) => length(node, "longest time", MAX_TIME)?,
+                None => DEFAULT_MAX_TIME,
+            },
+        });
+    }
+    for key in ["precision", "max_time"] {
+        if fields.get(key).is_some() {
+            let why = format!("`{key}` without `rounds: auto`");
+            let expected = format!("`rounds: auto` beside `{key}`: fixed rounds end by themselves");
+            return Err(fields.key_place(key).wrong(Mistake::Refused(why), expected));
+        }
+    }
+    node.map_or(Ok(Rounds::Fixed(1)), |node| {
+        whole_u32(node, "number of rounds", 1..=ROUNDS_MAX).map(Rounds::Fixed)
+    })
+}
+
+/// `5%` or `0.05`.
+fn precision(node: &Node) -> Result<f64, PlanError> {
+    const EXPECTED: &str = "a width from 0.1% to 100%, such as `5%`";
+    let text = node.text().unwrap_or("").trim();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match share {
+        Ok(share) if (0.001..=1.0).contains(&share) => Ok(share),
+        Ok(_) => Err(out_of_range(node, "precision", EXPECTED)),
+        Err(_) => Err(not_a(node, "a precision", EXPECTED)),
     }
 }
 

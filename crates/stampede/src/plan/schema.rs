@@ -49,6 +49,10 @@ fn plan_properties() -> Value {
             "enum": read::MISSING,
             "description": "Runtimes that are not installed or cannot run the app: refused, or left out.",
         },
+        "fairness": {
+            "enum": read::FAIRNESS,
+            "description": "One number of workers for all, or each runtime with those that give it the most: tuned first.",
+        },
         "load": about("loads", "What is fired: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),
         "keep_alive": of("keep_alive"),
@@ -63,7 +67,21 @@ fn plan_properties() -> Value {
                 { "type": "integer", "minimum": 1, "maximum": 1000 },
                 { "const": "auto" },
             ],
-            "description": "How often each cell is measured.",
+            "description": "How often each cell is measured; `auto`: until the intervals are narrow.",
+        },
+        "precision": {
+            "anyOf": [
+                { "type": "string", "pattern": r"^[0-9.]+ *%?$" },
+                { "type": "number", "minimum": 0.001, "maximum": 1 },
+            ],
+            "description": "Of `rounds: auto`: width of an interval below which it is narrow; 5% if not given.",
+        },
+        "max_time": about("length", "Of `rounds: auto`: no round is begun that would end later; 30m if not given."),
+        "repeat_invalid": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 10,
+            "description": "How often a trial that came out invalid is measured again; once if not given.",
         },
         "seed": { "type": "integer", "minimum": 0 },
         "expect": of("expect"),

@@ -176,7 +176,8 @@ fn flags_win_over_the_plan() {
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(1));
     assert_eq!(plan.expect.len(), 2);
-    assert_eq!(plan.rounds, Rounds::Auto);
+    let max_time = Nanos::from_secs(1_800);
+    assert_eq!(plan.rounds, Rounds::Auto { precision: 0.05, max_time });
     // What the plan says of a runtime stays: it is that runtime.
     assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(16));
     assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(5));

@@ -77,9 +77,10 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
         style(format!("[{}/{}]", tally.number, tally.trials)).bold(),
         style(&tally.title).bold()
     );
-    let left = words::length(tally.left());
-    let room = width.saturating_sub(phase.len().max(8) + left.len() + 9).min(BAR);
-    let bar = format!("{phase:<8} {}  {left} left", bar(tally, room));
+    let until = if tally.expected.to_look { "to the look" } else { "left" };
+    let left = format!("{} {until}", words::length(tally.left()));
+    let room = width.saturating_sub(phase.len().max(8) + left.len() + 4).min(BAR);
+    let bar = format!("{phase:<8} {}  {left}", bar(tally, room));
     let firing = matches!(tally.phase, Some(Phase::WarmUp | Phase::Measure | Phase::Drain));
     let mut lines = vec![head, bar];
     if firing && tally.seconds > 0 {

@@ -1,11 +1,11 @@
 //! Where a comparison stands, kept from its events. Reads no clock: time left is what the
-//! plan says is still to come.
+//! trials so far say of those still to come.
 
 use stampede_load::report::Second;
 use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::event::{Event, Phase};
+use crate::event::{Event, Left, Phase};
 
 /// Where the comparison stands.
 #[derive(Debug, Default)]
@@ -30,8 +30,8 @@ pub struct Tally {
     pub last: Measured,
     /// CPU of the stack, share of one CPU, last reading.
     pub cpu_share: Option<f64>,
-    /// Expected length of the whole run.
-    pub expected: Nanos,
+    /// Expected length of this trial and of the rest.
+    pub expected: Left,
     /// Known lengths of this trial's phases that are over.
     pub passed: Nanos,
 }
@@ -81,9 +81,10 @@ impl Tally {
         match event {
             Event::RunStarted { trials, expected, .. } => {
                 self.trials = *trials;
-                self.expected = *expected;
+                self.expected = Left { after: *expected, ..Left::default() };
             }
-            Event::TrialStarted { number, trials, round, cell, budget_cpus } => {
+            Event::TrialStarted { number, trials, round, cell, budget_cpus, left } => {
+                self.expected = *left;
                 self.budget_cpus = *budget_cpus;
                 self.number = *number;
                 self.trials = *trials;
@@ -124,14 +125,12 @@ impl Tally {
     /// Time left: trials not begun yet, and what this one has not had of its share; at least what
     /// is left of its phase.
     pub fn left(&self) -> Nanos {
-        let per_trial = self.expected.0 / u64::from(self.trials.max(1));
-        let after_this = per_trial * u64::from(self.trials.saturating_sub(self.number));
         let done = Nanos::from_secs(u64::from(self.seconds));
         let known = self.phase_expected.unwrap_or_default();
         let phase = known.since(done);
         let spent = self.passed.plus(if known < done { known } else { done });
-        let trial = if self.number == 0 { Nanos(0) } else { Nanos(per_trial).since(spent) };
-        Nanos(after_this).plus(if trial > phase { trial } else { phase })
+        let trial = self.expected.trial.since(spent);
+        self.expected.after.plus(if trial > phase { trial } else { phase })
     }
 }
 
@@ -165,7 +164,7 @@ mod tests {
 
     #[test]
     fn time_left_is_this_phase_and_the_trials_to_come() {
-        let mut tally = Tally { trials: 3, expected: Nanos::from_secs(30), ..Tally::default() };
+        let mut tally = Tally { trials: 3, ..Tally::default() };
         let cell = cell();
         tally.take(&Event::TrialStarted {
             number: 1,
@@ -173,6 +172,7 @@ mod tests {
             round: 1,
             cell: &cell,
             budget_cpus: 1,
+            left: Left { trial: Nanos::from_secs(10), after: Nanos::from_secs(20), to_look: false },
         });
         let expected = Some(Nanos::from_secs(8));
         let mut left = vec![tally.left().0 / 1_000_000_000];

@@ -6,7 +6,7 @@ use crate::summary::breaking::Breaking;
 use crate::summary::model::{
     CellSummary, CellVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
-use crate::summary::words;
+use crate::summary::{steady, words};
 use stampede_stats::compare::Difference;
 
 /// Cells that have a row of figures: all but those that were refused or are missing, and
@@ -218,6 +218,12 @@ fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
     columns.push(column("first request", rows, |cell| {
         figure(cell.figures.first_request_ns, words::time)
     }));
+    if rows.iter().any(|cell| matches!(steady::word(cell), Some("yes" | "no"))) {
+        columns.push(column("steady", rows, |cell| match steady::word(cell) {
+            Some("no") => Field { text: "no".to_owned(), tone: Tone::Warning },
+            word => word.map_or_else(none, Field::plain),
+        }));
+    }
     columns.push(column("restarts", rows, |cell| watched(cell, wrong(cell.counts.restarts))));
     columns.push(column("context switches", rows, |cell| {
         watched(cell, Field::plain(words::count(cell.counts.context_switches)))
@@ -272,10 +278,20 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
         Some(other) => Field::plain(judged(group.primary, other)),
         None => Field::plain(""),
     });
+    let letters = column("letters", rows, |cell| Field::plain(cell.letters.clone()));
+    let own = column("of itself, 95 %", rows, |cell| {
+        own_interval(group.primary, cell).map_or_else(none, Field::plain)
+    });
     let mut columns = vec![ratio, judged];
     let sure = |other: &Comparison| other.ratio.is_some_and(|ratio| ratio.interval.is_some());
     if group.comparisons.iter().any(sure) {
         columns.insert(1, interval);
+    }
+    if rows.iter().any(|cell| !cell.letters.is_empty()) {
+        columns.push(letters);
+    }
+    if rows.iter().any(|cell| own_interval(group.primary, cell).is_some()) {
+        columns.push(own);
     }
     Section { title: "against the best".to_owned(), columns }
 }
@@ -283,6 +299,16 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
 /// `1.18 – 1.31`.
 pub fn interval(low: f64, high: f64) -> String {
     format!("{} – {}", words::significant(low), words::significant(high))
+}
+
+/// The interval of the figure that the rows are sorted by: `3.41 ms – 3.78 ms`.
+pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<String> {
+    let (low, high) = primary.figure(&cell.figures).interval()?;
+    let words = |value| match primary {
+        Primary::Throughput => words::rate(value),
+        _ => words::time(value),
+    };
+    Some(format!("{} – {}", words(low), words(high)))
 }
 
 /// What a comparison says of the other.

@@ -2,10 +2,10 @@
 
 use super::notes::reasons;
 use crate::store::record::Judged;
-use crate::summary::Summary;
 use crate::summary::model::{
     CellSummary, CellVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
 };
+use crate::summary::{Summary, steady};
 
 /// Renders a run: a header, then one row a cell, by group and the best first. Numbers are
 /// plain, with their unit in the header; a percentile at which a shot had no correct answer
@@ -94,7 +94,7 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
     let ratio = comparison.and_then(|other| other.ratio);
     let (low, high) = ratio.and_then(|ratio| ratio.interval).unzip();
     let text = |value: Option<f64>| value.map_or(String::new(), number);
-    let fields: [(&str, String); 25] = [
+    let fields: [(&str, String); 27] = [
         ("run", guarded(&summary.run)),
         ("app", guarded(&cell.app)),
         ("load", guarded(&cell.load)),
@@ -120,6 +120,8 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("ratio_to_best", text(ratio.map(|ratio| ratio.value))),
         ("ratio_to_best_low", text(low)),
         ("ratio_to_best_high", text(high)),
+        ("letters", cell.letters.clone()),
+        ("steady", steady::word(cell).unwrap_or_default().to_owned()),
     ];
     row.extend(fields.map(|(name, value)| (name.to_owned(), value)));
 }

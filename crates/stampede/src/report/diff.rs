@@ -4,7 +4,9 @@ use super::Style;
 use super::columns::{figure, interval};
 use super::layout::{Column, Field, Section, Tone, blocks, tables};
 use super::markdown::{escape, row};
-use crate::summary::diff::{CellDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Side};
+use crate::summary::diff::{
+    CellDiff, Change, Diff, Differs, Expected, FigureDiff, Outcome, Pairing, Side,
+};
 use crate::summary::words;
 
 /// Renders a comparison as text.
@@ -158,12 +160,29 @@ fn title(cell: &CellDiff) -> String {
 }
 
 /// `A: 20261121-101500-3f9a · stampede 0.1.0 · 2026-11-21T10:15:00+00:00 · 5 rounds`.
-fn sides(diff: &Diff) -> [String; 2] {
-    [&diff.base, &diff.other].map(|side| {
-        let Side { label, run, started_at, stampede, rounds } = side;
+fn sides(diff: &Diff) -> Vec<String> {
+    let one = |side: &Side| {
+        let Side { run, started_at, stampede, rounds, .. } = side;
         let rounds = words::number_of(*rounds, "round");
-        format!("{label}: {run} · stampede {stampede} · {started_at} · {rounds}")
-    })
+        format!("{run} · stampede {stampede} · {started_at} · {rounds}")
+    };
+    let (base, other) = (&diff.base, &diff.other);
+    match diff.pairing {
+        Pairing::BetweenRuns => {
+            vec![
+                format!("{}: {}", base.label, one(base)),
+                format!("{}: {}", other.label, one(other)),
+            ]
+        }
+        Pairing::WithinRounds => {
+            vec![format!(
+                "{} against {}, in the same rounds: {}",
+                other.label,
+                base.label,
+                one(other)
+            )]
+        }
+    }
 }
 
 /// What differs, then what else is to be known.
@@ -233,7 +252,10 @@ pub fn diff_markdown(diff: &Diff) -> String {
         out += &list(&notes);
     }
     out += &list(&[notices(diff), only(diff)].concat());
-    out + &format!("<sub>{}</sub>\n", sides(diff).map(|side| escape(&side)).join("<br>"))
+    out + &format!(
+        "<sub>{}</sub>\n",
+        sides(diff).iter().map(|side| escape(side)).collect::<Vec<_>>().join("<br>")
+    )
 }
 
 fn list(items: &[String]) -> String {

@@ -116,14 +116,22 @@ fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
 
 fn against(group: &Group, cell: &CellSummary) -> String {
     if group.baseline.as_ref() == Some(&cell.runtime) {
-        return "**best**".to_owned();
+        let letters = &cell.letters;
+        return match letters.as_str() {
+            "" => "**best**".to_owned(),
+            letters => format!("**best** · {letters}"),
+        };
     }
     let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
         return "—".to_owned();
     };
     let said = judged(group.primary, other);
+    let said = match cell.letters.as_str() {
+        "" => said.to_owned(),
+        letters => format!("{said} · {letters}"),
+    };
     match other.ratio {
-        None => said.to_owned(),
+        None => said,
         Some(ratio) => {
             let times = words::ratio(ratio.value);
             let sure = ratio.interval.map(|(low, high)| format!(" ({})", interval(low, high)));

@@ -1,5 +1,7 @@
 //! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
 
+use stampede_stats::compare::Difference;
+
 use super::columns::{broken, figure, rows};
 use super::layout::Section;
 use super::why;
@@ -10,6 +12,8 @@ use crate::summary::model::{
     CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
+use crate::summary::sentence::noun;
+use crate::summary::steady::not_steady;
 use crate::summary::{is_about_another_run, words};
 
 /// What stands behind a name in the table; each is explained below it.
@@ -82,6 +86,7 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
         }
     }
     let shown = rows(cells);
+    about_rounds(group, &shown, &mut add);
     about_expectations(cells, &mut add);
     about_budgets(&shown, &mut add);
     for cell in &shown {
@@ -161,6 +166,43 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
     let p95 = times.get(Stat::Percentile(950)).known();
     let p95 = p95.map_or(String::new(), |ns| format!("p95 of {name} {}, ", words::time(ns)));
     Some(format!("{p95}throughput {throughput} /s, {}\u{a0}ok{failed}", words::share(share)))
+}
+
+/// What more rounds would tell, and what moved meanwhile.
+fn about_rounds(group: &Group, cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
+    for other in &group.comparisons {
+        let (Some(Difference::NotToldApart), Some(noise)) = (other.judged, other.noise) else {
+            continue;
+        };
+        let rounds = other.ratio.map_or(0, |ratio| ratio.trials);
+        let needed = match other.rounds_needed {
+            Some(needed) if needed <= rounds => continue,
+            Some(needed) => format!("{needed} rounds find a difference of 5 %"),
+            None => "not even 200 rounds find a difference of 5 %".to_owned(),
+        };
+        let varies = words::percent(noise * 100.0);
+        let text = format!(
+            "{}: its ratio to the best varies by {varies} from round to round; with that, {needed} \
+             in nine of ten runs",
+            other.runtime
+        );
+        add(Weight::Plain, text);
+    }
+    for cell in cells {
+        if let Some(drift) = cell.drift {
+            let moved = words::ratio(drift.ratio);
+            let text = format!(
+                "{}: {} drifts from round to round: the last has {moved} of the first (p = {:.3})",
+                cell.runtime,
+                noun(group.primary),
+                drift.chance
+            );
+            add(Weight::Doubt, text);
+        }
+        if let Some(text) = not_steady(cell) {
+            add(Weight::Doubt, format!("{}: {text}", cell.runtime));
+        }
+    }
 }
 
 fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
@@ -329,6 +371,8 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
     let few_rounds = |rounds: u32| {
         !group.comparisons.is_empty() && shown.iter().any(|cell| cell.trials_counted == rounds)
     };
+    let lettered = shown.iter().any(|cell| !cell.letters.is_empty());
+    add(lettered, "letters: rows without one in common are told apart, all pairs taken together");
     add(few_rounds(1), "one trial: no interval");
     add(few_rounds(2), "two trials: no interval");
     legend

@@ -92,7 +92,7 @@ fn look_at_run(
         Some(current) if ended == *known => current,
         _ => read()?,
     };
-    let is_whole = ended >= current.stored().record.trials();
+    let is_whole = current.stored().record.is_whole(ended);
     let state = RunState::of(&folder, is_whole);
     let mut told = Vec::new();
     if state != RunState::UnderWay {

@@ -1,6 +1,6 @@
 //! The folder of a run, and of a trial while it is measured.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use stampede_load::time::Nanos;
 use super::hlog::Writer;
 use super::name::file_name;
 use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
-use super::write::{self, Growing};
+use super::write::{self, Growing, Lock};
 use super::{RESULTS, StoreError, log};
 use crate::event::{Event, Listen, Phase};
 use crate::monitor::sample::ResourceSample;
@@ -20,7 +20,7 @@ use crate::monitor::sample::ResourceSample;
 pub struct RunFolder {
     path: PathBuf,
     /// Held while the run is written: see [`super::RunState`].
-    _lock: Option<File>,
+    lock: Lock,
 }
 
 impl RunFolder {
@@ -45,9 +45,18 @@ impl RunFolder {
             }
             Err(error) => return Err(failed(error)),
         }
-        write::record(&path.join("run.json"), record)?;
+        let lock = write::locked_record(&path.join("run.json"), record)?;
         fs::create_dir(path.join("trials")).map_err(failed)?;
-        Ok(RunFolder { _lock: lock(&path.join("run.json")), path })
+        Ok(RunFolder { lock, path })
+    }
+
+    /// Writes `run.json` anew, whole or not at all: its order has grown.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn rewrite(&mut self, record: &RunRecord) -> Result<(), StoreError> {
+        self.lock = write::locked_record(&self.path.join("run.json"), record)?;
+        Ok(())
     }
 
     /// Where it is.
@@ -189,13 +198,6 @@ impl Listen for TrialFolder {
         };
         self.remember(written);
     }
-}
-
-/// A file system without locks has runs all the same: they look cut off until they end.
-fn lock(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
-    file.try_lock().ok()?;
-    Some(file)
 }
 
 fn errors_of(second: &Second) -> impl Iterator<Item = ErrorRecord> {

@@ -28,7 +28,7 @@ pub use mask::mask_secrets;
 pub use name::run_id;
 pub use read::{
     Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,
-    read_record, runs,
+    read_record, read_run, runs,
 };
 use record::FORMAT;
 

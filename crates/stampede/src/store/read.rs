@@ -94,7 +94,7 @@ pub struct Rows<R> {
 /// [`StoreError::NoRun`], [`StoreError::NotARun`], [`StoreError::Newer`],
 /// [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_below(results: &Path, path_or_name: &str) -> Result<StoredRun, StoreError> {
-    read_folder(&find(results, path_or_name)?)
+    read_run(&find(results, path_or_name)?)
 }
 
 /// The error for a name that no run of a folder of results has.
@@ -161,7 +161,11 @@ pub fn ended_trials(folder: &Path) -> Vec<PathBuf> {
     trials.iter().map(|trial| trial.join("trial.json")).filter(|path| path.is_file()).collect()
 }
 
-fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
+/// Reads the run in a folder.
+///
+/// # Errors
+/// As [`read_below`], but for its name.
+pub fn read_run(folder: &Path) -> Result<StoredRun, StoreError> {
     let record = read_record(folder)?;
     let (mut trials, mut unfinished, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for trial in folders(&folder.join("trials")) {
@@ -177,7 +181,7 @@ fn read_folder(folder: &Path) -> Result<StoredRun, StoreError> {
         }
     }
     trials.sort_by_key(|trial: &StoredTrial| trial.record.number);
-    let state = RunState::of(folder, trials.len() >= record.trials());
+    let state = RunState::of(folder, record.is_whole(trials.len()));
     Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, damaged, state })
 }
 

@@ -11,7 +11,7 @@ use crate::keeper::spec::{Exit, IsolationRecord};
 /// Raised when a field changes its meaning; readers refuse what is newer.
 pub const FORMAT: u32 = 1;
 
-/// `run.json`: written once, before the first trial.
+/// `run.json`: written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
     /// `FORMAT`.
@@ -28,11 +28,15 @@ pub struct RunRecord {
     pub flags: Vec<String>,
     /// Seed of the order.
     pub seed: u64,
-    /// Rounds planned.
+    /// Rounds planned: of `rounds: auto` those up to the next look.
     pub rounds: u32,
+    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoRecord>,
     /// Every cell, in the plan's order.
     pub cells: Vec<CellRecord>,
-    /// Cell indices in the order of trials, one list a round.
+    /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
+    /// may be there again at the round's end.
     pub order: Vec<Vec<usize>>,
     /// Expectations of the run, as written.
     pub expect: Vec<String>,
@@ -95,6 +99,46 @@ impl RunRecord {
     pub fn trials(&self) -> usize {
         self.order.iter().map(Vec::len).sum()
     }
+
+    /// Whether a run with so many ended trials has come to its end.
+    pub fn is_whole(&self, ended: usize) -> bool {
+        let is_over = self.auto.as_ref().is_none_or(|auto| auto.ended.is_some());
+        is_over && ended >= self.trials()
+    }
+}
+
+/// `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoRecord {
+    /// Intervals narrower than this share of their value are narrow.
+    pub precision_share: f64,
+    /// No round is begun that would end later than this after the run's start.
+    pub max_time_ns: u64,
+    /// What was seen at each look.
+    pub looks: Vec<LookRecord>,
+    /// Which of the limits ended it; `None`: it has not ended.
+    pub ended: Option<AutoEnd>,
+}
+
+/// One look of `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookRecord {
+    /// After how many rounds.
+    pub rounds: u32,
+    /// Why it went on or stopped, in words.
+    pub said: String,
+}
+
+/// What ended `rounds: auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoEnd {
+    /// Every interval is narrow.
+    Precision,
+    /// The next round would have ended too late.
+    MaxTime,
+    /// Twenty rounds.
+    Rounds,
 }
 
 /// One cell of a run.

@@ -14,27 +14,47 @@ use super::StoreError;
 /// # Errors
 /// [`StoreError::Write`].
 pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    renamed(path, bytes).map(drop)
+}
+
+/// The same; answers with the file, locked before it got its name: nobody sees it open.
+fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
     let mut file = File::create(&temporary).map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    let is_locked = file.try_lock().is_ok();
     fs::rename(&temporary, path).map_err(failed)?;
     // The parent of a bare name is empty.
     let folder = path.parent().filter(|folder| *folder != "").unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(Lock(is_locked.then_some(file)))
 }
+
+/// Held while it is there. A file system without locks has runs all the same: they look cut off
+/// until they end.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "open it holds the lock")] Option<File>);
 
 /// The same for a record, as JSON that people can read.
 ///
 /// # Errors
 /// [`StoreError::Write`].
 pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
+    locked_record(path, record).map(drop)
+}
+
+/// The same, and the file stays locked as long as the answer is there.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, StoreError> {
     let mut bytes = serde_json::to_vec_pretty(record)
         .map_err(|source| StoreError::Write { path: path.to_owned(), source: source.into() })?;
     bytes.push(b'\n');
-    whole(path, &bytes)
+    renamed(path, &bytes)
 }
 
 /// A file that only grows. Each `append` is one write: a crash tears the last line at most.

@@ -20,7 +20,7 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     let expect: Vec<&str> = run.record.expect.iter().chain(of_load).map(String::as_str).collect();
     let rising = Rising::of(record, &expect);
     let trials: Vec<TrialSummary> =
-        on_disk.iter().map(|trial| trial::summarize(trial, model, rising.as_ref())).collect();
+        on_disk.iter().map(|trial| trial::summarize(trial, record, rising.as_ref())).collect();
     let mut cell = of_trials(record, model, trials);
     cell.breaking =
         rising.map(|rising| breaking::over(&cell, &rising)).filter(|one| one.trials > 0);
@@ -86,6 +86,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         figures: over(&figures),
         counts,
         trials,
+        letters: String::new(),
+        drift: None,
         expectations: Vec::new(),
         breaking: None,
         errors_over_time: Default::default(),

@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 
 use stampede_stats::compare::compare as compare_ratios;
+use stampede_stats::letters::letters;
+use stampede_stats::{drift, rounds};
 
 use super::model::{
-    CellSummary, CellVerdict, Comparison, Figure, Figures, Group, LoadModel, Primary,
+    CellSummary, CellVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
 };
 use crate::store::record::{Judged, RunRecord};
 
@@ -37,9 +39,18 @@ pub fn sort(group: &mut Group, cells: &mut [CellSummary]) {
     cells.sort_by(|a, b| order(group.primary, a, b));
 }
 
-/// Sorts a group's cells and compares each with the best.
+/// Sorts a group's cells, compares each with the best and all with all, and looks for drift.
 pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
     sort(group, cells);
+    let values: Vec<Vec<Option<f64>>> =
+        cells.iter().map(|cell| by_round(group.primary, cell)).collect();
+    for (cell, letters) in cells.iter_mut().zip(letters(&values)) {
+        cell.letters = letters;
+    }
+    let drifts: Vec<_> = values.iter().map(|values| drift_of(values)).collect();
+    for (cell, drift) in cells.iter_mut().zip(drift::told(&drifts)) {
+        cell.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
+    }
     let Some((best, others)) = cells.split_first().filter(|(best, _)| has(group.primary, best))
     else {
         return;
@@ -50,14 +61,17 @@ pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
         others.iter().map(|other| ratios(group.primary, best, other)).collect();
     group.comparisons = others
         .iter()
-        .zip(compare_ratios(&ratios))
-        .map(|(other, compared)| {
+        .zip(ratios.iter().zip(compare_ratios(&ratios)))
+        .map(|(other, (ratios, compared))| {
             let why_not = why_not(group.primary, best, other);
+            let noise = rounds::noise(ratios).filter(|_| why_not.is_none());
             Comparison {
                 runtime: other.runtime.clone(),
                 ratio: compared.ratio.filter(|_| why_not.is_none()),
                 judged: why_not.is_none().then_some(compared.judged),
                 why_not,
+                noise,
+                rounds_needed: noise.and_then(rounds::needed),
             }
         })
         .collect();
@@ -120,17 +134,34 @@ fn order(primary: Primary, a: &CellSummary, b: &CellSummary) -> Ordering {
 
 /// Other ÷ best, for each round in which both have a trial that counts and the figure.
 fn ratios(primary: Primary, best: &CellSummary, other: &CellSummary) -> Vec<f64> {
-    let known = |cell: &CellSummary, round: u32| {
-        cell.trials
-            .iter()
-            .find(|trial| trial.round == round && trial.verdict != Judged::Invalid)
-            .and_then(|trial| primary.figure(&trial.figures).known())
-            .filter(|value| *value > 0.0)
-    };
-    best.trials
-        .iter()
-        .filter_map(|trial| Some(known(other, trial.round)? / known(best, trial.round)?))
+    let rounds: std::collections::BTreeSet<u32> =
+        best.trials.iter().map(|trial| trial.round).collect();
+    rounds
+        .into_iter()
+        .filter_map(|round| Some(known(primary, other, round)? / known(primary, best, round)?))
         .collect()
+}
+
+/// The figure in a round: of the trial that counts, which may be a repeated one.
+fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
+    cell.trials
+        .iter()
+        .find(|trial| trial.round == round && trial.verdict != Judged::Invalid)
+        .and_then(|trial| primary.figure(&trial.figures).known())
+        .filter(|value| *value > 0.0)
+}
+
+/// The figure by round, of the trials that count.
+fn by_round(primary: Primary, cell: &CellSummary) -> Vec<Option<f64>> {
+    let rounds = cell.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
+    (1..=rounds).map(|round| known(primary, cell, round)).collect()
+}
+
+fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
+    let rounds = (1..).map(f64::from).zip(values);
+    let known: Vec<(f64, f64)> =
+        rounds.filter_map(|(round, value)| Some((round, (*value)?))).collect();
+    drift::drift(&known)
 }
 
 /// Why nothing may be said of the two.

@@ -3,6 +3,7 @@
 use stampede_load::report::TimeSet;
 
 use super::breaking::rising_schedule;
+use super::steady;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
 use crate::store::{Rows, RunState, StoreError, StoredRun, StoredTrial, left_out};
@@ -27,6 +28,9 @@ pub struct TrialData {
     pub seconds: Vec<SecondRecord>,
     /// Response times by second, of a load that rises; empty for any other.
     pub answered: Vec<AnsweredSecond>,
+    /// Median service time by second in ns, of a constant load that is long enough to tell whether
+    /// it was steady; empty for any other.
+    pub service: Vec<Option<f64>>,
     /// `resources.ndjson`; empty where nothing could be read.
     pub resources: Vec<ResourceSample>,
 }
@@ -56,6 +60,9 @@ impl RunData {
             let mut read = TrialData::read(trial, &mut record.notices)?;
             if rises {
                 read.answered = answered(trial)?;
+            }
+            if cell.is_some_and(|cell| steady::is_told(cell, &trial.record)) {
+                read.service = service(trial)?;
             }
             trials.push(read);
         }
@@ -100,6 +107,7 @@ impl TrialData {
             times,
             seconds,
             answered: Vec::new(),
+            service: Vec::new(),
             resources,
         })
     }
@@ -126,6 +134,22 @@ fn unless_damaged<T>(
             Ok(None)
         }
         other => other,
+    }
+}
+
+/// What is damaged is said where the trial is read.
+fn service(trial: &StoredTrial) -> Result<Vec<Option<f64>>, StoreError> {
+    let scheduled = trial.record.load.as_ref().map_or(0, |load| load.scheduled_ns);
+    let mut medians = vec![None; (scheduled / 1_000_000_000) as usize];
+    let read = trial.times_by_second(|second, times| {
+        let count = times.service_time.len();
+        if let (Some(median), 1..) = (medians.get_mut(second as usize), count) {
+            *median = Some(times.service_time.at_rank(count.div_ceil(2)) as f64);
+        }
+    });
+    match read {
+        Ok(_) | Err(StoreError::DamagedHistogram { .. } | StoreError::Read { .. }) => Ok(medians),
+        Err(error) => Err(error),
     }
 }
 

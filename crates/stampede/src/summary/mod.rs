@@ -3,14 +3,17 @@
 pub mod breaking;
 mod cell;
 mod comparable;
+mod compared;
 pub mod diff;
 mod group;
 pub mod input;
 pub mod judge;
 pub mod model;
+pub mod narrow;
 pub mod over_time;
 pub mod overlay;
-mod sentence;
+pub(crate) mod sentence;
+pub mod steady;
 mod trial;
 pub mod why;
 pub mod words;
@@ -35,6 +38,8 @@ pub fn summarize(run: &RunData) -> Summary {
         group.sentence = sentence::of(group, &own);
         sorted.append(&mut own);
     }
+    let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
+    let auto = looks.map(|look| format!("`rounds: auto`: {}", look.said)).collect();
     let mut summary = Summary {
         format: model::FORMAT,
         run: record.id.clone(),
@@ -42,7 +47,8 @@ pub fn summarize(run: &RunData) -> Summary {
         started_at: record.started_at.clone(),
         seed: record.seed,
         rounds: record.rounds,
-        notices: record.notices.clone(),
+        notices: [record.notices.clone(), auto].concat(),
+        auto: record.auto.clone(),
         groups,
         cells: sorted,
     };

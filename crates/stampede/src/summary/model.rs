@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use stampede_stats::compare::Difference;
 use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
+pub use super::compared::{Comparison, Drift, Primary};
 use super::over_time::{ErrorSpan, OverTime};
+use super::steady::Steady;
 use super::why::Why;
-use crate::store::record::{Judged as Verdict, Provider};
+use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 1;
@@ -31,6 +32,9 @@ pub struct Summary {
     pub rounds: u32,
     /// What was decided for all cells.
     pub notices: Vec<String>,
+    /// What `rounds: auto` was told and found; `None`: the plan says how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoRecord>,
     /// One for each app and load, in the plan's order.
     pub groups: Vec<Group>,
     /// All cells: by group, the best first.
@@ -83,34 +87,6 @@ pub struct Group {
     pub baseline: Option<String>,
     /// Each other cell that has the primary figure, against the baseline; the best first.
     pub comparisons: Vec<Comparison>,
-}
-
-/// What cells are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Primary {
-    /// p95 of response time: the open model's.
-    ResponseTimeP95,
-    /// Its median, where a trial has too few shots for a p95.
-    ResponseTimeP50,
-    /// Its mean, where there are too few even for a median.
-    ResponseTimeMean,
-    /// Correct answers a second: the closed model's.
-    Throughput,
-}
-
-/// One cell against the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The other.
-    pub runtime: String,
-    /// Primary figure of the other ÷ the baseline's, within rounds; the estimate is over
-    /// rounds. `None` where no round has both.
-    pub ratio: Option<Estimate>,
-    /// What may be said of the ratio; `None`: the two cannot be compared.
-    pub judged: Option<Difference>,
-    /// Why they cannot.
-    pub why_not: Option<String>,
 }
 
 /// One cell, computed.
@@ -173,6 +149,13 @@ pub struct CellSummary {
     pub figures: Figures,
     /// Every trial on disk, invalid ones too, with its own figures.
     pub trials: Vec<TrialSummary>,
+    /// Rows of a group without a letter in common are told apart, all pairs taken together;
+    /// empty below three rounds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub letters: String,
+    /// How the primary figure moves from round to round, where it surely does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
     /// The plan's expectations, judged.
     pub expectations: Vec<Judged>,
     /// Where a rising load broke it; `None`: its load does not rise, or no trial counts.
@@ -258,6 +241,9 @@ pub struct TrialSummary {
     /// What held it back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
+    /// Whether a constant load was answered evenly; `None`: it is not constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
     /// Its seconds.
     #[serde(default, skip_serializing_if = "OverTime::is_empty")]
     pub over_time: OverTime,

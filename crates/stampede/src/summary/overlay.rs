@@ -120,6 +120,7 @@ impl Merged {
             started_at: String::new(),
             seed: 0,
             rounds: 0,
+            auto: None,
             notices: self.notices,
             groups: self.groups,
             cells,

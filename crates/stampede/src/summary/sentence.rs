@@ -60,6 +60,8 @@ fn head(group: &Group, best: &CellSummary, figure: &str) -> String {
         format!("{name} is not told apart from {}: {best_is}", words::list(&close))
     } else if !level.is_empty() {
         format!("{name} and {} are within 3 %: {best_is}", words::list(&level))
+    } else if !with(Difference::Larger).is_empty() || !with(Difference::Smaller).is_empty() {
+        format!("{name} is faster: {best_is}")
     } else {
         format!("{name} is ahead: {best_is}")
     }

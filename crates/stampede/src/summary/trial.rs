@@ -12,13 +12,15 @@ use super::model::{
     CellCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
 use super::over_time::OverTime;
+use super::steady::Steady;
 use super::why;
 use crate::monitor::sample::{ResourceSample, RoleSample};
-use crate::store::record::{LoadRecord, TrialRecord};
+use crate::store::record::{CellRecord, LoadRecord, TrialRecord};
 
 /// Computes one trial, invalid or not.
-pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -> TrialSummary {
+pub fn summarize(trial: &TrialData, cell: &CellRecord, rising: Option<&Rising>) -> TrialSummary {
     let record = &trial.record;
+    let model = if cell.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
     TrialSummary {
         number: record.number,
         round: record.round,
@@ -31,6 +33,7 @@ pub fn summarize(trial: &TrialData, model: LoadModel, rising: Option<&Rising>) -
         figures: figures(trial, model),
         breaking_point: rising.and_then(|rising| rising.find(trial)),
         why: why::of_trial(trial, model),
+        steady: Steady::of(cell, trial),
         over_time: OverTime::of(&trial.seconds),
     }
 }

@@ -193,6 +193,12 @@ pub fn order(cells: &[Cell], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// The order with more rounds: those that are there stay as they are, repeated trials and all.
+pub fn grown(cells: &[Cell], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
+    let more = order(cells, to, seed).into_iter().skip(rounds.len());
+    rounds.iter().cloned().chain(more).collect()
+}
+
 /// Whose URLs are asked of the plan's apps.
 pub fn sites(plan: &Plan) -> Option<String> {
     let requests = plan.loads.iter().flat_map(|load| &load.requests);
@@ -310,6 +316,11 @@ mod tests {
         let rounds = order(&cells, 3, 7);
         assert_eq!(rounds, order(&cells, 3, 7), "the seed decides");
         assert_ne!(rounds[0], rounds[1]);
+        let mut repeated = rounds.clone();
+        repeated[1].push(4);
+        let grown = grown(&cells, &repeated, 5, 7);
+        assert_eq!(grown[..3], repeated, "what was measured stays");
+        assert_eq!(grown[3..], order(&cells, 5, 7)[3..], "as if five had been planned");
         for mut round in rounds {
             round.sort_unstable();
             assert_eq!(round, (0..8).collect::<Vec<_>>());

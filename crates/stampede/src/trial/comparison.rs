@@ -1,6 +1,6 @@
-//! A whole run: everything checked first, then every trial of every round in turn.
+//! A whole run before it begins: everything checked, nothing started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use stampede_load::time::Nanos;
@@ -9,28 +9,25 @@ use super::cells::{self, Cell};
 use super::refusal::{
     Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
 };
-use super::{Ctx, Subject, budget, trial};
-use crate::causes::chain;
-use crate::event::{Event, Listen};
-use crate::interrupt;
+use super::{Ctx, budget, course};
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, Rounds, RuntimeSource};
+use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
 use crate::store::record::{
     CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
 };
-use crate::store::{RunFolder, StoreError, mask_secrets, run_id};
+use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
 pub struct Comparison {
-    plan: Plan,
+    pub(super) plan: Plan,
     catalogue: Catalogue,
-    apps: Vec<App>,
-    cells: Vec<Cell>,
-    places: Places,
-    record: RunRecord,
+    pub(super) apps: Vec<App>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) places: Places,
+    pub(super) record: RunRecord,
     clock_source: String,
     machine_cpus: u32,
 }
@@ -54,7 +51,8 @@ impl Comparison {
         refuse_lacking(&plan, &catalogue, &apps, &mut cells);
         let mut notices: Vec<String> = apps.iter().filter_map(App::notice).collect();
         // Two versions of an app are mostly taken as the same.
-        notices.dedup();
+        let mut said = BTreeSet::new();
+        notices.retain(|notice| said.insert(notice.clone()));
         notices.append(&mut plan.notices);
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
@@ -146,70 +144,7 @@ impl Comparison {
         length.plus(started)
     }
 
-    /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
-    ///
-    /// # Errors
-    /// Only when results cannot be written: here the record is the product.
-    pub fn run(&self, folder: &RunFolder, listener: &mut dyn Listen) -> Result<(), StoreError> {
-        listener.event(&Event::RunStarted {
-            run: &self.record,
-            trials: self.trials(),
-            expected: self.expected(),
-            warm_up: self.warm_up(),
-        });
-        for notice in &self.record.notices {
-            listener.event(&Event::Notice(notice));
-        }
-        if let Err(error) = keeper::place_self(&self.places.split.load) {
-            listener.event(&Event::Notice(&chain(&error)));
-        }
-        let order = self.record.order.iter().enumerate();
-        let trials = order
-            .flat_map(|(round, cells)| cells.iter().map(move |&cell| (round as u32 + 1, cell)));
-        for (number, (round, cell)) in (1..).zip(trials) {
-            if interrupt::asked() {
-                listener.event(&Event::Notice("interrupted: the results so far are kept"));
-                break;
-            }
-            self.one(folder, listener, number, round, cell)?;
-        }
-        listener.event(&Event::RunEnded);
-        Ok(())
-    }
-
-    fn one(
-        &self,
-        folder: &RunFolder,
-        listener: &mut dyn Listen,
-        number: u32,
-        round: u32,
-        index: usize,
-    ) -> Result<(), StoreError> {
-        let cell = &self.cells[index];
-        let named = &self.record.cells[index];
-        let placement = &self.places.placements[cell.cpus];
-        listener.event(&Event::TrialStarted {
-            number,
-            trials: self.trials(),
-            round,
-            cell: named,
-            budget_cpus: placement.cpus.len() as u32,
-        });
-        let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
-        let mut record = self.empty_record(number, round, index);
-        let mut trial_folder = folder.trial(&record, &name)?;
-        let subject = Subject {
-            runtime: &self.plan.runtimes[cell.runtime],
-            app: &self.apps[cell.app],
-            load: &self.plan.loads[cell.load],
-        };
-        let fired = trial(&self.ctx(placement), &subject, &mut record, &mut trial_folder, listener);
-        trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
-        listener.event(&Event::TrialEnded { record: &record, cell: named });
-        Ok(())
-    }
-
-    fn ctx<'a>(&'a self, placement: &'a Placement) -> Ctx<'a> {
+    pub(super) fn ctx<'a>(&'a self, placement: &'a Placement) -> Ctx<'a> {
         Ctx {
             catalogue: &self.catalogue,
             placement,
@@ -220,7 +155,7 @@ impl Comparison {
         }
     }
 
-    fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
+    pub(super) fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
         let runtime = &self.plan.runtimes[self.cells[cell].runtime];
         TrialRecord {
             format: FORMAT,
@@ -308,17 +243,9 @@ fn run_record(
     cells: &[Cell],
     traits: &[Traits],
     facts: &MachineFacts,
-    mut notices: Vec<String>,
+    notices: Vec<String>,
 ) -> RunRecord {
-    let rounds = match plan.rounds {
-        Rounds::Fixed(rounds) => rounds,
-        Rounds::Auto => {
-            notices.push(format!(
-                "`rounds: auto` looks first after {AUTO_ROUNDS} rounds; it stops there for now"
-            ));
-            AUTO_ROUNDS
-        }
-    };
+    let (rounds, auto) = course::first_rounds(plan.rounds);
     RunRecord {
         format: FORMAT,
         id: run_id(&jiff::Zoned::now()),
@@ -328,6 +255,7 @@ fn run_record(
         flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
         seed: plan.seed,
         rounds,
+        auto,
         cells: cells.iter().map(|cell| cell_record(plan, cell, traits)).collect(),
         order: cells::order(cells, rounds, plan.seed),
         expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
@@ -375,5 +303,3 @@ fn cell_record(plan: &Plan, cell: &Cell, traits: &[Traits]) -> CellRecord {
 const AROUND: Nanos = Nanos::from_millis(700);
 /// A closed load by number of requests has no known length.
 const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);
-/// `rounds: auto` looks only after 5, 8, 12 and 20 rounds.
-const AUTO_ROUNDS: u32 = 5;

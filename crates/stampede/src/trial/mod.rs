@@ -5,10 +5,13 @@ mod begin;
 pub mod budget;
 pub mod cells;
 pub mod comparison;
+mod course;
+pub mod ground;
 mod measured;
 mod paths;
 mod queries;
 pub mod refusal;
+mod time_left;
 pub mod verdict;
 mod watch;
 

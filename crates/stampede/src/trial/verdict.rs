@@ -92,8 +92,7 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
     if load.lateness_ns_p99 > allowed {
         let (late, allowed_ms) = (ms(load.lateness_ns_p99), ms(allowed));
-        let text =
-            format!("the generator was late: p99 lateness {late} ms, allowed {allowed_ms} ms");
+        let text = format!("{GENERATOR_LATE} p99 lateness {late} ms, allowed {allowed_ms} ms");
         // A handful of late shots is beyond every percentile that is printed: only mean and
         // maximum can have it from them.
         let is_sure = load.lateness_ns_sure > allowed;
@@ -105,12 +104,32 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     if had_room && load.end == End::Complete && sent < SENT_SHARE {
         let percent = sent * 100.0;
-        add(
-            verdict,
-            Judged::Invalid,
-            format!("the generator sent only {percent:.2} % of the shots"),
-        );
+        add(verdict, Judged::Invalid, format!("{GENERATOR_SENT} {percent:.2} % of the shots"));
     }
+}
+
+/// What the generator did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// All shots were sent, some late: the runtime had it harder, for late ones come together.
+    Late,
+    /// Not all were sent.
+    Short,
+}
+
+/// Whether a trial is invalid for the generator's own fault.
+pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
+    let says = |begin: &str| verdict.reasons.iter().any(|reason| reason.starts_with(begin));
+    match verdict.judged {
+        Judged::Invalid if says(GENERATOR_SENT) => Some(Fault::Short),
+        Judged::Invalid if says(GENERATOR_LATE) => Some(Fault::Late),
+        _ => None,
+    }
+}
+
+/// That the kernel ended processes of the stack, if it did.
+pub fn out_of_memory(verdict: &Verdict) -> Option<&String> {
+    verdict.reasons.iter().find(|reason| reason.contains(WANT_OF_MEMORY))
 }
 
 fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
@@ -142,7 +161,7 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     if kills > 0 {
         let ended = runtime::ended(kills);
         let text = format!(
-            "{ended} for want of memory: the stack has {has}, use fewer workers or more memory"
+            "{ended} {WANT_OF_MEMORY}: the stack has {has}, use fewer workers or more memory"
         );
         add(verdict, Judged::Suspect, text);
     } else if limit > 0 && most as f64 >= limit as f64 * FULL_SHARE {
@@ -257,6 +276,11 @@ fn ms(ns: u64) -> String {
     format!("{:.2}", ns as f64 / 1e6)
 }
 
+/// How these reasons begin.
+const GENERATOR_LATE: &str = "the generator was late:";
+const GENERATOR_SENT: &str = "the generator sent only";
+/// What this reason holds.
+const WANT_OF_MEMORY: &str = "for want of memory";
 /// Lateness at p99 that an open load may have however short the service time: 1 ms.
 pub const LATENESS_NS: u64 = 1_000_000;
 /// … or this share of the median service time, whichever is more.

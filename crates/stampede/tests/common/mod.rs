@@ -200,3 +200,38 @@ pub fn summary(place: &Place) -> Value {
     let text = std::fs::read_to_string(place.run().join("summary.json")).expect("summary.json");
     serde_json::from_str(&text).expect("JSON")
 }
+
+/// An independent load: at 95 % of the capacity a runtime that `stampede up` starts meets what is
+/// expected, at 120 % of where it surely does not any more it does not.
+pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
+    use std::io::Read as _;
+
+    for (rate, wanted) in [(capacity * 0.95, 0), (upper.max(capacity) * 1.2, 1)] {
+        let mut child =
+            place.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
+        let mut text = String::new();
+        let mut out = child.stdout.take().expect("stdout");
+        // One object, then silence until it ends.
+        let url = loop {
+            let mut piece = [0; 4096];
+            let count = out.read(&mut piece).expect("what up says");
+            assert!(count > 0, "up ended: {text}");
+            text += &String::from_utf8_lossy(&piece[..count]);
+            if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                break value["url"].as_str().expect("a URL").to_owned();
+            }
+        };
+        let path = if up.contains(&"sleep") { "?ms=10" } else { "" };
+        let (url, rate) = (format!("{}/{path}", url.trim_end_matches('/')), format!("{rate:.0}"));
+        let load = ["fire", &url, "--rate", &rate, "--for", "20s", "--warm-up", "2s"];
+        let expect = ["--expect", "p95 < 100ms", "--expect", "ok >= 99.9%"];
+        let fired =
+            finish(place.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+        drop(out);
+        let _ = child.wait();
+        println!("{rate}/s:\n{}", stdout(&fired));
+        assert_eq!(fired.status.code(), Some(wanted), "{rate}/s: {}", stdout(&fired));
+    }
+}

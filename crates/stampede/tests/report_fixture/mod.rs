@@ -92,6 +92,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             flags: Vec::new(),
             seed: 42,
             rounds,
+            auto: None,
             cells,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Vec::new(),
@@ -138,6 +139,7 @@ pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
         times: Some(set),
         seconds: Vec::new(),
         answered: Vec::new(),
+        service: Vec::new(),
         resources: resources.collect(),
     });
     run.trials.last_mut().expect("one was just pushed")

@@ -73,6 +73,7 @@ fn unfinished(trial: StoredTrial) -> Result<(StoredTrial, TrialData), StoreError
         times: None,
         seconds: trial.seconds()?.rows,
         answered: Vec::new(),
+        service: Vec::new(),
         resources: trial.resources()?.rows,
     };
     Ok((trial, read))

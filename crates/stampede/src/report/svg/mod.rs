@@ -7,6 +7,7 @@
 //! pixels and cut a dashed line into hundreds of short ones, which shows in print.
 
 mod across;
+pub mod capacity;
 mod chart;
 mod curve;
 mod element;

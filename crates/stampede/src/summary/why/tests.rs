@@ -63,6 +63,7 @@ fn trial() -> TrialData {
         times: None,
         seconds: seconds(&[10; 10]),
         answered: vec![],
+        service: vec![],
         resources: rows,
     }
 }

@@ -1,0 +1,141 @@
+//! One trial of a search, measured for real and put into a few numbers.
+
+use stampede_load::report::End;
+use stampede_load::schedule::{MicroRate, Segments};
+use stampede_load::spec::{Model, Until};
+use stampede_load::time::Nanos;
+
+use super::hunt::{Shot, What};
+use super::model::{Point, Seen};
+use super::text;
+use crate::interrupt;
+use crate::plan::model::{LoadChoice, RuntimeChoice};
+use crate::store::StoreError;
+use crate::summary::model::{Expected, LoadModel};
+use crate::trial::ground::{Ground, Look, Run, lasted};
+use crate::trial::verdict::{self, Fault};
+
+/// Measures; `None`: the person wanted an end before it was over.
+///
+/// # Errors
+/// Only when results cannot be written.
+pub fn measure(
+    ground: &Ground,
+    run: &mut Run<'_>,
+    choice: &RuntimeChoice,
+    shot: &Shot,
+) -> Result<Option<(Point, Look)>, StoreError> {
+    if interrupt::asked() {
+        return Ok(None);
+    }
+    let load = load(ground, shot);
+    let look = ground.measure(run, choice, &load)?;
+    let stopped = look.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
+    if interrupt::asked() && (stopped || look.record.load.is_none()) {
+        return Ok(None);
+    }
+    Ok(Some((point(&look, shot), look)))
+}
+
+/// The plan's load with this rate, or with these users.
+fn load(ground: &Ground, shot: &Shot) -> LoadChoice {
+    let length = Nanos((shot.length_s * 1e9).round() as u64);
+    match shot.what {
+        What::Users(users) => {
+            let name = if users == 1 { "1 user".to_owned() } else { format!("{users} users") };
+            ground.load(name, Model::Closed { users, until: Until::For(length) })
+        }
+        What::Rate(rate) => {
+            let schedule = Segments::constant(MicroRate((rate * 1e6).round() as u64), length);
+            let name = format!("{}/s", text::rate(rate).replace(' ', ""));
+            let model = match &ground.plan.loads[0].model {
+                Model::Open { arrivals, max_in_flight, when_full, .. } => Model::Open {
+                    schedule,
+                    arrivals: *arrivals,
+                    max_in_flight: *max_in_flight,
+                    when_full: *when_full,
+                },
+                closed @ Model::Closed { .. } => closed.clone(),
+            };
+            ground.load(name, model)
+        }
+    }
+}
+
+fn point(look: &Look, shot: &Shot) -> Point {
+    let (cell, record) = (&look.cell, &look.record);
+    // Of the trial, and not of those that count.
+    let figures = &cell.figures;
+    let times = match cell.model {
+        LoadModel::Open => &figures.response_time_ns,
+        LoadModel::Closed => &figures.service_time_ns,
+    };
+    let (seen, why) = seen(look);
+    Point {
+        trial: record.number,
+        purpose: shot.purpose,
+        users: match shot.what {
+            What::Users(users) => Some(users),
+            What::Rate(_) => None,
+        },
+        offered_per_second: match shot.what {
+            What::Users(_) => None,
+            What::Rate(rate) => Some(rate),
+        },
+        length_s: shot.length_s,
+        took_s: lasted(record).as_secs_f64(),
+        seen,
+        why,
+        throughput_per_second: figures.throughput_per_second.value(),
+        time_ns_mean: times.mean.known(),
+        time_ns_p50: times.p50.known(),
+        time_ns_p95: times.p95.known(),
+        time_ns_p99: times.p99.known(),
+        ok_share: figures.ok_share.known(),
+        cpu_percent: figures.cpu_percent_median.known(),
+        cpu_cost_us: figures.cpu_cost_us.known(),
+        memory_bytes_max: figures.memory_bytes_max.known(),
+        out_of_memory: verdict::out_of_memory(&record.verdict).cloned(),
+    }
+}
+
+/// What the trial shows of the runtime, and why.
+fn seen(look: &Look) -> (Seen, Vec<String>) {
+    let record = &look.record;
+    let Some(load) = &record.load else {
+        return (Seen::NotMeasured, record.verdict.reasons.clone());
+    };
+    let missed: Vec<String> = look
+        .cell
+        .expectations
+        .iter()
+        .filter_map(|judged| match &judged.outcome {
+            Expected::Met => None,
+            Expected::NotMet { figure } => Some(format!("{}: {figure}", judged.text)),
+            Expected::Unknown => Some(format!("{}: not known", judged.text)),
+        })
+        .collect();
+    let fault = verdict::generators_fault(&record.verdict);
+    // A load thread that is full cannot be told from a runtime that is slow.
+    let is_full = is_open(look) && load.busy_share_max > GENERATOR_FULL;
+    if let Some(killed) = verdict::out_of_memory(&record.verdict) {
+        return (Seen::Missed, vec![killed.clone()]);
+    }
+    let reasons = || record.verdict.reasons.clone();
+    match (fault, missed.is_empty()) {
+        (Some(Fault::Short), _) => (Seen::Generator, reasons()),
+        // What is met although shots came late, and so together, is met.
+        (Some(Fault::Late), true) => (Seen::Met, reasons()),
+        (Some(Fault::Late), false) => (Seen::Generator, reasons()),
+        (None, true) => (Seen::Met, Vec::new()),
+        (None, false) if is_full => (Seen::Generator, reasons()),
+        (None, false) => (Seen::Missed, missed),
+    }
+}
+
+fn is_open(look: &Look) -> bool {
+    look.cell.model == LoadModel::Open
+}
+
+/// Share of its time.
+const GENERATOR_FULL: f64 = 0.95;

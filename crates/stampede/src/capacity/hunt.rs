@@ -1,0 +1,342 @@
+//! The search on one runtime: what to measure next, how long, and what is known. Pure; time is what the
+//! trials took.
+
+use stampede_stats::knee::knee;
+use stampede_stats::search::{self, Ask, Goal, LONGER, Search, Step};
+
+use super::model::{Ending, Limit, Point, Purpose, Seen};
+use super::text;
+use crate::plan::model::Expectation;
+use crate::summary::words;
+
+/// What is wanted of a search.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What has to hold.
+    pub expect: Vec<Expectation>,
+    /// How wide the interval may be: 0.1 for 10 %.
+    pub precision: f64,
+    /// How long its trials may take in all.
+    pub max_time_s: f64,
+    /// Of one short trial's load, at least.
+    pub trial_s: f64,
+    /// Discarded load of each trial.
+    pub warm_up_s: f64,
+    /// Users of the trial that says where to begin.
+    pub crowd: u32,
+    /// Whether longer trials confirm what was found.
+    pub confirm: bool,
+}
+
+impl Wanted {
+    /// So many shots that every percentile that is asked for has ten beyond it.
+    fn shots(&self) -> f64 {
+        let beyond = |expected: &Expectation| {
+            let percent: f64 = expected.figure.strip_prefix('p')?.parse().ok()?;
+            Some(BEYOND / (1.0 - percent / 100.0))
+        };
+        self.expect.iter().filter_map(beyond).fold(SHOTS_LEAST, f64::max)
+    }
+
+    /// Length of a trial at this rate.
+    pub fn length_s(&self, rate: f64) -> f64 {
+        // Whole tenths: what is said is what was done.
+        let needed = (self.shots() / rate * 11.0).ceil() / 10.0;
+        self.trial_s.max(needed.min(LENGTH_MOST_S))
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shot {
+    /// What for.
+    pub purpose: Purpose,
+    /// Users, or a rate.
+    pub what: What,
+    /// Length of its load.
+    pub length_s: f64,
+}
+
+/// Closed or open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// Each fires again after its answer.
+    Users(u32),
+    /// Shots due per second.
+    Rate(f64),
+}
+
+/// The search on one runtime.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    runtime: String,
+    wanted: Wanted,
+    stage: Stage,
+    points: Vec<Point>,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    Alone,
+    Crowd,
+    Searching(Search),
+    Over(Ending, String),
+}
+
+impl Hunt {
+    /// From one user alone on.
+    pub fn new(runtime: String, wanted: Wanted) -> Hunt {
+        Hunt { runtime, wanted, stage: Stage::Alone, points: Vec::new() }
+    }
+
+    /// Of one that will not be measured, and why.
+    pub fn refused(runtime: String, wanted: Wanted, why: &str) -> Hunt {
+        let stage = Stage::Over(Ending::NotMeasured, format!("not measured: {why}"));
+        Hunt { stage, ..Hunt::new(runtime, wanted) }
+    }
+
+    /// From many users on: where it is known that one alone meets what is expected.
+    pub fn from_crowd(runtime: String, wanted: Wanted) -> Hunt {
+        Hunt { stage: Stage::Crowd, ..Hunt::new(runtime, wanted) }
+    }
+
+    /// Trials so far.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// The next trial; `None`: it is over, or the time is.
+    pub fn next(&self) -> Option<Shot> {
+        let shot = |purpose, what, length_s| Some(Shot { purpose, what, length_s });
+        match &self.stage {
+            Stage::Over(..) => None,
+            // Whatever the time: without it nothing is known.
+            Stage::Alone => shot(Purpose::Alone, What::Users(1), self.wanted.trial_s),
+            Stage::Crowd
+                if self.affordable(self.wanted.trial_s) == 0 && !self.points.is_empty() =>
+            {
+                None
+            }
+            Stage::Crowd => {
+                shot(Purpose::Crowd, What::Users(self.wanted.crowd), self.wanted.trial_s)
+            }
+            Stage::Searching(search) => {
+                let length_s = self.wanted.length_s(self.about(search));
+                match search.next(self.affordable(length_s)) {
+                    Ask::Nothing => self.curve(search),
+                    Ask::Measure { rate, purpose } => {
+                        let (purpose, times) = match purpose {
+                            search::Purpose::Probe => (Purpose::Probe, 1),
+                            search::Purpose::Search => (Purpose::Search, 1),
+                            search::Purpose::Confirm => (Purpose::Confirm, LONGER),
+                            search::Purpose::Beyond => (Purpose::Beyond, LONGER),
+                        };
+                        let length_s = self.wanted.length_s(rate) * f64::from(times);
+                        shot(purpose, What::Rate(rate), length_s)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what was measured.
+    pub fn told(&mut self, shot: &Shot, point: Point) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Crowd);
+        self.stage = match stage {
+            Stage::Alone => self.after_alone(&point),
+            Stage::Crowd => self.after_crowd(&point),
+            Stage::Searching(search) => self.after_search(search, shot, &point),
+            over @ Stage::Over(..) => over,
+        };
+        self.points.push(point);
+    }
+
+    fn after_alone(&self, point: &Point) -> Stage {
+        let before = self.points.iter().filter(|before| before.seen == point.seen).count();
+        match point.seen {
+            Seen::Met => Stage::Crowd,
+            // A machine that was busy once is asked again.
+            _ if before == 0 => Stage::Alone,
+            Seen::Missed => Stage::Over(
+                Ending::NotMetAlone,
+                format!("one user alone does not meet it: {}", point.why.join("; ")),
+            ),
+            Seen::Generator | Seen::NotMeasured => not_measured(point),
+        }
+    }
+
+    fn after_crowd(&self, point: &Point) -> Stage {
+        let alone = self.points.iter().filter_map(|point| point.throughput_per_second);
+        let alone = alone.fold(0.0, f64::max);
+        let many = point.throughput_per_second.filter(|rate| *rate > 0.0);
+        if many.is_none() && alone == 0.0 {
+            return not_measured(point);
+        }
+        let first = many.map_or(alone, |many| many * BELOW_MANY).max(LOWEST);
+        Stage::Searching(Search::new(Goal {
+            first,
+            lowest: (first / DOWN_TO).max(LOWEST).min(first),
+            highest: HIGHEST,
+            precision: self.wanted.precision,
+            confirm: self.wanted.confirm,
+        }))
+    }
+
+    fn after_search(&self, mut search: Search, shot: &Shot, point: &Point) -> Stage {
+        let What::Rate(rate) = shot.what else { return Stage::Searching(search) };
+        let purpose = match shot.purpose {
+            Purpose::Confirm => search::Purpose::Confirm,
+            Purpose::Beyond => search::Purpose::Beyond,
+            Purpose::Search => search::Purpose::Search,
+            Purpose::Probe => search::Purpose::Probe,
+            Purpose::Alone | Purpose::Crowd | Purpose::Curve => return Stage::Searching(search),
+        };
+        let seen = match point.seen {
+            Seen::Met => search::Seen::Met,
+            // It has run before: what ends it now is the rate, or an accident, which the search bears.
+            Seen::Missed | Seen::NotMeasured => search::Seen::Missed,
+            Seen::Generator => search::Seen::Generator,
+        };
+        search.told(Step { rate, purpose, seen });
+        Stage::Searching(search)
+    }
+
+    /// Where the search has nothing more to ask, and there is time: what lies below the capacity, where a
+    /// search has no reason to look.
+    fn curve(&self, search: &Search) -> Option<Shot> {
+        let capacity = search.answer().lower.filter(|_| self.wanted.confirm)?;
+        let done = self.points.iter().filter(|point| point.purpose == Purpose::Curve).count();
+        let rate = (capacity * CURVE.get(done)?).max(LOWEST);
+        let rate =
+            if rate > 100.0 { (rate / 10.0).round() * 10.0 } else { (rate * 10.0).round() / 10.0 };
+        let length_s = self.wanted.length_s(rate);
+        let left =
+            self.wanted.max_time_s - self.points.iter().map(|point| point.took_s).sum::<f64>();
+        let fits = left >= self.around_s() + length_s;
+        fits.then_some(Shot { purpose: Purpose::Curve, what: What::Rate(rate), length_s })
+    }
+
+    /// What surrounds the load of a trial.
+    fn around_s(&self) -> f64 {
+        let around = self.points.iter().map(|point| point.took_s - point.length_s);
+        match self.points.len() {
+            0 => self.wanted.warm_up_s + AROUND_S,
+            count => (around.sum::<f64>() / count as f64).max(0.0),
+        }
+    }
+
+    /// The rate that is asked for next, roughly.
+    fn about(&self, search: &Search) -> f64 {
+        match search.next(u32::MAX) {
+            Ask::Measure { rate, .. } => rate,
+            Ask::Nothing => HIGHEST,
+        }
+    }
+
+    /// How many trials of this length fit into what is left.
+    fn affordable(&self, length_s: f64) -> u32 {
+        let spent: f64 = self.points.iter().map(|point| point.took_s).sum();
+        // Those that confirm are longer.
+        let longer = if self.wanted.confirm { 2.0 * f64::from(LONGER - 1) * length_s } else { 0.0 };
+        let tried = |purpose| self.points.iter().any(|point| point.purpose == purpose);
+        let reserved = if tried(Purpose::Beyond) { 0.0 } else { longer };
+        let left = self.wanted.max_time_s - spent;
+        let trial = self.around_s() + length_s;
+        let count = ((left - reserved) / trial).floor().max(0.0);
+        // Whatever is left after the reserve is for those that it is for.
+        if count == 0.0 && left >= trial + length_s { 1 } else { count as u32 }
+    }
+
+    /// What is known now.
+    pub fn limit(&self) -> Limit {
+        let answer = match &self.stage {
+            Stage::Searching(search) => Some(search.answer()),
+            _ => None,
+        };
+        let (ending, said) = match &self.stage {
+            Stage::Over(ending, said) => (*ending, said.clone()),
+            Stage::Alone | Stage::Crowd => (Ending::Unknown, "nothing is known yet".to_owned()),
+            Stage::Searching(search) => self.said(search),
+        };
+        Limit {
+            runtime: self.runtime.clone(),
+            ending,
+            said,
+            capacity_per_second: answer.and_then(|answer| answer.lower),
+            upper_per_second: answer.and_then(|answer| answer.upper),
+            knee_per_second: self.knee(),
+            waiting_share: self
+                .points
+                .iter()
+                .rev()
+                .find(|point| point.purpose == Purpose::Alone)
+                .and_then(Point::waiting_share),
+            spent_s: self.points.iter().map(|point| point.took_s).sum(),
+            points: self.points.clone(),
+        }
+    }
+
+    /// The ending, and the same in words.
+    fn said(&self, search: &Search) -> (Ending, String) {
+        let answer = search.answer();
+        let rate = |rate: Option<f64>| rate.map_or("?".to_owned(), text::rate);
+        let (low, high) = (rate(answer.lower), rate(answer.upper));
+        let between = match answer.upper {
+            Some(_) => format!("between {low} and {high}/s"),
+            None => format!("{low}/s or more"),
+        };
+        let wanted = words::percent(self.wanted.precision * 100.0);
+        match answer.ending {
+            search::Ending::Found => (Ending::Found, format!("{low}/s; surely not {high}/s")),
+            search::Ending::Unconfirmed => {
+                (Ending::Unconfirmed, format!("{between}, not confirmed by longer trials"))
+            }
+            search::Ending::Wide => {
+                (Ending::Wide, format!("{between}: not known to {wanted} in its time (--max-time)"))
+            }
+            search::Ending::AtLeast => {
+                (Ending::AtLeast, format!("at least {low}/s: the generator's limit"))
+            }
+            search::Ending::Below => {
+                let lowest = search.steps().iter().map(|step| step.rate).fold(f64::MAX, f64::min);
+                let lowest = text::rate(lowest);
+                (Ending::Below, format!("one user alone meets it, but not even {lowest}/s do"))
+            }
+            search::Ending::Unknown => (Ending::Unknown, "nothing is known yet".to_owned()),
+        }
+    }
+
+    /// Of all trials with a rate.
+    fn knee(&self) -> Option<f64> {
+        let open = self.points.iter().filter(|point| point.offered_per_second.is_some());
+        let figures = |point: &Point| Some((point.throughput_per_second?, point.time_ns_mean?));
+        knee(&open.filter_map(figures).collect::<Vec<_>>())
+    }
+}
+
+fn not_measured(point: &Point) -> Stage {
+    Stage::Over(Ending::NotMeasured, format!("not measured: {}", point.why.join("; ")))
+}
+
+/// Shots beyond a percentile that is printed.
+const BEYOND: f64 = 10.0;
+/// A mean of fewer is no mean.
+const SHOTS_LEAST: f64 = 100.0;
+/// Where so many shots take longer, the percentile is judged by its longest.
+const LENGTH_MOST_S: f64 = 30.0;
+/// Start, verification and stop, before it was measured.
+const AROUND_S: f64 = 1.5;
+/// The first rate: a little less than what many users get through.
+const BELOW_MANY: f64 = 0.8;
+/// The lowest rate that is tried, of the first.
+const DOWN_TO: f64 = 64.0;
+/// Of the capacity.
+const CURVE: [f64; 3] = [0.5, 0.25, 0.75];
+/// Per second. A trial would be longer than anybody waits.
+const LOWEST: f64 = 0.5;
+/// Per second. No loopback carries more.
+const HIGHEST: f64 = 1_000_000.0;
+
+#[cfg(test)]
+#[path = "hunt_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! Searches on runtimes that are arithmetic.
+
+use super::*;
+use crate::capacity::search;
+
+/// Workers that take as long for each shot, and a generator with a limit.
+struct Server {
+    capacity: f64,
+    service_s: f64,
+    generator: f64,
+}
+
+const HELLO: Server = Server { capacity: 2_000.0, service_s: 0.001, generator: 1e9 };
+
+impl Server {
+    /// p95 stays until the queue grows, then it is far beyond any bound.
+    fn measure(&self, shot: &Shot) -> Point {
+        let (rate, users) = match shot.what {
+            What::Users(users) => (f64::from(users) / self.service_s, Some(users)),
+            What::Rate(rate) => (rate, None),
+        };
+        let time_s = match users {
+            Some(_) => self.service_s,
+            None if rate > self.capacity => 2.0,
+            None => self.service_s / (1.0 - 0.9 * rate / self.capacity),
+        };
+        let seen = match () {
+            () if users.is_none() && rate > self.generator => Seen::Generator,
+            () if time_s >= 0.1 => Seen::Missed,
+            () => Seen::Met,
+        };
+        Point {
+            trial: 0,
+            purpose: shot.purpose,
+            users,
+            offered_per_second: users.is_none().then_some(rate),
+            length_s: shot.length_s,
+            took_s: shot.length_s + 2.0,
+            seen,
+            why: if seen == Seen::Met { vec![] } else { vec!["p95 < 100ms: 2.00 s".to_owned()] },
+            throughput_per_second: Some(rate.min(self.capacity)),
+            time_ns_mean: Some(time_s * 1e9),
+            time_ns_p50: Some(time_s * 1e9),
+            time_ns_p95: Some(time_s * 1e9),
+            time_ns_p99: None,
+            ok_share: Some(1.0),
+            cpu_percent: Some(50.0),
+            cpu_cost_us: Some(self.service_s * 0.25e6),
+            memory_bytes_max: Some(1e7),
+            out_of_memory: None,
+        }
+    }
+}
+
+fn wanted(max_time_s: f64) -> Wanted {
+    Wanted {
+        expect: vec!["p95 < 100ms".parse().expect("an expectation")],
+        precision: 0.1,
+        max_time_s,
+        trial_s: 4.0,
+        warm_up_s: 1.0,
+        crowd: 32,
+        confirm: true,
+    }
+}
+
+fn run(server: &Server, max_time_s: f64) -> Limit {
+    let mut hunts = [Hunt::new("a".to_owned(), wanted(max_time_s))];
+    let measure = |_: usize, shot: &Shot| Ok::<_, ()>(Some(server.measure(shot)));
+    search(&mut hunts, 1, measure, |_| Ok(())).expect("measured");
+    hunts[0].limit()
+}
+
+#[test]
+fn a_limit_is_found_confirmed_and_said() {
+    let limit = run(&HELLO, 180.0);
+    assert_eq!(limit.ending, Ending::Found, "{}", limit.said);
+    let (low, high) = (limit.capacity_per_second.unwrap(), limit.upper_per_second.unwrap());
+    assert!(low <= 2_000.0 && high >= 2_000.0 && high / low < 1.15, "{low} to {high}");
+    assert!(limit.spent_s <= 180.0, "{}", limit.spent_s);
+    let purposes: Vec<Purpose> = limit.points.iter().map(|point| point.purpose).collect();
+    assert_eq!(purposes[..3], [Purpose::Alone, Purpose::Crowd, Purpose::Probe]);
+    assert!(purposes.contains(&Purpose::Confirm) && purposes.contains(&Purpose::Beyond));
+    assert_eq!(limit.waiting_share, Some(0.75));
+    assert!(limit.knee_per_second.is_some());
+}
+
+#[test]
+fn the_time_is_never_exceeded_and_what_is_known_is_said() {
+    for max_time_s in [20.0, 40.0, 60.0, 90.0, 120.0] {
+        let limit = run(&HELLO, max_time_s);
+        assert!(limit.spent_s <= max_time_s, "{} of {max_time_s}", limit.spent_s);
+    }
+    let limit = run(&HELLO, 45.0);
+    assert_eq!(limit.ending, Ending::Wide);
+    assert!(limit.said.contains("not known to 10.0 % in its time"), "{}", limit.said);
+}
+
+#[test]
+fn one_user_alone_that_misses_ends_it_at_once_with_its_figure() {
+    let slow = Server { service_s: 2.0, ..HELLO };
+    let limit = run(&slow, 180.0);
+    assert_eq!((limit.ending, limit.points.len()), (Ending::NotMetAlone, 2));
+    assert_eq!(limit.said, "one user alone does not meet it: p95 < 100ms: 2.00 s");
+}
+
+#[test]
+fn the_generators_limit_is_not_the_runtimes() {
+    let limit = run(&Server { generator: 1_500.0, ..HELLO }, 240.0);
+    assert_eq!(limit.ending, Ending::AtLeast, "{}", limit.said);
+    assert!(limit.said.ends_with("the generator's limit"), "{}", limit.said);
+    assert!(limit.capacity_per_second.unwrap() <= 1_500.0);
+}
+
+#[test]
+fn runtimes_take_turns_and_each_has_its_own_limit() {
+    let servers = [HELLO, Server { capacity: 500.0, ..HELLO }];
+    let mut hunts = ["a", "b"].map(|name| Hunt::new(name.to_owned(), wanted(180.0)));
+    let mut order = Vec::new();
+    let measure = |index: usize, shot: &Shot| {
+        order.push(index);
+        Ok::<_, ()>(Some(servers[index].measure(shot)))
+    };
+    search(&mut hunts, 7, measure, |_| Ok(())).expect("measured");
+    // While both are searched none is ahead by more than a trial.
+    let of = |index: usize| hunts[index].points().len();
+    let both = 2 * of(0).min(of(1));
+    for end in 0..both {
+        let first = order[..end].iter().filter(|index| **index == 0).count();
+        assert!(first.abs_diff(end - first) <= 1, "{order:?}");
+    }
+    let limits = hunts.map(|hunt| hunt.limit().capacity_per_second.unwrap());
+    assert!(limits[0] > 1_700.0 && limits[1] <= 500.0 && limits[1] > 425.0, "{limits:?}");
+}
+
+#[test]
+fn an_end_by_the_person_keeps_the_bracket() {
+    let mut hunts = [Hunt::new("a".to_owned(), wanted(180.0))];
+    let mut left = 6;
+    let measure = |_: usize, shot: &Shot| {
+        left -= 1;
+        Ok::<_, ()>((left >= 0).then(|| HELLO.measure(shot)))
+    };
+    search(&mut hunts, 1, measure, |_| Ok(())).expect("measured");
+    let limit = hunts[0].limit();
+    assert_eq!((limit.points.len(), limit.ending), (6, Ending::Wide));
+    assert!(limit.capacity_per_second.unwrap() < 2_000.0, "{limit:?}");
+}
+
+#[test]
+fn a_slow_app_gets_trials_long_enough_for_its_percentile() {
+    let wanted = wanted(180.0);
+    assert_eq!(wanted.length_s(10_000.0), 4.0);
+    assert_eq!(wanted.length_s(20.0), 11.0, "220 shots: ten beyond p95 and some more");
+    assert_eq!(wanted.length_s(1.0), 30.0);
+}

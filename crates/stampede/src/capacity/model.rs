@@ -1,0 +1,167 @@
+//! `capacity.json`, and what `stampede capacity --json` prints: described in
+//! `docs/capacity.schema.json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Raised when a field changes its meaning.
+pub const FORMAT: u32 = 1;
+
+/// A whole search. Times are in ns, lengths in s, rates per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityReport {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of stampede.
+    pub stampede: String,
+    /// The run's id: its folder's name.
+    pub run: String,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// The app's name.
+    pub app: String,
+    /// What has to hold, as written.
+    pub expect: Vec<String>,
+    /// CPUs of the whole stack.
+    pub budget_cpus: u32,
+    /// Memory of the whole stack; 0: no limit.
+    pub budget_memory_bytes: u64,
+    /// How wide the interval was to be: 0.1 for 10 %.
+    pub precision: f64,
+    /// How long each runtime could be searched.
+    pub max_time_s: f64,
+    /// Whether it was ended early, by Ctrl-C.
+    pub interrupted: bool,
+    /// Each runtime, in the order in which they were named.
+    pub runtimes: Vec<Limit>,
+}
+
+/// A runtime's limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// Its name.
+    pub runtime: String,
+    /// How the search ended.
+    pub ending: Ending,
+    /// The same in words.
+    pub said: String,
+    /// The highest rate that meets the expectations in all likelihood; null: none is known.
+    pub capacity_per_second: Option<f64>,
+    /// The lowest rate that does not, in all likelihood: with the capacity the 95 % interval; null: none
+    /// is known.
+    pub upper_per_second: Option<f64>,
+    /// Where response time starts to bend: the measured throughput with the most throughput for its mean
+    /// response time; null: no bend was measured.
+    pub knee_per_second: Option<f64>,
+    /// What one user alone waits for: 1 − CPU time ÷ service time; null: not known.
+    pub waiting_share: Option<f64>,
+    /// How long its trials took, starts included.
+    pub spent_s: f64,
+    /// Its trials, in the order in which they ran.
+    pub points: Vec<Point>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// As narrow as wanted, and confirmed by longer trials at the capacity and 10 % above it.
+    Found,
+    /// As narrow, but longer trials did not agree, or there was no time for them.
+    Unconfirmed,
+    /// The time was over before it was as narrow as wanted: the best so far.
+    Wide,
+    /// More than the generator can offer: the capacity is a lower bound.
+    AtLeast,
+    /// One user alone does not meet the expectations: no rate can.
+    NotMetAlone,
+    /// One user alone does, and not the lowest rate that was tried.
+    Below,
+    /// It was not measured.
+    NotMeasured,
+    /// Ended before anything was known.
+    Unknown,
+}
+
+/// What a trial was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// One user alone.
+    Alone,
+    /// Many users: about where to begin.
+    Crowd,
+    /// Doubles or halves the rate.
+    Probe,
+    /// Narrows the interval.
+    Search,
+    /// A longer trial at the capacity.
+    Confirm,
+    /// A longer trial 10 % above it.
+    Beyond,
+    /// Below the capacity, for the chart and the knee.
+    Curve,
+}
+
+/// What a trial has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// The expectations are met.
+    Met,
+    /// They are not.
+    Missed,
+    /// The generator could not keep the rate: nothing of the runtime was seen.
+    Generator,
+    /// The runtime did not start, or ended before the load.
+    NotMeasured,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Its number: the folder `trials/<number>-…` of the run.
+    pub trial: u32,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// Users of a closed load; null: it has a rate.
+    pub users: Option<u32>,
+    /// Offered rate; null: it has users.
+    pub offered_per_second: Option<f64>,
+    /// Length of its load.
+    pub length_s: f64,
+    /// How long it took in all, start and end included.
+    pub took_s: f64,
+    /// What it has shown.
+    pub seen: Seen,
+    /// Why it is not met, in words; of one that is met, what the generator did wrong meanwhile.
+    pub why: Vec<String>,
+    /// Correct answers.
+    pub throughput_per_second: Option<f64>,
+    /// Mean of response time; with users, of service time.
+    pub time_ns_mean: Option<f64>,
+    /// Its median.
+    pub time_ns_p50: Option<f64>,
+    /// 95 % are at most this; null: too few shots, or one without a correct answer stands there.
+    pub time_ns_p95: Option<f64>,
+    /// 99 % are at most this.
+    pub time_ns_p99: Option<f64>,
+    /// Correct answers ÷ planned shots, 0 to 1.
+    pub ok_share: Option<f64>,
+    /// CPU of the whole stack: 100 is its budget.
+    pub cpu_percent: Option<f64>,
+    /// CPU time of the whole stack for a correct answer.
+    pub cpu_cost_us: Option<f64>,
+    /// The most memory of the whole stack.
+    pub memory_bytes_max: Option<f64>,
+    /// Why processes of it were ended for want of memory; null: none was.
+    pub out_of_memory: Option<String>,
+}
+
+impl Point {
+    /// 1 − CPU time ÷ time: what an answer spent waiting and not computing.
+    pub fn waiting_share(&self) -> Option<f64> {
+        let (cost, time) = (self.cpu_cost_us? * 1e3, self.time_ns_mean?);
+        (time > 0.0).then(|| (1.0 - cost / time).clamp(0.0, 1.0))
+    }
+}

@@ -1,0 +1,161 @@
+//! A search in words: each runtime's limit, and the curve it was read from.
+
+use super::model::{CapacityReport, Ending, Limit, Point, Purpose, Seen};
+use crate::summary::words;
+
+/// For the terminal.
+pub fn text(report: &CapacityReport) -> String {
+    let memory = match report.budget_memory_bytes {
+        0 => String::new(),
+        bytes => format!(", {}", words::bytes(bytes as f64)),
+    };
+    let cpus = words::number_of(report.budget_cpus, "CPU");
+    let mut text = format!("{} · {}{memory} · {}\n", report.app, cpus, report.expect.join(", "));
+    for limit in &report.runtimes {
+        text.push_str(&format!("\n{}\n", of_runtime(limit)));
+    }
+    if report.interrupted {
+        text.push_str("\nended early: what was measured so far\n");
+    }
+    text
+}
+
+fn of_runtime(limit: &Limit) -> String {
+    let mut text = format!("{}: {}\n", limit.runtime, limit.said);
+    let mut also = Vec::new();
+    if let (Some(low), Some(high)) = (limit.capacity_per_second, limit.upper_per_second) {
+        also.push(format!("95 % interval {} to {}/s", rate(low), rate(high)));
+    }
+    if let Some(knee) = limit.knee_per_second {
+        also.push(format!("response time starts to bend at about {}/s", rate(knee.round())));
+    }
+    if let Some(share) = limit.waiting_share {
+        also.push(format!("one user alone waits {} of the time", words::percent(share * 100.0)));
+    }
+    if !also.is_empty() {
+        text.push_str(&format!("  {}\n", also.join("; ")));
+    }
+    let rows: Vec<Row> = rows(limit);
+    if rows.is_empty() {
+        return text;
+    }
+    text.push_str(&format!(
+        "  {:>10}  {:>6}  {:>9}  {:>9}  {:>6}\n",
+        "rate/s", "trials", "p50", "p95", "CPU"
+    ));
+    let longest = rows.iter().filter_map(|row| row.p95).fold(0.0, f64::max);
+    for row in &rows {
+        let time = |ns: Option<f64>| ns.map_or("failed".to_owned(), words::time);
+        let cpu = row.cpu.map_or("—".to_owned(), |cpu| format!("{cpu:.0} %"));
+        let line = format!(
+            "  {:>10}  {:>6}  {:>9}  {:>9}  {cpu:>6}  {:<BAR$} {}",
+            rate(row.rate),
+            row.trials,
+            time(row.p50),
+            time(row.p95),
+            bar(row.p95, longest),
+            row.said
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str(&late(limit));
+    text
+}
+
+/// What a busy machine does to a search.
+fn late(limit: &Limit) -> String {
+    let is_late = |point: &&Point| match point.seen {
+        Seen::Met => !point.why.is_empty(),
+        Seen::Generator => true,
+        Seen::Missed | Seen::NotMeasured => false,
+    };
+    match limit.points.iter().filter(is_late).count() {
+        0 => String::new(),
+        late => format!(
+            "  in {late} of {} trials the generator itself was late (is this machine busy?): what was met then \
+             counts, what was not does not\n",
+            limit.points.len()
+        ),
+    }
+}
+
+/// All trials at one rate.
+struct Row {
+    rate: f64,
+    trials: usize,
+    p50: Option<f64>,
+    p95: Option<f64>,
+    cpu: Option<f64>,
+    said: String,
+}
+
+fn rows(limit: &Limit) -> Vec<Row> {
+    let mut rates: Vec<f64> = limit.points.iter().filter_map(|p| p.offered_per_second).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let row = |rate: f64| {
+        let at: Vec<&Point> =
+            limit.points.iter().filter(|point| point.offered_per_second == Some(rate)).collect();
+        // What failed once is not hidden by what did not.
+        let median = |of: fn(&Point) -> Option<f64>| {
+            let mut values: Vec<f64> = at.iter().map(|p| of(p).unwrap_or(f64::INFINITY)).collect();
+            values.sort_by(f64::total_cmp);
+            Some(values[values.len() / 2]).filter(|value| value.is_finite())
+        };
+        Row {
+            rate,
+            trials: at.len(),
+            p50: median(|point| point.time_ns_p50),
+            p95: median(|point| point.time_ns_p95),
+            cpu: median(|point| point.cpu_percent),
+            said: said(limit, rate, &at),
+        }
+    };
+    rates.into_iter().map(row).collect()
+}
+
+fn said(limit: &Limit, rate: f64, at: &[&Point]) -> String {
+    let count = |seen: Seen| at.iter().filter(|point| point.seen == seen).count();
+    let missed = count(Seen::Missed) + count(Seen::NotMeasured);
+    let mut said = vec![match (count(Seen::Met), missed, count(Seen::Generator)) {
+        (_, 0, 0) => "met".to_owned(),
+        (0, 0, _) => "the generator's limit".to_owned(),
+        (0, _, _) => "not met".to_owned(),
+        (met, _, _) => format!("met in {met} of {}", at.len()),
+    }];
+    let confirmed = |purpose| at.iter().any(|p| p.purpose == purpose && p.seen == Seen::Met);
+    if confirmed(Purpose::Confirm) {
+        said.push("confirmed".to_owned());
+    }
+    if limit.capacity_per_second == Some(rate) && limit.ending != Ending::Wide {
+        said.push("capacity".to_owned());
+    }
+    said.join(", ")
+}
+
+/// As long as the logarithm of the time: what matters spans decades.
+fn bar(ns: Option<f64>, longest: f64) -> String {
+    let length = match ns {
+        Some(ns) if longest > LEAST_NS => {
+            (ns.max(LEAST_NS) / LEAST_NS).ln() / (longest / LEAST_NS).ln() * BAR as f64
+        }
+        Some(_) => 0.0,
+        None => BAR as f64,
+    };
+    "#".repeat((length.round() as usize).clamp(1, BAR))
+}
+
+/// Columns of the longest bar.
+const BAR: usize = 20;
+/// Where bars begin: no answer over loopback is faster.
+const LEAST_NS: f64 = 50e3;
+
+/// A rate as it was asked for: `2 350`, `12.5`.
+pub fn rate(rate: f64) -> String {
+    if rate >= 100.0 && rate.fract().abs() < 1e-6 {
+        return words::count(rate.round() as u64);
+    }
+    let text = format!("{rate:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,313 @@
+//! `stampede capacity`: the highest rate that meets what is expected.
+
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use stampede_load::schedule::parse_length;
+use stampede_load::spec::Model;
+
+use super::args::{CapacityArgs, Format, GroundFlags, ReportArgs};
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::capacity::hunt::{Hunt, Wanted};
+use crate::capacity::model::{CapacityReport, Ending, FORMAT};
+use crate::capacity::{bench, search, text};
+use crate::plan::model::{Expectation, Plan};
+use crate::plan::{self, Overrides};
+use crate::report::svg;
+use crate::runtime::{Catalogue, Places};
+use crate::store::record::RunRecord;
+use crate::store::{RunFolder, StoreError};
+use crate::trial::ground::{Ground, Run};
+use crate::trial::{cells, refusal};
+use crate::{interrupt, keeper, machine, progress, store};
+
+/// Searches and says what was found.
+pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
+    let wanted = Numbers::read(&args.max_time, &args.precision, &args.length)?;
+    let workers = args.workers.clone();
+    let ground = ground(&args.what, Overrides { workers, ..overrides(&args.ground) })?;
+    let record = ground.run_record();
+    let wanted = wanted.of(&ground);
+    let mut hunts: Vec<Hunt> = (0..ground.plan.runtimes.len())
+        .map(|index| match &ground.refused[index] {
+            Some(why) => Hunt::refused(ground.name(index), wanted.clone(), why),
+            None => Hunt::new(ground.name(index), wanted.clone()),
+        })
+        .collect();
+    let started = begin(&ground, &record)?;
+    let mut progress = progress::for_stderr();
+    ground.begin(progress.as_mut());
+    let path = started.path().to_owned();
+    let mut run = Run::new(record.clone(), started, progress.as_mut());
+    let report = |hunts: &[Hunt]| report(&ground, &record, &wanted, hunts);
+    let measure = |index: usize, shot: &_| {
+        let choice = &ground.plan.runtimes[index];
+        Ok(bench::measure(&ground, &mut run, choice, shot)?.map(|(point, _)| point))
+    };
+    search(&mut hunts, ground.plan.seed, measure, |hunts| write(&path, &report(hunts)))
+        .map_err(|error| Failure::from_store(&error))?;
+    let report = report(&hunts);
+    write(&path, &report).map_err(|error| Failure::from_store(&error))?;
+    match args.ground.json {
+        true => print(json(&report)?.as_bytes())?,
+        false => print(format!("{}{}", text(&report), next(&path, &report)).as_bytes())?,
+    };
+    Ok(outcome(&report))
+}
+
+/// The numbers of a search, as typed.
+pub struct Numbers {
+    /// For all trials of a runtime.
+    pub max_time_s: f64,
+    /// 0.1 for 10 %.
+    pub precision: f64,
+    /// Of a short trial.
+    pub trial_s: f64,
+}
+
+impl Numbers {
+    /// Reads them.
+    pub fn read(max_time: &str, precision: &str, length: &str) -> Result<Numbers, Failure> {
+        Ok(Numbers {
+            max_time_s: seconds("--max-time", max_time, 10.0..=86_400.0)?,
+            precision: share(precision)?,
+            trial_s: seconds("--for", length, 1.0..=600.0)?,
+        })
+    }
+
+    /// For the plan's expectations and its client.
+    pub fn of(self, ground: &Ground) -> Wanted {
+        let plan = &ground.plan;
+        Wanted {
+            expect: plan.expect.clone(),
+            precision: self.precision,
+            max_time_s: self.max_time_s,
+            trial_s: self.trial_s,
+            warm_up_s: plan.begin.warm_up().as_secs_f64(),
+            crowd: cells::connections(&plan.loads[0]).min(CROWD),
+            confirm: true,
+        }
+    }
+}
+
+fn seconds(flag: &str, typed: &str, range: std::ops::RangeInclusive<f64>) -> Result<f64, Failure> {
+    let read = parse_length(typed).ok().map(|length| length.as_secs_f64());
+    read.filter(|seconds| range.contains(seconds)).ok_or_else(|| {
+        Failure::rendered(format!("`{flag} {typed}` is no length that can be used")).hint(format!(
+            "from {} s to {} s, such as `{flag} 3m`",
+            range.start(),
+            range.end()
+        ))
+    })
+}
+
+fn share(typed: &str) -> Result<f64, Failure> {
+    let read = typed.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    read.filter(|percent| (1.0..=50.0).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
+        || {
+            Failure::rendered(format!("`--precision {typed}` is no share that can be used"))
+                .hint("from 1% to 50%, such as `--precision 5%`")
+        },
+    )
+}
+
+/// What the flags say of the plan.
+pub fn overrides(flags: &GroundFlags) -> Overrides {
+    Overrides {
+        app: flags.app.clone(),
+        kind: flags.kind.clone(),
+        path: flags.path.clone(),
+        urls: flags.urls.clone(),
+        cpus: flags.cpus.clone(),
+        memory: flags.memory.clone(),
+        expect: flags.expect.clone(),
+        warm_up: flags.warm_up.clone(),
+        client: flags.client.clone(),
+        keep_alive: flags.keep_alive.clone(),
+        timeout: flags.timeout.clone(),
+        max_in_flight: flags.max_in_flight.clone(),
+        arrivals: flags.arrivals.clone(),
+        seed: flags.seed.clone(),
+        out: flags.out.clone(),
+        ..Overrides::default()
+    }
+}
+
+/// A plan file, or runtimes by name, made ready; nothing is started.
+pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
+    let path = Path::new(what);
+    let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
+    // Any rate: the search has its own.
+    let mut flags = Overrides { rate: text_of("1"), for_: text_of("1s"), ..flags };
+    flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
+    let catalogue = Catalogue::load(Places::from_env());
+    let read = match is_plan {
+        true => plan::read(path, &flags),
+        false => plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
+    };
+    let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, &catalogue)))?;
+    Ground::new(settled(plan)?, catalogue, machine::facts())
+        .map_err(|refusal| Failure::from_refusal(&refusal))
+}
+
+/// With what is expected, and only what a search can decide by.
+pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
+    plan.flags.retain(|flag| flag != "--rate 1" && flag != "--for 1s");
+    if plan.apps.len() > 1 {
+        let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());
+        return Err(Failure::rendered(text).hint("name it: `--app NAME`"));
+    }
+    if plan.budget.cpu_counts().len() > 1 {
+        let text = "the plan has several numbers of CPUs: a capacity is that of one".to_owned();
+        return Err(Failure::rendered(text).hint("name it: `--cpus N`"));
+    }
+    let unfit = |expected: &&Expectation| expected.worse || expected.figure == "throughput";
+    if let Some(unfit) = plan.expect.iter().find(unfit) {
+        let why = match unfit.worse {
+            true => "compares with another run",
+            false => "says how much, and that is what is searched for",
+        };
+        return Err(Failure::rendered(format!("the expectation `{}` {why}", unfit.text))
+            .hint("`--expect 'p95 < 100ms'` says how well it has to answer"));
+    }
+    if plan.expect.is_empty() {
+        plan.expect = EXPECTED.iter().filter_map(|text| text.parse().ok()).collect();
+    }
+    debug_assert!(matches!(plan.loads[0].model, Model::Open { .. }));
+    Ok(plan)
+}
+
+fn text_of(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// Sweeps what earlier runs left, and makes the run's folder.
+pub fn begin(ground: &Ground, record: &RunRecord) -> Result<RunFolder, Failure> {
+    let out = ground.plan.out.clone();
+    if let Some(folder) = out.clone().filter(|folder| folder.exists()) {
+        return Err(Failure::from_store(&StoreError::Exists { folder }));
+    }
+    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    RunFolder::create(out.as_deref(), record).map_err(|error| Failure::from_store(&error))
+}
+
+fn report(ground: &Ground, record: &RunRecord, wanted: &Wanted, hunts: &[Hunt]) -> CapacityReport {
+    CapacityReport {
+        format: FORMAT,
+        stampede: record.stampede.clone(),
+        run: record.id.clone(),
+        started_at: record.started_at.clone(),
+        app: ground.app_name(),
+        expect: wanted.expect.iter().map(|expected| expected.text.clone()).collect(),
+        budget_cpus: ground.budget_cpus(),
+        budget_memory_bytes: ground.budget_memory_bytes(),
+        precision: wanted.precision,
+        max_time_s: wanted.max_time_s,
+        interrupted: interrupt::asked(),
+        runtimes: hunts.iter().map(Hunt::limit).collect(),
+    }
+}
+
+/// After each trial: what a crash leaves is as good as what was known.
+fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
+    let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
+    store::write_page(&run.join(FILE), &text)?;
+    if let Some(svg) = svg::capacity::chart(report) {
+        store::write_page(&run.join("capacity.html"), &page(&svg))?;
+    }
+    Ok(())
+}
+
+/// One file that needs nothing else.
+fn page(svg: &str) -> String {
+    let svg = svg.split_once("?>\n").map_or(svg, |(_, svg)| svg);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Capacity</title>\n\
+         <body style=\"margin:0 auto;max-width:960px\">\n{svg}</body>\n</html>\n"
+    )
+}
+
+/// As printed, and as on disk.
+fn json(report: &CapacityReport) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
+    Ok(text + "\n")
+}
+
+fn next(run: &Path, report: &CapacityReport) -> String {
+    let page = run.join("capacity.html");
+    let page = match page.is_file() {
+        true => format!("Chart:   {}\n", page.display()),
+        false => String::new(),
+    };
+    let retry = report.runtimes.iter().any(|limit| limit.ending == Ending::Wide);
+    let retry = if retry { "\nMore time narrows it: --max-time 10m\n" } else { "" };
+    format!("\nResults: {}\n{page}{retry}", run.display())
+}
+
+fn outcome(report: &CapacityReport) -> Outcome {
+    let any =
+        |endings: &[Ending]| report.runtimes.iter().any(|limit| endings.contains(&limit.ending));
+    let measured = report.runtimes.iter().any(|limit| limit.ending != Ending::NotMeasured);
+    if !measured {
+        Outcome::Nothing
+    } else if report.interrupted
+        || any(&[Ending::NotMeasured, Ending::Unknown, Ending::Wide, Ending::Unconfirmed])
+    {
+        Outcome::Incomplete
+    } else if any(&[Ending::NotMetAlone, Ending::Below]) {
+        Outcome::NotMet
+    } else {
+        Outcome::Fine
+    }
+}
+
+/// What `stampede report` prints of a run that was a search; `None`: it was none, or another format
+/// is asked for.
+pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
+    let found: Option<(PathBuf, CapacityReport)> = stored(args, FILE, FORMAT)?;
+    match (found, args.format) {
+        (Some((folder, found)), Format::Text) => Ok(Some(text(&found) + &next(&folder, &found))),
+        (Some((_, found)), Format::Json) => json(&found).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A run's own record of this name, read; `None`: it has none, or several runs are named.
+pub fn stored<T: DeserializeOwned>(
+    args: &ReportArgs,
+    name: &str,
+    known: u32,
+) -> Result<Option<(PathBuf, T)>, Failure> {
+    let [run] = args.runs.as_slice() else { return Ok(None) };
+    let Ok(stored) = store::read_below(Path::new(store::RESULTS), run) else { return Ok(None) };
+    let path = stored.folder.join(name);
+    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
+    let damaged =
+        |source| Failure::from_store(&StoreError::Damaged { path: path.clone(), line: 0, source });
+    let value: Value = serde_json::from_str(&text).map_err(damaged)?;
+    let format = value.get("format").and_then(Value::as_u64).unwrap_or(0);
+    if format > u64::from(known) {
+        return Err(Failure::from_store(&StoreError::Newer { path, format }));
+    }
+    let read = serde_json::from_value(value).map_err(damaged)?;
+    Ok(Some((stored.folder, read)))
+}
+
+/// JSON Schema of `--json`.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(CapacityReport);
+    schema.insert("title".to_owned(), "What `stampede capacity --json` prints".into());
+    schema.to_value()
+}
+
+/// In the run's folder.
+const FILE: &str = "capacity.json";
+/// Where neither flags nor plan say what has to hold.
+const EXPECTED: [&str; 2] = ["p95 < 100ms", "ok >= 99.9%"];
+/// Short trials: what is discarded is time that is not measured.
+const WARM_UP: &str = "1s";
+/// Users that fill any stack of this size, and do not drown it.
+const CROWD: u32 = 32;

@@ -1,0 +1,288 @@
+//! `stampede tune`: which settings give a runtime the most.
+
+use std::path::Path;
+
+use serde_json::Value;
+use stampede_load::schedule::parse_rate;
+use stampede_stats::best::Value as Place;
+use stampede_stats::usl::Usl;
+
+use super::args::{Format, ReportArgs, TuneArgs};
+use super::capacity::{Numbers, begin, ground, overrides};
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::capacity::bench;
+use crate::plan::Overrides;
+use crate::progress;
+use crate::runtime::RuntimeError;
+use crate::store::record::RunRecord;
+use crate::store::{RunFolder, StoreError};
+use crate::summary::words;
+use crate::trial::ground::{Ground, Run};
+use crate::trial::refusal::Refusal;
+use crate::tune::lines::Configured;
+use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
+use crate::tune::settings::{Setting, variant};
+use crate::tune::text::text;
+use crate::tune::work::{Aim, Work};
+use crate::{interrupt, store};
+
+/// Tunes and says what to choose.
+pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
+    let numbers = Numbers::read(&args.max_time, &args.precision, &args.length)?;
+    let rate = args.rate.as_deref().map(read_rate).transpose()?;
+    let settings = read_settings(&args.set)?;
+    let ground = ground(&args.runtime, Overrides { ..overrides(&args.ground) })?;
+    let [choice] = ground.plan.runtimes.as_slice() else {
+        let text = format!("`tune` is about one runtime, not {}", ground.plan.runtimes.len());
+        return Err(Failure::rendered(text).hint("`stampede capacity` searches several"));
+    };
+    if choice.is_live() {
+        let text = format!("`{}` already runs: nothing of it can be set", choice.name);
+        return Err(Failure::rendered(text).hint("`stampede capacity` searches its limit as it is"));
+    }
+    check(&ground, &settings)?;
+    let max_time_s = numbers.max_time_s;
+    let aim = Aim { wanted: numbers.of(&ground), rate, max_time_s };
+    let record = ground.run_record();
+    let folder = begin(&ground, &record)?;
+    let path = folder.path().to_owned();
+    let mut progress = progress::for_stderr();
+    ground.begin(progress.as_mut());
+    let run = Run::new(record.clone(), folder, progress.as_mut());
+    let tuned = tune(&ground, run, Work::new(aim, settings), |tuned| {
+        write(&path, &report(&ground, &record, tuned))
+    });
+    let (tuned, _) = tuned.map_err(|error| Failure::from_store(&error))?;
+    let report = report(&ground, &record, &tuned);
+    write(&path, &report).map_err(|error| Failure::from_store(&error))?;
+    match args.ground.json {
+        true => print(json(&report)?.as_bytes())?,
+        false => print(format!("{}\nResults: {}\n", text(&report), path.display()).as_bytes())?,
+    };
+    Ok(outcome(&report, &tuned))
+}
+
+/// A tuning, and what its trials were configured by.
+pub struct Tuned {
+    /// What was found.
+    pub work: Work,
+    configured: Vec<(Vec<Place>, Configured)>,
+}
+
+/// Measures point after point on the ground's first runtime; the run's folder comes back.
+pub fn tune(
+    ground: &Ground,
+    mut run: Run<'_>,
+    mut work: Work,
+    mut after: impl FnMut(&Tuned) -> Result<(), StoreError>,
+) -> Result<(Tuned, RunFolder), StoreError> {
+    let choice = &ground.plan.runtimes[0];
+    let settings = work.settings().to_vec();
+    let configured = std::cell::RefCell::new(Vec::new());
+    let measure = |at: &[Place], shot: &_| {
+        let variant = variant(choice, &settings, at);
+        let Some((point, look)) = bench::measure(ground, &mut run, &variant, shot)? else {
+            return Ok(None);
+        };
+        configured.borrow_mut().push((at.to_vec(), Configured::of(&look.record.runtime)));
+        Ok(Some(point))
+    };
+    let tuned = |work: &Work| Tuned { work: work.clone(), configured: configured.borrow().clone() };
+    work.run(measure, |work| after(&tuned(work)))?;
+    let tuned = tuned(&work);
+    Ok((tuned, run.folder))
+}
+
+fn read_rate(typed: &str) -> Result<f64, Failure> {
+    parse_rate(typed)
+        .map(|rate| rate.0 as f64 / 1e6)
+        .map_err(|error| Failure::new(&error).hint("shots per second, such as `--rate 200`"))
+}
+
+/// `workers` alone where nothing is said.
+fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
+    let texts = if typed.is_empty() { vec![WORKERS.to_owned()] } else { typed.to_vec() };
+    let mut settings: Vec<Setting> = Vec::new();
+    for text in texts {
+        let setting = Setting::read(&text).map_err(|why| {
+            Failure::rendered(why).hint("`--set workers=2..64` or `--set pm=static,ondemand`")
+        })?;
+        if settings.iter().any(|known| known.name == setting.name) {
+            let text = format!("`--set {}` is given twice", setting.name);
+            return Err(Failure::rendered(text).hint("name all of its values at once"));
+        }
+        settings.push(setting);
+    }
+    Ok(settings)
+}
+
+/// Every value that will be tried first is one that the runtime takes, said before anything starts.
+fn check(ground: &Ground, settings: &[Setting]) -> Result<(), Failure> {
+    let choice = &ground.plan.runtimes[0];
+    let first: Vec<Place> = settings.iter().map(Setting::least).collect();
+    for (index, setting) in settings.iter().enumerate() {
+        for value in setting.ends() {
+            let mut at = first.clone();
+            at[index] = value;
+            ground.check(&variant(choice, settings, &at)).map_err(|refusal| match refusal {
+                // Its place is in no plan: the flag says where.
+                Refusal::Runtime(error) => from_runtime(setting, &error),
+                Refusal::Plan(error) => Failure::from_plan(&error),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
+    Failure::from_runtime(error).hint(format!("`--set {}` asks for it", setting.text))
+}
+
+/// What is known now.
+pub fn report(ground: &Ground, record: &RunRecord, tuned: &Tuned) -> TuneReport {
+    let work = &tuned.work;
+    let chosen = work.chosen();
+    TuneReport {
+        format: FORMAT,
+        stampede: record.stampede.clone(),
+        run: record.id.clone(),
+        started_at: record.started_at.clone(),
+        runtime: ground.name(0),
+        app: ground.app_name(),
+        expect: work.aim().wanted.expect.iter().map(|expected| expected.text.clone()).collect(),
+        rate_per_second: work.aim().rate,
+        budget_cpus: ground.budget_cpus(),
+        budget_memory_bytes: ground.budget_memory_bytes(),
+        max_time_s: work.aim().max_time_s,
+        out_of_time: work.out_of_time,
+        interrupted: interrupt::asked(),
+        settings: work.settings().iter().map(|setting| setting.text.clone()).collect(),
+        best: chosen.map(|(_, point)| point.settings.clone()),
+        said: said(work),
+        lines: lines(tuned),
+        memory_bytes_per_worker: per_worker(work),
+        waiting_share: work.waiting_share(),
+        scaling: scaling(work),
+        points: work.points.iter().map(|(_, point)| point.clone()).collect(),
+    }
+}
+
+/// The choice, and what may lie beyond.
+fn said(work: &Work) -> String {
+    if let Some(hopeless) = &work.hopeless {
+        return format!("no settings help: {hopeless}");
+    }
+    let Some((at, point)) = work.chosen() else {
+        return match work.points.is_empty() {
+            true => "nothing is known yet".to_owned(),
+            false => "every choice of settings failed".to_owned(),
+        };
+    };
+    let each = point.settings.iter().map(|(name, value)| format!("{name}={value}"));
+    let settings = each.collect::<Vec<_>>().join(" ");
+    let rate = |value: Option<f64>| crate::capacity::text::rate(value.unwrap_or(0.0).round());
+    let gives = match (work.aim().rate, point.low, point.high) {
+        (None, Some(_), Some(_)) => {
+            format!("bears between {} and {}/s", rate(point.low), rate(point.high))
+        }
+        (None, ..) => format!("bears {}/s or more", rate(point.value)),
+        (Some(_), ..) => format!("p95 {}", words::time(point.value.unwrap_or(0.0))),
+    };
+    let beyond: Vec<String> = work
+        .at_end(at)
+        .iter()
+        .map(|setting| {
+            format!("; the most that was tried of `{}`: more may bring more", setting.name)
+        })
+        .collect();
+    format!("best: {settings}, {gives}{}", beyond.concat())
+}
+
+/// From two trials of the best, and those of all others.
+fn lines(tuned: &Tuned) -> Vec<Line> {
+    let Some((best, _)) = tuned.work.chosen() else { return Vec::new() };
+    let of_best: Vec<&Configured> =
+        tuned.configured.iter().filter(|(at, _)| at == best).map(|(_, one)| one).collect();
+    let others: Vec<&Configured> =
+        tuned.configured.iter().filter(|(at, _)| at != best).map(|(_, one)| one).collect();
+    let (Some(first), Some(last)) = (of_best.first(), of_best.last()) else { return Vec::new() };
+    first.lines(last, &others)
+}
+
+/// (workers, a figure) of the points that did not fail.
+fn by_workers(
+    work: &Work,
+    of: impl Fn(&crate::tune::model::TunePoint) -> Option<f64>,
+) -> Vec<(f64, f64)> {
+    let points = work.points.iter().map(|(_, point)| point).filter(|point| point.failed.is_none());
+    points
+        .filter_map(|point| Some((point.settings.get("workers")?.parse().ok()?, of(point)?)))
+        .collect()
+}
+
+/// The slope of memory over workers (least squares).
+fn per_worker(work: &Work) -> Option<f64> {
+    let points = by_workers(work, |point| point.memory_bytes_max);
+    let count = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    let (x, y) = (x / count, y / count);
+    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let slope = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
+    (slope.is_finite() && slope > 0.0).then_some(slope)
+}
+
+fn scaling(work: &Work) -> Option<Scaling> {
+    if work.aim().rate.is_some() {
+        return None;
+    }
+    let Usl { lambda, sigma, kappa } = Usl::fit(&by_workers(work, |point| point.value))?;
+    Some(Scaling { one_worker_per_second: lambda, contention: sigma, coherency: kappa })
+}
+
+/// `tune.json`, after each point.
+pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
+    let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
+    store::write_page(&run.join(FILE), &text)
+}
+
+fn json(report: &TuneReport) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
+    Ok(text + "\n")
+}
+
+fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
+    let measured = report.points.iter().any(|point| point.value.is_some());
+    match () {
+        () if tuned.work.hopeless.is_some() => Outcome::NotMet,
+        () if report.interrupted => Outcome::Incomplete,
+        () if !measured => Outcome::Nothing,
+        () if report.out_of_time => Outcome::Incomplete,
+        () => Outcome::Fine,
+    }
+}
+
+/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or another format is
+/// asked for.
+pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
+    let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
+    match (found, args.format) {
+        (Some((folder, found)), Format::Text) => {
+            Ok(Some(format!("{}\nResults: {}\n", text(&found), folder.display())))
+        }
+        (Some((_, found)), Format::Json) => json(&found).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// JSON Schema of `--json`.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(TuneReport);
+    schema.insert("title".to_owned(), "What `stampede tune --json` prints".into());
+    schema.to_value()
+}
+
+/// In the run's folder.
+const FILE: &str = "tune.json";
+/// What everybody asks first.
+pub const WORKERS: &str = "workers=2..64";

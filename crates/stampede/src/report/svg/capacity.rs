@@ -1,0 +1,72 @@
+//! Response time against offered rate, with knee and capacity of each runtime.
+
+use super::chart::{Axis, Chart, Grain, Line, Mark, Strength};
+use super::frame::Frame;
+use super::look::Look;
+use super::words;
+use crate::capacity::model::{CapacityReport, Limit};
+use crate::capacity::text::rate;
+
+/// The chart as a file; `None` where no trial had a rate and answers.
+pub fn chart(report: &CapacityReport) -> Option<String> {
+    let lines: Vec<Line> = report
+        .runtimes
+        .iter()
+        .enumerate()
+        .map(|(place, limit)| Line {
+            name: limit.runtime.clone(),
+            look: Look::at(place),
+            points: points(limit),
+            strength: Strength::Full,
+        })
+        .filter(|line| line.points.iter().any(|(_, us)| us.is_some()))
+        .collect();
+    let values: Vec<f64> = lines.iter().flat_map(Line::values).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let furthest =
+        lines.iter().flat_map(|line| &line.points).map(|(rate, _)| *rate).fold(0.0, f64::max);
+    let marks = report.runtimes.iter().enumerate().flat_map(|(place, limit)| {
+        let look = Look::at(place);
+        let at = |at: Option<f64>, what: &str| {
+            at.map(|at| Mark {
+                at,
+                look: look.clone(),
+                words: format!("{} {what} {}/s", limit.runtime, rate(at.round())),
+            })
+        };
+        [at(limit.knee_per_second, "knee"), at(limit.capacity_per_second, "capacity")]
+    });
+    let body = Chart {
+        x: Axis::from_zero("offered rate, shots per second", furthest, Grain::Fine, words::short),
+        y: Axis::log("p95 of response time, log scale", &values, words::micros),
+        marks: marks.flatten().collect(),
+        lines,
+    }
+    .body();
+    let notes = report.runtimes.iter().map(|limit| format!("{}: {}.", limit.runtime, limit.said));
+    let end = "A line ends where the slowest of a trial had no correct answer.".to_owned();
+    let frame = Frame {
+        title: format!("Capacity of {}", report.app),
+        subtitle: format!("expected: {}", report.expect.join(", ")),
+        notes: notes.chain([end]).collect(),
+        source: format!("{} · stampede {}", report.run, report.stampede),
+    };
+    Some(frame.around(body))
+}
+
+/// By rate; of trials at one rate the median.
+fn points(limit: &Limit) -> Vec<(f64, Option<f64>)> {
+    let open = limit.points.iter().filter_map(|point| Some((point.offered_per_second?, point)));
+    let mut all: Vec<(f64, f64)> =
+        open.map(|(rate, point)| (rate, point.time_ns_p95.unwrap_or(f64::INFINITY))).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let rates = all.chunk_by(|a, b| a.0 == b.0);
+    rates
+        .map(|same| {
+            let (rate, ns) = same[same.len() / 2];
+            (rate, Some(ns / 1e3).filter(|us| us.is_finite()))
+        })
+        .collect()
+}

@@ -1,0 +1,134 @@
+//! Whether constant loads were answered evenly from their beginning to their end.
+
+use serde::{Deserialize, Serialize};
+use stampede_load::schedule::{Segment, Segments};
+use stampede_stats::steady::{FEWEST, Steadiness, steadiness};
+
+use super::input::TrialData;
+use super::model::CellSummary;
+use super::words;
+use crate::store::record::{CellRecord, Judged, TrialRecord};
+
+/// How a trial's seconds went. A flag, nothing more: no second is left out because of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "steady", rename_all = "snake_case")]
+pub enum Steady {
+    /// Median service time stayed within 3 % of where it ended.
+    Steady,
+    /// It did not.
+    NotSteady {
+        /// What it was, from one change to the next.
+        levels: Vec<Level>,
+    },
+    /// Less than a minute, or too few answers.
+    TooShort,
+}
+
+/// Service time from one change to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// 0 for the trial's first.
+    pub from_second: u32,
+    /// Geometric mean of the seconds' medians.
+    pub service_time_ns: f64,
+}
+
+impl Steady {
+    /// Of a trial; `None`: its load is not constant, or never started.
+    pub fn of(cell: &CellRecord, trial: &TrialData) -> Option<Steady> {
+        if !is_constant(cell) || trial.record.load.is_none() {
+            return None;
+        }
+        Some(match steadiness(&trial.service) {
+            Steadiness::Steady => Steady::Steady,
+            Steadiness::TooShort => Steady::TooShort,
+            Steadiness::NotSteady(levels) => Steady::NotSteady {
+                levels: levels
+                    .iter()
+                    .map(|level| Level {
+                        from_second: level.from as u32,
+                        service_time_ns: level.value,
+                    })
+                    .collect(),
+            },
+        })
+    }
+}
+
+/// Whether a trial is long enough, under a constant load.
+pub fn is_told(cell: &CellRecord, trial: &TrialRecord) -> bool {
+    let scheduled = trial.load.as_ref().map_or(0, |load| load.scheduled_ns);
+    scheduled >= FEWEST as u64 * 1_000_000_000 && is_constant(cell)
+}
+
+/// Users are; a schedule is where it has one rate.
+fn is_constant(cell: &CellRecord) -> bool {
+    if cell.model == "closed" {
+        return true;
+    }
+    let Ok(schedule) = Segments::parse(&cell.load_text) else { return false };
+    let rates: Option<Vec<f64>> = schedule
+        .segments()
+        .iter()
+        .map(|segment| match segment {
+            Segment::Const { rate, .. } => Some(rate.per_second()),
+            _ => None,
+        })
+        .collect();
+    rates.is_some_and(|rates| rates.windows(2).all(|pair| pair[0] == pair[1]))
+}
+
+/// `yes`, `no` or `too short` of the trials that count; `None`: its load is not constant.
+pub fn word(cell: &CellSummary) -> Option<&'static str> {
+    let all = || {
+        let counted = cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+        counted.filter_map(|trial| trial.steady.as_ref())
+    };
+    all().next()?;
+    Some(match () {
+        () if all().any(|steady| matches!(steady, Steady::NotSteady { .. })) => "no",
+        () if all().any(|steady| *steady == Steady::Steady) => "yes",
+        () => "too short",
+    })
+}
+
+/// `not steady: trial 3: service time 4.10 ms, from second 31 on 3.70 ms`, of the first such trial.
+pub fn not_steady(cell: &CellSummary) -> Option<String> {
+    let counted = || cell.trials.iter().filter(|trial| trial.verdict != Judged::Invalid);
+    let told = counted().filter(|trial| !matches!(trial.steady, None | Some(Steady::TooShort)));
+    let told = told.count();
+    let mut moved = counted().filter_map(|trial| match &trial.steady {
+        Some(Steady::NotSteady { levels }) => Some((trial.number, levels)),
+        _ => None,
+    });
+    let (number, levels) = moved.next()?;
+    let count = 1 + moved.count();
+    let levels: Vec<String> = levels
+        .iter()
+        .enumerate()
+        .map(|(place, level)| match place {
+            0 => words::time(level.service_time_ns),
+            _ => format!(
+                "from second {} on {}",
+                level.from_second,
+                words::time(level.service_time_ns)
+            ),
+        })
+        .collect();
+    let shown = levels.len().min(MOST_LEVELS);
+    let more = match levels.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more changes"),
+    };
+    let how_many = match (count, told) {
+        (1, 1) => String::new(),
+        _ => format!(" in {count} of {told} trials"),
+    };
+    Some(format!(
+        "not steady{how_many}: median service time in trial {number} {}{more}",
+        levels[..shown].join(", ")
+    ))
+}
+
+/// Levels that a note tells of; `summary.json` has all.
+const MOST_LEVELS: usize = 4;

@@ -1,0 +1,239 @@
+//! The course of a run: every trial of every round in turn, as many rounds as it takes.
+
+use std::time::Instant;
+
+use stampede_load::time::Nanos;
+use stampede_stats::rounds::next_look;
+
+use super::comparison::Comparison;
+use super::time_left::TimeLeft;
+use super::{Subject, cells, trial};
+use crate::causes::chain;
+use crate::event::{Event, Left, Listen};
+use crate::interrupt;
+use crate::keeper;
+use crate::plan::model::Rounds;
+use crate::progress::words;
+use crate::store::record::{AutoEnd, AutoRecord, Judged, LookRecord, RunRecord, TrialRecord};
+use crate::store::{self, RunFolder, StoreError};
+use crate::summary::{RunData, narrow, summarize};
+
+/// Rounds that are planned before the first trial, and what `auto` records.
+pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
+    match rounds {
+        Rounds::Fixed(rounds) => (rounds, None),
+        Rounds::Auto { precision, max_time } => {
+            let auto = AutoRecord {
+                precision_share: precision,
+                max_time_ns: max_time.0,
+                looks: Vec::new(),
+                ended: None,
+            };
+            (next_look(0).unwrap_or(1), Some(auto))
+        }
+    }
+}
+
+impl Comparison {
+    /// Runs every trial and writes each as it ends. Ctrl-C ends it early, in order.
+    ///
+    /// # Errors
+    /// Only when results cannot be written: here the record is the product.
+    pub fn run(&self, folder: &mut RunFolder, listener: &mut dyn Listen) -> Result<(), StoreError> {
+        listener.event(&Event::RunStarted {
+            run: &self.record,
+            trials: self.trials(),
+            expected: self.expected(),
+            warm_up: self.warm_up(),
+        });
+        for notice in &self.record.notices {
+            listener.event(&Event::Notice(notice));
+        }
+        if let Err(error) = keeper::place_self(&self.places.split.load) {
+            listener.event(&Event::Notice(&chain(&error)));
+        }
+        let mut course = Course {
+            comparison: self,
+            folder,
+            listener,
+            record: self.record.clone(),
+            left: TimeLeft::new((0..self.cells.len()).map(|cell| self.trial_expected(cell))),
+            counted: vec![0; self.cells.len()],
+            number: 0,
+            begun: Instant::now(),
+        };
+        course.rounds()?;
+        listener.event(&Event::RunEnded);
+        Ok(())
+    }
+}
+
+/// A run under way.
+struct Course<'a> {
+    comparison: &'a Comparison,
+    folder: &'a mut RunFolder,
+    listener: &'a mut dyn Listen,
+    /// As on disk; its order grows.
+    record: RunRecord,
+    left: TimeLeft,
+    /// Trials of each cell that count.
+    counted: Vec<u32>,
+    /// Of the last trial that began; 1 for the first.
+    number: u32,
+    begun: Instant,
+}
+
+/// Whether there is more to do.
+#[derive(PartialEq, Eq)]
+enum Go {
+    On,
+    End,
+}
+
+impl Course<'_> {
+    fn rounds(&mut self) -> Result<(), StoreError> {
+        let mut round = 0;
+        while round < self.record.order.len() {
+            let mut place = 0;
+            while place < self.record.order[round].len() {
+                if interrupt::asked() {
+                    self.listener.event(&Event::Notice("interrupted: the results so far are kept"));
+                    return Ok(());
+                }
+                self.one(round, place)?;
+                place += 1;
+            }
+            round += 1;
+            if self.record.auto.is_some() && !interrupt::asked() && self.after(round)? == Go::End {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, round: usize, place: usize) -> Result<(), StoreError> {
+        let comparison = self.comparison;
+        let index = self.record.order[round][place];
+        let cell = &comparison.cells[index];
+        let named = &comparison.record.cells[index];
+        let placement = &comparison.places.placements[cell.cpus];
+        self.number += 1;
+        let after = self.record.order[round][place + 1..]
+            .iter()
+            .chain(self.record.order[round + 1..].iter().flatten());
+        self.listener.event(&Event::TrialStarted {
+            number: self.number,
+            trials: u32::try_from(self.record.trials()).unwrap_or(u32::MAX),
+            round: round as u32 + 1,
+            cell: named,
+            budget_cpus: placement.cpus.len() as u32,
+            left: Left {
+                trial: self.left.of(index),
+                after: after.fold(Nanos(0), |sum, &cell| sum.plus(self.left.of(cell))),
+                to_look: self.record.auto.is_some(),
+            },
+        });
+        let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
+        let mut record = comparison.empty_record(self.number, round as u32 + 1, index);
+        let mut trial_folder = self.folder.trial(&record, &name)?;
+        let subject = Subject {
+            runtime: &comparison.plan.runtimes[cell.runtime],
+            app: &comparison.apps[cell.app],
+            load: &comparison.plan.loads[cell.load],
+        };
+        let ctx = comparison.ctx(placement);
+        let fired = trial(&ctx, &subject, &mut record, &mut trial_folder, self.listener);
+        // Before the trial has ended on disk: never does a run look whole that is not.
+        self.repeat(round, &record)?;
+        trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
+        self.listener.event(&Event::TrialEnded { record: &record, cell: named });
+        self.left.took(index, &record);
+        Ok(())
+    }
+
+    /// An invalid trial is measured again at the end of its round, by when what disturbed it may
+    /// be over; but not a cell that has shown in an earlier round that it never gives a valid one.
+    fn repeat(&mut self, round: usize, ended: &TrialRecord) -> Result<(), StoreError> {
+        let cell = ended.cell;
+        if ended.verdict.judged != Judged::Invalid {
+            self.counted[cell] += 1;
+            return Ok(());
+        }
+        let tried = self.record.order[round].iter().filter(|other| **other == cell).count();
+        let may_be_chance = round == 0 || self.counted[cell] > 0;
+        if tried > self.comparison.plan.repeat_invalid as usize
+            || !may_be_chance
+            || interrupt::asked()
+        {
+            return Ok(());
+        }
+        self.record.order[round].push(cell);
+        self.folder.rewrite(&self.record)
+    }
+
+    /// After so many rounds of `auto`: whether another one begins.
+    fn after(&mut self, rounds: usize) -> Result<Go, StoreError> {
+        let planned = rounds == self.record.order.len();
+        if planned && self.look(rounds as u32)? == Go::End {
+            return Ok(Go::End);
+        }
+        let Some(auto) = &self.record.auto else { return Ok(Go::On) };
+        let next = self.record.order[rounds]
+            .iter()
+            .fold(Nanos(0), |sum, &cell| sum.plus(self.left.of(cell)));
+        let spent = self.begun.elapsed().as_nanos() as u64;
+        if spent + next.0 <= auto.max_time_ns {
+            return Ok(Go::On);
+        }
+        let said = format!(
+            "after {}: stops, for another round of about {} would end later than {} after the start \
+             (`max_time`)",
+            words::number_of(rounds as u32, "round"),
+            words::length(next),
+            words::length(Nanos(auto.max_time_ns))
+        );
+        self.end(rounds, AutoEnd::MaxTime, said)
+    }
+
+    /// Looks at what is on disk, as the report will.
+    fn look(&mut self, rounds: u32) -> Result<Go, StoreError> {
+        let Some(auto) = &self.record.auto else { return Ok(Go::End) };
+        let precision = auto.precision_share;
+        let stored = store::read_run(self.folder.path())?;
+        let summary = summarize(&RunData::read(&stored)?);
+        let seen = narrow::look(&summary, precision);
+        let head = format!("after {rounds} rounds: ");
+        if seen.is_narrow {
+            return self.end(rounds as usize, AutoEnd::Precision, format!("{head}enough: {seen}"));
+        }
+        let Some(next) = next_look(rounds) else {
+            let said = format!("{head}stops, for more tell little more: {seen}");
+            return self.end(rounds as usize, AutoEnd::Rounds, said);
+        };
+        self.record.order =
+            cells::grown(&self.comparison.cells, &self.record.order, next, self.record.seed);
+        self.record.rounds = next;
+        self.said(rounds, format!("{head}goes on to {next}: {seen}"));
+        self.folder.rewrite(&self.record)?;
+        Ok(Go::On)
+    }
+
+    fn end(&mut self, rounds: usize, why: AutoEnd, said: String) -> Result<Go, StoreError> {
+        // What was planned and not begun is not missing.
+        self.record.order.truncate(rounds);
+        self.record.rounds = rounds as u32;
+        self.said(rounds as u32, said);
+        if let Some(auto) = &mut self.record.auto {
+            auto.ended = Some(why);
+        }
+        self.folder.rewrite(&self.record)?;
+        Ok(Go::End)
+    }
+
+    fn said(&mut self, rounds: u32, said: String) {
+        self.listener.event(&Event::Notice(&said));
+        if let Some(auto) = &mut self.record.auto {
+            auto.looks.push(LookRecord { rounds, said });
+        }
+    }
+}

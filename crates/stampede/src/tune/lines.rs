@@ -1,0 +1,85 @@
+//! The runtime's own lines that carry a setting: what differs between the rendered files of two choices.
+//! No runtime is known here.
+
+use std::collections::BTreeMap;
+
+use super::model::Line;
+use crate::store::record::RuntimeRecord;
+
+/// What a trial's runtime was configured by: file → lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configured(BTreeMap<String, Vec<String>>);
+
+impl Configured {
+    /// Rendered files and command lines.
+    pub fn of(record: &RuntimeRecord) -> Configured {
+        let lines = |text: &String| text.lines().map(|line| line.trim().to_owned()).collect();
+        let mut files: BTreeMap<String, Vec<String>> =
+            record.files.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
+        files.insert(COMMANDS.to_owned(), record.commands.clone());
+        Configured(files)
+    }
+
+    /// Lines of this that `others` do not have. `again`, another trial of the same settings, shows what differs
+    /// from trial to trial: ports and folders.
+    pub fn lines(&self, again: &Configured, others: &[&Configured]) -> Vec<Line> {
+        let empty = Vec::new();
+        let mut found = Vec::new();
+        for (file, lines) in &self.0 {
+            let same = again.0.get(file).unwrap_or(&empty);
+            let own = lines.iter().filter(|line| !line.is_empty() && same.contains(line));
+            for line in own {
+                let lacks = |other: &&&Configured| {
+                    !other.0.get(file).is_some_and(|lines| lines.contains(line))
+                };
+                let line = Line { file: file.clone(), text: line.clone() };
+                if others.iter().any(|other| lacks(&other)) && !found.contains(&line) {
+                    found.push(line);
+                }
+            }
+        }
+        found
+    }
+}
+
+const COMMANDS: &str = "command line";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configured(workers: u32, port: u32) -> Configured {
+        let record = RuntimeRecord {
+            files: BTreeMap::from([
+                (
+                    "fpm.conf".to_owned(),
+                    format!(
+                        "[www]\n  pm = static\n  pm.max_children = {workers}\nlisten = /tmp/{port}/fpm.sock\n"
+                    ),
+                ),
+                ("php.ini".to_owned(), "opcache.enable=1\n".to_owned()),
+            ]),
+            commands: vec![
+                format!("PHP_CLI_SERVER_WORKERS={workers} php -S"),
+                format!("nginx -p /tmp/{port}"),
+            ],
+            ..RuntimeRecord::default()
+        };
+        Configured::of(&record)
+    }
+
+    #[test]
+    fn the_lines_of_a_setting_are_those_that_differ_with_it_alone() {
+        let (best, again, other) = (configured(14, 1), configured(14, 2), configured(32, 3));
+        let lines = best.lines(&again, &[&other]);
+        let shown: Vec<_> = lines.iter().map(|l| (l.file.as_str(), l.text.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("command line", "PHP_CLI_SERVER_WORKERS=14 php -S"),
+                ("fpm.conf", "pm.max_children = 14"),
+            ]
+        );
+        assert!(best.lines(&again, &[&configured(14, 4)]).is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! What is tried: `workers=2..64`, `pm=static,ondemand`.
+
+use std::collections::BTreeMap;
+
+use stampede_stats::best::{Axis, Value};
+
+use crate::plan::model::{RuntimeChoice, Scalar};
+
+/// A setting and what it may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// As written.
+    pub text: String,
+    /// What it may be.
+    pub range: Range,
+}
+
+/// What a setting may be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    /// Whole numbers, both ends included.
+    Numbers(u32, u32),
+    /// Any of these.
+    Words(Vec<String>),
+}
+
+impl Setting {
+    /// Reads one. An error is in words.
+    pub fn read(text: &str) -> Result<Setting, String> {
+        let wrong = |why: &str| Err(format!("`--set {text}` {why}"));
+        let Some((name, range)) = text.split_once('=') else {
+            return wrong("says no values");
+        };
+        let (name, range) = (name.trim().to_owned(), range.trim());
+        let setting = |range| Ok(Setting { name, text: text.to_owned(), range });
+        if let Some((from, to)) = range.split_once("..") {
+            return match (from.trim().parse::<u32>(), to.trim().parse::<u32>()) {
+                (Ok(from), Ok(to)) if from >= 1 && from < to => setting(Range::Numbers(from, to)),
+                _ => wrong("is no range of whole numbers, the smaller first"),
+            };
+        }
+        let words: Vec<String> = range.split(',').map(|word| word.trim().to_owned()).collect();
+        let twice = (1..words.len()).any(|place| words[..place].contains(&words[place]));
+        match words.iter().any(String::is_empty) || twice || words.len() < 2 {
+            true => wrong("does not name two values or more, each once"),
+            false => setting(Range::Words(words)),
+        }
+    }
+
+    /// As the search takes it.
+    pub fn axis(&self) -> Axis {
+        match &self.range {
+            Range::Numbers(from, to) => Axis::Numbers(*from, *to),
+            Range::Words(words) => Axis::Words(words.len()),
+        }
+    }
+
+    /// The value that is tried first.
+    pub fn least(&self) -> Value {
+        match &self.range {
+            Range::Numbers(from, _) => *from,
+            Range::Words(_) => 0,
+        }
+    }
+
+    /// Values that show whether all are such as the runtime takes.
+    pub fn ends(&self) -> Vec<Value> {
+        match &self.range {
+            Range::Numbers(from, to) => vec![*from, *to],
+            Range::Words(words) => (0..words.len() as u32).collect(),
+        }
+    }
+
+    /// A value in words.
+    pub fn value(&self, value: Value) -> String {
+        match &self.range {
+            Range::Numbers(..) => value.to_string(),
+            Range::Words(words) => words[value as usize].clone(),
+        }
+    }
+
+    /// Whether `value` is the highest, and higher ones were not tried.
+    pub fn is_at_end(&self, value: Value) -> bool {
+        matches!(self.range, Range::Numbers(_, to) if to == value)
+    }
+}
+
+/// Setting → value, in words.
+pub fn named(settings: &[Setting], at: &[Value]) -> BTreeMap<String, String> {
+    let each = settings.iter().zip(at);
+    each.map(|(setting, value)| (setting.name.clone(), setting.value(*value))).collect()
+}
+
+/// The runtime with these values, under a name of its own: `nginx-fpm workers=11`.
+pub fn variant(choice: &RuntimeChoice, settings: &[Setting], at: &[Value]) -> RuntimeChoice {
+    let mut variant = choice.clone();
+    for (setting, value) in settings.iter().zip(at) {
+        let text = setting.value(*value);
+        variant.name += &format!(" {}={text}", setting.name);
+        variant.settings.insert(setting.name.clone(), scalar(&text));
+    }
+    variant
+}
+
+/// As a plan reads it.
+fn scalar(text: &str) -> Scalar {
+    match text {
+        "true" | "on" => Scalar::Bool(true),
+        "false" | "off" => Scalar::Bool(false),
+        text => text.parse().map_or_else(|_| Scalar::Text(text.to_owned()), Scalar::Int),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_words_are_read() {
+        let read = |text| Setting::read(text).map(|setting| (setting.name, setting.range));
+        let words = |words: &[&str]| Range::Words(words.iter().map(|w| (*w).to_owned()).collect());
+        assert_eq!(read("workers=2..64"), Ok(("workers".to_owned(), Range::Numbers(2, 64))));
+        assert_eq!(
+            read("pm=static,ondemand"),
+            Ok(("pm".to_owned(), words(&["static", "ondemand"])))
+        );
+        for wrong in ["workers", "workers=8", "workers=64..2", "workers=a..b", "pm=a,a", "pm=a,"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_variant_carries_its_settings() {
+        let choice = RuntimeChoice {
+            name: "nginx-fpm".to_owned(),
+            source: crate::plan::model::RuntimeSource::Catalogue("nginx-fpm".to_owned()),
+            settings: BTreeMap::new(),
+            php_ini: BTreeMap::new(),
+            env: BTreeMap::new(),
+        };
+        let settings =
+            ["workers=2..64", "pm=static,ondemand"].map(|text| Setting::read(text).unwrap());
+        let variant = variant(&choice, &settings, &[11, 1]);
+        assert_eq!(variant.name, "nginx-fpm workers=11 pm=ondemand");
+        assert_eq!(variant.settings["workers"], Scalar::Int(11));
+        assert_eq!(variant.settings["pm"], Scalar::Text("ondemand".to_owned()));
+    }
+}

@@ -1,0 +1,107 @@
+//! A tuning in words: the choice, the lines to copy, the curve.
+
+use super::model::{TunePoint, TuneReport};
+use crate::capacity::text::rate;
+use crate::summary::words;
+
+/// For the terminal.
+pub fn text(report: &TuneReport) -> String {
+    let memory = match report.budget_memory_bytes {
+        0 => String::new(),
+        bytes => format!(", {}", words::bytes(bytes as f64)),
+    };
+    let cpus = words::number_of(report.budget_cpus, "CPU");
+    let aim = match report.rate_per_second {
+        None => "the highest capacity".to_owned(),
+        Some(at) => format!("the least p95 at {}/s", rate(at)),
+    };
+    let mut text = format!(
+        "{} · {} · {cpus}{memory} · {aim} · {}\n\n{}\n",
+        report.runtime,
+        report.app,
+        report.expect.join(", "),
+        report.said
+    );
+    for also in also(report) {
+        text.push_str(&format!("  {also}\n"));
+    }
+    let mut file = "";
+    for line in &report.lines {
+        if line.file != file {
+            text.push_str(&format!("\n# {}\n", line.file));
+            file = &line.file;
+        }
+        text.push_str(&format!("{}\n", line.text));
+    }
+    text.push('\n');
+    text.push_str(&table(report));
+    if report.interrupted {
+        text.push_str("\nended early: what was measured so far\n");
+    } else if report.out_of_time {
+        text.push_str("\nthe time was over before all points were measured (--max-time)\n");
+    }
+    text
+}
+
+fn also(report: &TuneReport) -> Vec<String> {
+    let mut also = Vec::new();
+    if let Some(bytes) = report.memory_bytes_per_worker {
+        also.push(format!("one more worker takes {}", words::bytes(bytes)));
+    }
+    if let Some(share) = report.waiting_share {
+        also.push(format!("one user alone waits {} of the time", words::percent(share * 100.0)));
+    }
+    if let Some(scaling) = &report.scaling {
+        also.push(format!(
+            "as measured, one worker bears {}/s; contention {:.3}, coherency {:.5}",
+            rate((scaling.one_worker_per_second * 10.0).round() / 10.0),
+            scaling.contention,
+            scaling.coherency
+        ));
+    }
+    also
+}
+
+fn table(report: &TuneReport) -> String {
+    let mut points: Vec<&TunePoint> = report.points.iter().collect();
+    points.sort_by_key(|point| {
+        let key = |value: &String| (value.parse::<u64>().ok(), value.clone());
+        point.settings.values().rev().map(key).collect::<Vec<_>>()
+    });
+    let names: Vec<String> = points.iter().map(|point| name(point)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(8);
+    let words_of = |value: f64| match report.rate_per_second {
+        None => rate(value.round()),
+        Some(_) => words::time(value),
+    };
+    let head = if report.rate_per_second.is_none() { "capacity/s" } else { "p95" };
+    let mut text = format!(
+        "  {:<width$}  {head:>19}  {:>9}  {:>6}  {:>7}\n",
+        "settings", "memory", "CPU", "waiting"
+    );
+    for (point, name) in points.into_iter().zip(names) {
+        let value = match (point.value, point.low, point.high) {
+            (_, Some(low), Some(high)) => format!("{} … {}", words_of(low), words_of(high)),
+            (Some(value), ..) if report.rate_per_second.is_none() => {
+                format!("{} or more", words_of(value))
+            }
+            (Some(value), ..) => words_of(value),
+            (None, ..) => "failed".to_owned(),
+        };
+        let memory = point.memory_bytes_max.map_or("—".to_owned(), words::bytes);
+        let percent = |value: Option<f64>| value.map_or("—".to_owned(), |v| format!("{v:.0} %"));
+        let waiting = percent(point.waiting_share.map(|share| share * 100.0));
+        let chosen = if report.best.as_ref() == Some(&point.settings) { "  best" } else { "" };
+        let why = point.failed.as_ref().map_or(String::new(), |why| format!("  {why}"));
+        text.push_str(&format!(
+            "  {name:<width$}  {value:>19}  {memory:>9}  {:>6}  {waiting:>7}{chosen}{why}\n",
+            percent(point.cpu_percent)
+        ));
+    }
+    text
+}
+
+fn name(point: &TunePoint) -> String {
+    let each = point.settings.iter().map(|(name, value)| format!("{name}={value}"));
+    each.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,244 @@
+//! The search for the best settings: which point next, measured by whom is not said here.
+
+use stampede_stats::best::{Best, Gain, Point as Measured, Value};
+use stampede_stats::estimate::Estimate;
+
+use super::model::TunePoint;
+use super::settings::{Setting, named};
+use crate::capacity::hunt::{Hunt, Shot, Wanted, What};
+use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
+
+/// What is wanted of a tuning.
+#[derive(Clone, Debug)]
+pub struct Aim {
+    /// Of each point's search; its time is a part of the whole.
+    pub wanted: Wanted,
+    /// The rate at which p95 shall be least; `None`: the capacity shall be highest.
+    pub rate: Option<f64>,
+    /// For all points.
+    pub max_time_s: f64,
+}
+
+/// All that is known.
+#[derive(Clone, Debug)]
+pub struct Work {
+    aim: Aim,
+    settings: Vec<Setting>,
+    best: Best,
+    /// Points, with the place of each value.
+    pub points: Vec<(Vec<Value>, TunePoint)>,
+    /// Why no settings help: one user alone does not meet what is expected.
+    pub hopeless: Option<String>,
+    /// Whether the time was over before enough was known.
+    pub out_of_time: bool,
+    waiting_share: Option<f64>,
+}
+
+impl Work {
+    /// Before any trial.
+    pub fn new(aim: Aim, settings: Vec<Setting>) -> Work {
+        let best = Best::new(settings.iter().map(Setting::axis).collect());
+        Work {
+            aim,
+            settings,
+            best,
+            points: Vec::new(),
+            hopeless: None,
+            out_of_time: false,
+            waiting_share: None,
+        }
+    }
+
+    /// Measures points until enough is known, or the time is over. `measure` answers `None` where the person
+    /// wants an end: what is known stays.
+    ///
+    /// # Errors
+    /// What measuring returns.
+    pub fn run<E>(
+        &mut self,
+        mut measure: impl FnMut(&[Value], &Shot) -> Result<Option<Point>, E>,
+        mut after: impl FnMut(&Work) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(at) = self.best.next() {
+            let left = self.aim.max_time_s - self.spent_s();
+            let share = self.aim.max_time_s / POINTS_USUAL;
+            if !self.points.is_empty() && left < share * LEAST_SHARE {
+                self.out_of_time = true;
+                break;
+            }
+            let mut one = |shot: &Shot| measure(&at, shot);
+            let measured = match self.aim.rate {
+                None => self.capacity(&at, left.min(share.max(self.least_s())), &mut one)?,
+                Some(rate) => self.p95(&at, rate, &mut one)?,
+            };
+            let Some(point) = measured else { break };
+            let gain = self.gain(&point);
+            self.points.push((at.clone(), point));
+            self.best.told(Measured { at, gain });
+            after(self)?;
+            if self.hopeless.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A search that is shorter finds nothing.
+    fn least_s(&self) -> f64 {
+        SEARCH_TRIALS * (self.aim.wanted.trial_s + self.aim.wanted.warm_up_s + AROUND_S)
+    }
+
+    fn spent_s(&self) -> f64 {
+        let trials = self.points.iter().flat_map(|(_, point)| &point.trials);
+        trials.map(|trial| trial.took_s).sum()
+    }
+
+    /// The settings to choose.
+    pub fn chosen(&self) -> Option<&(Vec<Value>, TunePoint)> {
+        let at = &self.best.best()?.at;
+        self.points.iter().find(|(known, _)| known == at)
+    }
+
+    /// What one user alone waits for.
+    pub fn waiting_share(&self) -> Option<f64> {
+        self.waiting_share
+    }
+
+    /// Of the settings of these values, whether the highest was chosen and higher ones were not tried.
+    pub fn at_end(&self, at: &[Value]) -> Vec<&Setting> {
+        let each = self.settings.iter().zip(at);
+        each.filter(|(setting, value)| setting.is_at_end(**value)).map(|(one, _)| one).collect()
+    }
+
+    /// What is tried.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// What was wanted.
+    pub fn aim(&self) -> &Aim {
+        &self.aim
+    }
+
+    /// More is better.
+    fn gain(&self, point: &TunePoint) -> Option<Gain> {
+        let value = point.value?;
+        Some(match self.aim.rate {
+            None => Gain { value, high: point.high.unwrap_or(value) },
+            Some(_) => Gain { value: 1.0 / value, high: 1.0 / point.low.unwrap_or(value) },
+        })
+    }
+
+    fn capacity<E>(
+        &mut self,
+        at: &[Value],
+        max_time_s: f64,
+        measure: &mut impl FnMut(&Shot) -> Result<Option<Point>, E>,
+    ) -> Result<Option<TunePoint>, E> {
+        let wanted = Wanted { confirm: false, max_time_s, ..self.aim.wanted.clone() };
+        // That one user alone is served well enough is known after the first point.
+        let mut hunt = match self.waiting_share.is_some() || !self.points.is_empty() {
+            true => Hunt::from_crowd(String::new(), wanted),
+            false => Hunt::new(String::new(), wanted),
+        };
+        while let Some(shot) = hunt.next() {
+            let Some(point) = measure(&shot)? else { return Ok(None) };
+            hunt.told(&shot, point);
+        }
+        let limit = hunt.limit();
+        self.waiting_share = self.waiting_share.or(limit.waiting_share);
+        if limit.ending == Ending::NotMetAlone {
+            self.hopeless = Some(limit.said.clone());
+        }
+        let failed = failed(&limit.points).or_else(|| match limit.capacity_per_second {
+            Some(_) => None,
+            None => Some(limit.said.clone()),
+        });
+        Ok(Some(self.point(at, &limit, failed)))
+    }
+
+    fn point(&self, at: &[Value], limit: &Limit, failed: Option<String>) -> TunePoint {
+        let (low, high) = (limit.capacity_per_second, limit.upper_per_second);
+        let middle = low.map(|low| (low * high.unwrap_or(low)).sqrt());
+        let value = if failed.is_some() { None } else { middle };
+        self.described(at, value, value.and(low), value.and(high), failed, limit.points.clone())
+    }
+
+    /// Some trials at one rate.
+    fn p95<E>(
+        &mut self,
+        at: &[Value],
+        rate: f64,
+        measure: &mut impl FnMut(&Shot) -> Result<Option<Point>, E>,
+    ) -> Result<Option<TunePoint>, E> {
+        let mut trials = Vec::new();
+        for _ in 0..TRIALS {
+            let length_s = self.aim.wanted.length_s(rate);
+            let shot = Shot { purpose: Purpose::Search, what: What::Rate(rate), length_s };
+            let Some(point) = measure(&shot)? else { return Ok(None) };
+            let is_over = point.time_ns_p95.is_none() && point.seen != Seen::Generator;
+            trials.push(point);
+            if is_over {
+                break;
+            }
+        }
+        let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
+        let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
+        let estimate = times.as_deref().and_then(Estimate::of);
+        let failed = failed(&trials).or_else(|| match estimate {
+            Some(_) => None,
+            None => Some(trials.last().map_or(String::new(), |last| last.why.join("; "))),
+        });
+        let estimate = estimate.filter(|_| failed.is_none());
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        let (low, high) = interval.unzip();
+        let value = estimate.map(|estimate| estimate.value);
+        Ok(Some(self.described(at, value, low, high, failed, trials)))
+    }
+
+    fn described(
+        &self,
+        at: &[Value],
+        value: Option<f64>,
+        low: Option<f64>,
+        high: Option<f64>,
+        failed: Option<String>,
+        trials: Vec<Point>,
+    ) -> TunePoint {
+        let met = trials.iter().filter(|point| point.seen == Seen::Met);
+        let fullest = met.filter(|point| point.offered_per_second.is_some()).max_by(|a, b| {
+            a.offered_per_second.unwrap_or(0.0).total_cmp(&b.offered_per_second.unwrap_or(0.0))
+        });
+        TunePoint {
+            settings: named(&self.settings, at),
+            value,
+            low,
+            high,
+            failed,
+            memory_bytes_max: trials.iter().filter_map(|p| p.memory_bytes_max).reduce(f64::max),
+            cpu_percent: fullest.and_then(|point| point.cpu_percent),
+            waiting_share: fullest.and_then(Point::waiting_share),
+            trials,
+        }
+    }
+}
+
+/// Settings that do not fit into the memory have failed, whatever they answered before.
+fn failed(trials: &[Point]) -> Option<String> {
+    trials.iter().find_map(|point| point.out_of_memory.clone())
+}
+
+/// Points that a tuning of one setting usually takes: its share of the time is each one's.
+const POINTS_USUAL: f64 = 8.0;
+/// Of a point's share: with less it would say nothing.
+const LEAST_SHARE: f64 = 0.5;
+/// Trials of a search without noise.
+const SEARCH_TRIALS: f64 = 10.0;
+/// Start, verification and stop.
+const AROUND_S: f64 = 1.5;
+/// At one rate: the fewest that have an interval.
+const TRIALS: usize = 3;
+
+#[cfg(test)]
+#[path = "work_tests.rs"]
+mod tests;

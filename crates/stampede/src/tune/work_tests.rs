@@ -1,0 +1,91 @@
+//! Tunings of runtimes that are arithmetic.
+
+use super::*;
+
+/// Workers that sleep 50 ms and need 2 ms of one CPU; memory ends at so many of them.
+fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
+    let workers = f64::from(at[0]);
+    let capacity = (workers * 20.0).min(500.0);
+    let (rate, users) = match shot.what {
+        What::Users(users) => (f64::from(users).min(workers) * 20.0, Some(users)),
+        What::Rate(rate) => (rate, None),
+    };
+    let busy = users.is_none() && rate > capacity;
+    let killed =
+        (at[0] > memory_ends).then(|| "the kernel ended a process for want of memory".to_owned());
+    let time_s = if busy { 3.0 } else { 0.052 };
+    Point {
+        trial: 1,
+        purpose: shot.purpose,
+        users,
+        offered_per_second: users.is_none().then_some(rate),
+        length_s: shot.length_s,
+        took_s: shot.length_s + 2.0,
+        seen: if busy || killed.is_some() { Seen::Missed } else { Seen::Met },
+        why: if busy { vec!["p95 < 100ms: 3.00 s".to_owned()] } else { vec![] },
+        throughput_per_second: Some(rate.min(capacity)),
+        time_ns_mean: Some(time_s * 1e9),
+        time_ns_p50: Some(time_s * 1e9),
+        time_ns_p95: Some(time_s * 1e9),
+        time_ns_p99: None,
+        ok_share: Some(1.0),
+        cpu_percent: Some(rate.min(capacity) * 0.2),
+        cpu_cost_us: Some(2_080.0),
+        memory_bytes_max: Some(2e7 + workers * 8e6),
+        out_of_memory: killed,
+    }
+}
+
+fn tuned(rate: Option<f64>, max_time_s: f64, memory_ends: u32) -> Work {
+    let wanted = Wanted {
+        expect: vec!["p95 < 100ms".parse().expect("an expectation")],
+        precision: 0.1,
+        max_time_s,
+        trial_s: 2.0,
+        warm_up_s: 1.0,
+        crowd: 32,
+        confirm: false,
+    };
+    let settings = vec![Setting::read("workers=2..64").expect("a setting")];
+    let mut work = Work::new(Aim { wanted, rate, max_time_s }, settings);
+    work.run(|at, shot| Ok::<_, ()>(Some(measure(at, shot, memory_ends))), |_| Ok(()))
+        .expect("measured");
+    work
+}
+
+#[test]
+fn the_fewest_workers_that_fill_the_cpu_are_chosen() {
+    let work = tuned(None, 900.0, 1_000);
+    let (at, point) = work.chosen().expect("a choice");
+    assert!((23..=32).contains(&at[0]), "{at:?}");
+    assert!(point.low.unwrap() <= 500.0 && point.high.unwrap() >= 450.0, "{point:?}");
+    assert!(work.waiting_share().unwrap() > 0.95);
+    assert!(work.points.len() <= 9 && !work.out_of_time, "{}", work.points.len());
+    assert!(work.spent_s() <= 900.0);
+}
+
+#[test]
+fn what_does_not_fit_into_memory_has_failed_and_says_so() {
+    let work = tuned(None, 900.0, 20);
+    let (at, _) = work.chosen().expect("a choice");
+    assert!((11..=20).contains(&at[0]), "{at:?}");
+    let (_, failed) = work.points.iter().find(|(at, _)| at[0] == 64).expect("the end was tried");
+    assert!(failed.failed.as_deref().unwrap().contains("for want of memory"), "{failed:?}");
+    assert_eq!(failed.value, None);
+}
+
+#[test]
+fn at_one_rate_the_fewest_workers_that_keep_p95_are_chosen() {
+    let work = tuned(Some(200.0), 900.0, 1_000);
+    let (at, point) = work.chosen().expect("a choice");
+    assert!((10..=11).contains(&at[0]), "{at:?}");
+    assert_eq!(point.trials.len(), 3);
+    assert!((point.value.unwrap() - 52e6).abs() < 1.0);
+}
+
+#[test]
+fn the_time_ends_it_with_the_best_so_far() {
+    let work = tuned(None, 120.0, 1_000);
+    assert!(work.out_of_time && work.chosen().is_some());
+    assert!(work.spent_s() <= 120.0 + 5.0, "{}", work.spent_s());
+}

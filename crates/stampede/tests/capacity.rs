@@ -1,0 +1,162 @@
+//! `stampede capacity` from the outside: a real runtime, a real search, what is on disk after it.
+
+mod common;
+
+use std::io::BufRead as _;
+use std::process::Output;
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(150);
+
+fn capacity_json(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.run().join("capacity.json")).expect("capacity.json");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn report(place: &Place, format: &str) -> Output {
+    let run = place.run().display().to_string();
+    finish(place.stampede(&["report", &run, "--format", format]), LIMIT)
+}
+
+#[test]
+fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "4", "--max-time", "45s"];
+    let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1", "--json"];
+    let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
+    let (out, err) = (stdout(&output), stderr(&output));
+    let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}"));
+    let limit = &found["runtimes"][0];
+    // How far it came depends on what else this machine does; that it says so does not.
+    let code = output.status.code();
+    match limit["ending"].as_str().expect("an ending") {
+        "found" | "at_least" => assert_eq!(code, Some(0), "{out}"),
+        "wide" | "unconfirmed" | "unknown" => assert_eq!(code, Some(3), "{out}"),
+        "below" => assert_eq!(code, Some(1), "{out}"),
+        other => panic!("{other}: {out}\n{err}"),
+    }
+    assert_eq!(found["expect"], serde_json::json!(["p95 < 100ms", "ok >= 99.9%"]));
+    let points = limit["points"].as_array().expect("points");
+    assert_eq!(points[0]["purpose"], "alone", "{limit:#}");
+    assert_eq!(points[0]["seen"], "met", "{limit:#}");
+    assert!(points.iter().any(|point| point["purpose"] == "probe"), "{limit:#}");
+    let spent = limit["spent_s"].as_f64().expect("seconds");
+    // The last trial may take longer than those before it did.
+    assert!(spent < 45.0 + 10.0, "{spent} s");
+    let trials = std::fs::read_dir(place.run().join("trials")).expect("trials").count();
+    assert_eq!(trials, points.len(), "each trial has its folder");
+
+    assert_eq!(capacity_json(&place), found, "what is printed lies on disk");
+    let again: Value = serde_json::from_str(&stdout(&report(&place, "json"))).expect("JSON");
+    assert_eq!(again, found);
+    let text = stdout(&report(&place, "text"));
+    assert!(text.contains("nginx-fpm: ") && text.contains("rate/s"), "{text}");
+    // In the other formats its trials are a run as any other.
+    assert!(stdout(&report(&place, "csv")).contains("nginx-fpm"), "no row");
+    let page = std::fs::read_to_string(place.run().join("capacity.html")).expect("the chart");
+    assert!(
+        page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"),
+        "{page}"
+    );
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_one_user_alone_does_not_get_is_said_at_once() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "2", "--for", "1s"];
+    let expect = ["--warm-up", "200ms", "--expect", "p95 < 1us"];
+    let output = finish(place.stampede(&[&args[..], &expect[..]].concat()), LIMIT);
+    let out = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{out}{}", stderr(&output));
+    assert!(out.contains("one user alone does not meet it: p95 < 1us: "), "{out}");
+    let found = capacity_json(&place);
+    assert_eq!(found["runtimes"][0]["points"].as_array().map(Vec::len), Some(2), "{found:#}");
+    assert_eq!(found["runtimes"][0]["capacity_per_second"], Value::Null);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    let args = ["capacity", "nginx-fpm", "--app", "hello", "--workers", "2", "--for", "1s"];
+    let mut child = place
+        .stampede(&[&args[..], &["--warm-up", "200ms"][..]].concat())
+        .spawn()
+        .expect("the binary starts");
+    let mut lines = std::io::BufReader::new(child.stderr.take().expect("stderr")).lines();
+    let third = lines.by_ref().flatten().find(|line| line.starts_with("3/"));
+    assert!(third.is_some(), "no third trial");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let output = child.wait_with_output().expect("its output");
+    let out = stdout(&output);
+    assert_eq!(output.status.code(), Some(3), "{out}{rest:?}");
+    assert!(out.contains("ended early: what was measured so far"), "{out}");
+    let found = capacity_json(&place);
+    assert_eq!(found["interrupted"], true);
+    assert!(found["runtimes"][0]["points"].as_array().expect("points").len() >= 3, "{found:#}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_before_anything_starts() {
+    let place = Place::new();
+    let refused = |args: &[&str]| {
+        let all = [&["capacity", "nginx-fpm", "--app", "hello"], args].concat();
+        let output = finish(place.stampede(&all), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        stderr(&output)
+    };
+    if !skipped(&["nginx", "php-fpm"]) {
+        let said = refused(&["--expect", "throughput >= 100"]);
+        assert!(said.contains("says how much, and that is what is searched for"), "{said}");
+        let said = refused(&["--cpus", "1,2"]);
+        assert!(said.contains("several numbers of CPUs"), "{said}");
+    }
+    assert!(refused(&["--precision", "0%"]).contains("hint: from 1% to 50%"));
+    assert!(refused(&["--max-time", "soon"]).contains("--max-time soon"));
+    assert!(!place.path().join("stampede-results").exists());
+}
+
+#[test]
+fn the_schemas_in_the_docs_are_what_is_printed() {
+    let place = Place::new();
+    for of in ["capacity", "tune"] {
+        let output = finish(place.stampede(&["schema", of]), LIMIT);
+        let path = format!("{}/../../docs/{of}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let written = std::fs::read_to_string(&path).expect("a schema in docs/");
+        let again = format!("write it again: stampede schema {of} > docs/{of}.schema.json");
+        assert_eq!(written, stdout(&output), "{again}");
+    }
+}
+
+/// What "done" means, for a quiet machine:
+/// `cargo test --release --test capacity -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes, and the machine to itself"]
+fn an_independent_load_confirms_the_capacity() {
+    let place = Place::new();
+    let output = finish(
+        place.stampede(&["capacity", "nginx-fpm", "--app", "hello", "--json"]),
+        Duration::from_secs(300),
+    );
+    let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    println!("{}", found["runtimes"][0]["said"]);
+    assert_eq!(output.status.code(), Some(0), "{found:#}");
+    let capacity = found["runtimes"][0]["capacity_per_second"].as_f64().expect("a capacity");
+    let upper = found["runtimes"][0]["upper_per_second"].as_f64().unwrap_or(capacity);
+    common::confirm(&place, &["nginx-fpm", "--app", "hello"], capacity, upper);
+}

@@ -1,0 +1,85 @@
+//! `stampede tune` from the outside.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(150);
+
+#[test]
+fn workers_that_cannot_keep_the_rate_lose_and_the_winners_lines_can_be_copied() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    // One worker sleeps 10 ms for each of 150 shots a second: it cannot.
+    let args = ["tune", "nginx-fpm", "--app", "sleep", "--set", "workers=1,8", "--rate", "150"];
+    let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
+    let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    assert!(out.contains("best: workers=8, p95 "), "{out}");
+    assert!(out.lines().any(|line| line.replace(' ', "") == "pm.max_children=8"), "{out}");
+
+    let run = place.run();
+    let text = std::fs::read_to_string(run.join("tune.json")).expect("tune.json");
+    let found: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(found["best"], serde_json::json!({"workers": "8"}));
+    assert_eq!(found["points"].as_array().map(Vec::len), Some(2), "{found:#}");
+    assert!(found["points"][1]["waiting_share"].as_f64().expect("a share") > 0.3, "{found:#}");
+    let lines = found["lines"].as_array().expect("lines");
+    assert!(
+        lines.iter().all(|line| !line["text"].as_str().expect("text").contains("/tmp")),
+        "{lines:?}"
+    );
+
+    let again = place.stampede(&["report", &run.display().to_string()]);
+    assert_eq!(stdout(&finish(again, LIMIT)).lines().next(), out.lines().next());
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_before_anything_starts() {
+    let place = Place::new();
+    let refused = |args: &[&str]| {
+        let all = [&["tune", "nginx-fpm", "--app", "hello"], args].concat();
+        let output = finish(place.stampede(&all), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        stderr(&output)
+    };
+    assert!(refused(&["--set", "workers=8"]).contains("does not name two values or more"));
+    assert!(refused(&["--set", "workers=9..2"]).contains("no range of whole numbers"));
+    assert!(refused(&["--rate", "many"]).contains("hint: shots per second"));
+    if !skipped(&["nginx", "php-fpm"]) {
+        let said = refused(&["--set", "wrokers=2..8"]);
+        assert!(said.contains("wrokers"), "{said}");
+        let said = refused(&["--set", "pm=static,sometimes"]);
+        assert!(said.contains("sometimes"), "{said}");
+    }
+    assert!(!place.path().join("stampede-results").exists());
+}
+
+/// What "done" means, for a quiet machine: `cargo test --release --test tune -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes ten minutes, and the machine to itself"]
+fn an_independent_load_confirms_the_best_settings() {
+    let place = Place::new();
+    let output = finish(
+        place.stampede(&["tune", "nginx-fpm", "--app", "sleep", "--json"]),
+        Duration::from_secs(900),
+    );
+    let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    println!("{}", found["said"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{found:#}");
+    let best = &found["best"];
+    let points = found["points"].as_array().expect("points");
+    let point = points.iter().find(|point| &point["settings"] == best).expect("the best");
+    let (low, high) = (point["low"].as_f64(), point["high"].as_f64());
+    let workers = best["workers"].as_str().expect("workers");
+    let low = low.expect("a capacity");
+    let up = ["nginx-fpm", "--app", "sleep", "--workers", workers];
+    common::confirm(&place, &up, low, high.unwrap_or(low));
+}
