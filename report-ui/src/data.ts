@@ -124,6 +124,8 @@ export interface Cell {
   budget_unequal: boolean;
   timeout_ns: number;
   stretched_max: number;
+  /** Rows without one in common are told apart; empty below three rounds. */
+  letters: string;
   trials_counted: number;
   trials_invalid: number;
   trials_missing: number;

@@ -129,8 +129,11 @@ function badgesOf(store: Store, cell: Cell): words.Badge[] {
   return words.badges(cell, store.run(cell.runtime)?.state ?? "ended", isUnderWay);
 }
 
-/** Ties share the first place. A hint earns no place among those that were judged. */
+/** Letters where all pairs were compared: ties are not transitive, so places cannot be shared. Of fewer
+ * rounds, and of runs of earlier versions, ties share the first place, and a hint earns none among
+ * those that were judged. */
 function rank(group: Group, cell: Cell, place: number): string {
+  if (cell.letters) return cell.letters;
   const isTie = (one: Comparison) => one.judged === "same" || one.judged === "not_told_apart";
   const isJudged = (one: Comparison) => one.judged !== null && one.judged !== "hint";
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
@@ -191,6 +194,9 @@ function key(store: Store, group: Group, cells: Cell[]): HTMLElement {
   if (store.isOverlay) texts.unshift("Runs are not ranked against each other: machine, settings or the hour may differ.");
   if (cells.some((cell) => cell.trials_counted > 0 && cell.trials_counted < 3)) {
     texts.push("With fewer than three trials there is no interval.");
+  }
+  if (cells.some((cell) => cell.letters)) {
+    texts.push("Rows without a letter in common are told apart, all pairs taken together.");
   }
   if (group.comparisons.some((one) => one.judged === "not_told_apart")) {
     texts.push("Not told apart: more rounds may tell.");

@@ -236,6 +236,7 @@ function toCell(raw: Raw, index: number): Cell {
     budget_unequal: raw.budget_unequal === true,
     timeout_ns: number(raw.timeout_ns),
     stretched_max: number(raw.stretched_max) || 1,
+    letters: text(raw.letters),
     trials_counted: number(raw.trials_counted),
     trials_invalid: number(raw.trials_invalid),
     trials_missing: number(raw.trials_missing),

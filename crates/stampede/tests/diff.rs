@@ -9,8 +9,9 @@ use std::process::{Command, Output};
 use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::store::RunFolder;
-use stampede::store::record::Judged;
-use stampede::summary::RunData;
+use stampede::store::record::{AgainstRecord, Judged};
+use stampede::summary::model::Expected;
+use stampede::summary::{RunData, summarize};
 
 /// A run of these runtimes under one open load: a trial a round, of some µs more in each.
 fn run(id: &str, rounds: u32, runtimes: &[(&str, u64)]) -> RunData {
@@ -262,4 +263,85 @@ fn the_same_trials_are_the_same() {
             assert_eq!(figure["judged"], "same", "{figure:#}");
         }
     }
+}
+
+/// Two versions in five rounds, in each of which the machine has another mood; the working tree takes
+/// 10 % longer.
+fn versions() -> RunData {
+    let named = |runtime| cell(runtime, "day", "open", "const(200,10s)");
+    let mut run = fixture::run(vec![named("nginx-fpm"), named("nginx-fpm @main")], 5);
+    run.record.id = "versions".to_owned();
+    run.record.against = Some(AgainstRecord {
+        label: "@main".to_owned(),
+        rev: "main".to_owned(),
+        commit: "0123456789abcdef".to_owned(),
+        head: "0123456".to_owned(),
+        changed: 1,
+        brought: vec!["vendor/".to_owned()],
+        prepare: String::new(),
+    });
+    for mood in [1_000, 1_400, 800, 1_200, 900] {
+        for (cell, us) in [(0, 2_200), (1, 2_000)] {
+            let answered_ns = spread(2_000, us * mood);
+            add(&mut run, cell, Shots { answered_ns, ..Shots::default() });
+        }
+    }
+    // The answer of another version is another.
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 1) {
+        let shown = trial.record.runtime.before.as_mut().expect("it showed itself");
+        shown.answer_sha256 = "another".into();
+    }
+    run
+}
+
+/// What a round does to both cancels out, and the machine's moods are no doubt about the change.
+#[test]
+fn versions_of_one_run_are_compared_within_its_rounds() {
+    let mut run = versions();
+    run.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    let output = diff(&[&run], &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    insta::assert_snapshot!("versions", stdout(&output));
+    let kept = diff(&[&run], &["--expect", "p95 worse < 12%"]);
+    assert_eq!(kept.status.code(), Some(0), "{}", stdout(&kept));
+}
+
+/// So a run's own exit code, its table and its JUnit file say it.
+#[test]
+fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the_other_version() {
+    let mut run = versions();
+    run.record.expect = vec!["p95 < 1ms".to_owned(), "p95 worse < 5%".to_owned()];
+    let summary = summarize(&run);
+    let of = |runtime: &str| {
+        let cell = summary.cells.iter().find(|cell| cell.runtime == runtime).expect(runtime);
+        assert!(cell.not_comparable.is_empty(), "{:?}", cell.not_comparable);
+        &cell.expectations
+    };
+    assert!(of("nginx-fpm @main").is_empty());
+    let [absolute, change] = of("nginx-fpm").as_slice() else { panic!("two expectations") };
+    assert!(matches!(absolute.outcome, Expected::NotMet { .. }));
+    let Expected::NotMet { figure } = &change.outcome else { panic!("{change:?}") };
+    assert!(figure.starts_with("p95 10.0 % worse ("), "{figure}");
+    assert!(summary.breaks_an_expectation());
+    run.record.expect = vec!["p95 worse < 12%".to_owned()];
+    assert!(!summarize(&run).breaks_an_expectation());
+}
+
+/// The same trials as two runs: their moods are noise, and the change drowns in it.
+#[test]
+fn the_same_trials_unpaired_show_less() {
+    let versions = versions();
+    let alone = |cell: usize, id: &str| {
+        let mut run = versions.clone();
+        run.record.against = None;
+        run.record.id = id.to_owned();
+        run.record.cells = vec![versions.record.cells[0].clone()];
+        run.record.order = vec![vec![0]; 5];
+        run.trials.retain(|trial| trial.record.cell == cell);
+        run.trials.iter_mut().for_each(|trial| trial.record.cell = 0);
+        run
+    };
+    let output = diff(&[&alone(1, "main"), &alone(0, "tree")], &[]);
+    let text = stdout(&output);
+    assert!(text.contains("B is not told apart from A: p95 of response time 1.10 × ("), "{text}");
 }

@@ -89,27 +89,28 @@ impl Shift {
         })
     }
 
-    /// Two-sided chance to see this if the sides were within `margin` of each other.
-    fn chance(&self, margin: f64) -> f64 {
-        let beyond = self.mean.abs() - margin;
-        if self.trials < FEWEST || beyond <= 0.0 {
+    /// Two-sided chance to see this if there were no difference; 1 where none can be told.
+    fn chance(&self) -> f64 {
+        if self.trials < FEWEST || self.mean == 0.0 {
             return 1.0;
         }
-        2.0 * t::upper_tail(beyond / self.error, self.freedom)
+        // Sides that do not scatter have no error: the quotient is infinite, the chance 0.
+        2.0 * t::upper_tail(self.mean.abs() / self.error, self.freedom)
     }
 }
 
-/// What may be said of shifts against a margin on either side of zero. *Larger* and *smaller*:
-/// p < 0.05 against the margin, adjusted for their number; *same*: the 90 % interval inside it.
+/// What may be said of shifts with a margin on either side of zero. *Larger* and *smaller*: p < 0.05,
+/// adjusted for their number, and the shift itself beyond the margin; *same*: the 90 % interval
+/// inside it.
 pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Difference> {
     let chances: Vec<f64> =
-        shifts.iter().map(|shift| shift.map_or(1.0, |shift| shift.chance(margin))).collect();
+        shifts.iter().map(|shift| shift.map_or(1.0, |shift| shift.chance())).collect();
     let adjusted = holm(&chances);
     let one = |(shift, chance): (&Option<Shift>, f64)| match shift {
         None => Difference::NotToldApart,
         Some(shift) if shift.trials < FEWEST => Difference::Hint,
-        Some(shift) if chance < 0.05 && shift.mean > 0.0 => Difference::Larger,
-        Some(_) if chance < 0.05 => Difference::Smaller,
+        Some(shift) if chance < 0.05 && shift.mean > margin => Difference::Larger,
+        Some(shift) if chance < 0.05 && shift.mean < -margin => Difference::Smaller,
         Some(shift) => match shift.interval(0.90) {
             Some((low, high)) if low >= -margin && high <= margin => Difference::Same,
             _ => Difference::NotToldApart,
@@ -183,13 +184,15 @@ mod tests {
     fn what_may_be_said_is_as_within_rounds() {
         use Difference::{Hint, Larger, NotToldApart, Same, Smaller};
         let near = [1.00, 1.001, 0.999, 1.00];
-        let cases: [(&[f64], &[f64], Difference); 7] = [
+        let cases: [(&[f64], &[f64], Difference); 8] = [
             (&near, &[1.30, 1.31, 1.29, 1.30], Larger),
             (&near, &[0.70, 0.71, 0.69, 0.70], Smaller),
             (&near, &[1.00, 1.01, 0.99, 1.00], Same),
             (&near, &[1.00, 1.50, 0.80, 1.20], NotToldApart),
-            // Sure to be above 1, not sure to be above 1.03.
-            (&near, &[1.03, 1.04, 1.05, 1.03], NotToldApart),
+            // Sure to be above 1, and 1.037 itself.
+            (&near, &[1.03, 1.04, 1.05, 1.03], Larger),
+            // As sure, and 1.02: of no use to anybody, and not wholly inside either.
+            (&near, &[1.01, 1.02, 1.035, 1.02], NotToldApart),
             (&near, &[2.0, 2.0], Hint),
             (&near, &[], NotToldApart),
         ];
@@ -212,11 +215,11 @@ mod tests {
         assert!((unpaired.ratio.expect("a ratio").value - 1.1).abs() < 1e-12);
     }
 
-    /// Alone the difference is sure; among three with noise it is not.
+    /// Alone the difference is sure (p = 0.04); as one of three it is not (0.12).
     #[test]
     fn many_cells_ask_for_more() {
         let base = [1.00, 1.02, 0.98, 1.00];
-        let weak = sides(&base, &[1.10, 1.15, 1.09, 1.07]);
+        let weak = sides(&base, &[1.10, 1.15, 1.05, 1.045]);
         let noise = sides(&base, &[1.00, 1.50, 0.80, 1.20]);
         let alone = judged(std::slice::from_ref(&weak))[0];
         let among = judged(&[weak, noise.clone(), noise])[0];

@@ -16,6 +16,7 @@ use git::Repository;
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
 use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, lead_settings};
+use crate::store::mask_secrets;
 use crate::store::record::AgainstRecord;
 use crate::summary::words;
 
@@ -111,7 +112,7 @@ impl Found {
             head: self.head.clone(),
             changed: u32::try_from(self.changed).unwrap_or(u32::MAX),
             brought: Vec::new(),
-            prepare: asked.prepare.unwrap_or_default().to_owned(),
+            prepare: mask_secrets(asked.prepare.unwrap_or_default()),
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod breaking;
 mod cell;
 mod comparable;
+mod compared;
 pub mod diff;
 mod group;
 pub mod input;

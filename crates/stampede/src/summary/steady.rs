@@ -120,9 +120,12 @@ pub fn not_steady(cell: &CellSummary) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more changes"),
     };
-    let trials = words::number_of(told as u32, "trial");
+    let how_many = match (count, told) {
+        (1, 1) => String::new(),
+        _ => format!(" in {count} of {told} trials"),
+    };
     Some(format!(
-        "not steady in {count} of {trials}: median service time in trial {number} {}{more}",
+        "not steady{how_many}: median service time in trial {number} {}{more}",
         levels[..shown].join(", ")
     ))
 }

@@ -61,10 +61,7 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         let runtimes = words::list(&changed);
         notices.push(format!("the app's answer is another in {}: {runtimes}", other.label));
     }
-    for named in [base, other] {
-        let own = named.summary.notices.iter();
-        notices.extend(own.map(|notice| format!("{}: {notice}", named.label)));
-    }
+    notices.extend(own_notices(base, other));
     Ok(Diff {
         base: side(base),
         other: side(other),
@@ -165,6 +162,24 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
 
 fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
     pairs.iter().filter_map(|pair| Some((pair.base.place()?, pair.other.place()?))).collect()
+}
+
+/// What each run says of itself; what both say, once.
+fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<String> {
+    let said = |by: Named<'_>, notice: &String| by.summary.notices.contains(notice);
+    let mut notices = Vec::new();
+    for (one, beside) in [(base, other), (other, base)] {
+        for notice in &one.summary.notices {
+            match said(beside, notice) {
+                false => notices.push(format!("{}: {notice}", one.label)),
+                true if one.label == base.label => {
+                    notices.push(format!("{} and {}: {notice}", base.label, other.label));
+                }
+                true => {}
+            }
+        }
+    }
+    notices
 }
 
 /// Said of every comparison of two runs.

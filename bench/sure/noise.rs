@@ -1,0 +1,107 @@
+//! How much this machine's rounds disagree about the same two: for each figure the standard
+//! deviation of the log ratio within a round, and the rounds that find 5 % with it.
+//!
+//! `cargo run --release -p stampede --example noise -- last`, of a run of `bench/sure/aa.yaml`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use stampede::store::record::Judged;
+use stampede::store::{RESULTS, StoreError, read_below};
+use stampede::summary::model::{CellSummary, Figure, Figures, Group, LoadModel};
+use stampede::summary::{RunData, Summary, summarize};
+use stampede_stats::estimate::Estimate;
+use stampede_stats::rounds::{needed, noise};
+
+fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_else(|| "last".to_owned());
+    match read(&name) {
+        Ok(summary) => {
+            println!("run {}, {} rounds", summary.run, summary.rounds);
+            for group in &summary.groups {
+                let cells: Vec<&CellSummary> = summary.cells_of(group).collect();
+                table(group, &cells);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(name: &str) -> Result<Summary, StoreError> {
+    Ok(summarize(&RunData::read(&read_below(Path::new(RESULTS), name)?)?))
+}
+
+type Of = fn(&Figures) -> Figure;
+
+/// The figures that runtimes are chosen by.
+fn figures(model: LoadModel) -> Vec<(&'static str, Of)> {
+    let mut all: Vec<(&'static str, Of)> = match model {
+        LoadModel::Open => vec![
+            ("p50 of response time", |figures| figures.response_time_ns.p50),
+            ("p95 of response time", |figures| figures.response_time_ns.p95),
+        ],
+        LoadModel::Closed => vec![
+            ("p50 of service time", |figures| figures.service_time_ns.p50),
+            ("p95 of service time", |figures| figures.service_time_ns.p95),
+        ],
+    };
+    all.push(("throughput", |figures| figures.throughput_per_second));
+    all.push(("CPU cost", |figures| figures.cpu_cost_us));
+    all.push(("memory", |figures| figures.memory_bytes_max));
+    all
+}
+
+fn table(group: &Group, cells: &[&CellSummary]) {
+    let Some((first, others)) = cells.split_first() else { return };
+    for other in others {
+        println!("\n{} · {}: {} ÷ {}\n", group.app, group.load, other.runtime, first.runtime);
+        println!(
+            "| figure | within a round | from round to round | ratio | 95 % | rounds for 5 % |"
+        );
+        println!("|:--|--:|--:|--:|--:|--:|");
+        for (name, of) in figures(group.model) {
+            let (ratios, own) = (ratios(of, first, other), values(of, first));
+            let ratio = Estimate::of(&ratios);
+            let percent = |noise: Option<f64>| {
+                noise.map_or("—".to_owned(), |noise| format!("{:.2} %", noise * 100.0))
+            };
+            let interval = ratio.and_then(|ratio| ratio.interval);
+            println!(
+                "| {name} | {} | {} | {} | {} | {} |",
+                percent(noise(&ratios)),
+                percent(noise(&own)),
+                ratio.map_or("—".to_owned(), |ratio| format!("{:.3}", ratio.value)),
+                interval.map_or("—".to_owned(), |(low, high)| format!("{low:.3} – {high:.3}")),
+                noise(&ratios).map_or("—".to_owned(), |noise| {
+                    needed(noise).map_or("more than 200".to_owned(), |rounds| rounds.to_string())
+                }),
+            );
+        }
+    }
+}
+
+/// Of the trials that count.
+fn value(of: Of, cell: &CellSummary, round: u32) -> Option<f64> {
+    let counts = |trial: &&stampede::summary::model::TrialSummary| {
+        trial.round == round && trial.verdict != Judged::Invalid
+    };
+    let figure = cell.trials.iter().find(counts).map(|trial| of(&trial.figures));
+    figure?.known().filter(|value| *value > 0.0)
+}
+
+fn rounds(cell: &CellSummary) -> std::ops::RangeInclusive<u32> {
+    1..=cell.trials.iter().map(|trial| trial.round).max().unwrap_or(0)
+}
+
+fn values(of: Of, cell: &CellSummary) -> Vec<f64> {
+    rounds(cell).filter_map(|round| value(of, cell, round)).collect()
+}
+
+fn ratios(of: Of, first: &CellSummary, other: &CellSummary) -> Vec<f64> {
+    let ratio = |round| Some(value(of, other, round)? / value(of, first, round)?);
+    rounds(first).filter_map(ratio).collect()
+}

@@ -1,0 +1,301 @@
+//! Rounds from the outside: as many as it takes, and trials that are measured again.
+
+mod common;
+mod report_fixture;
+
+use std::process::Output;
+use std::time::Duration;
+
+use common::{Place, finish, stderr, stdout};
+use report_fixture::{MS, SECOND, Shots, add, cell, run};
+use serde_json::Value;
+use stampede::report::{self, Style};
+use stampede::store::record::{AutoEnd, AutoRecord, Judged, LookRecord};
+use stampede::summary::steady::{self, Steady};
+use stampede::summary::{RunData, Summary, narrow, summarize};
+use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A server that answers as the app `hello` does, 10 ms each: a figure that does not depend on
+/// how fast this machine is.
+fn server(workers: Workers) -> KnownServer {
+    let body = include_str!("../../../apps/hello/expected.json").replace(": ", ":");
+    let answer = Answer::new(200, body).field("Content-Type", "application/json");
+    let behaviour = Behaviour { workers, ..Behaviour::taking(Duration::from_millis(10), answer) };
+    KnownServer::start(behaviour).expect("a known server")
+}
+
+fn compare(place: &Place, server: &KnownServer, plan: &str) -> Output {
+    let live =
+        format!("app: hello\nruntimes:\n  - live: {{url: \"http://{}\"}}\n", server.address());
+    place.write("plan.yaml", &format!("{live}warm_up: 0s\n{plan}"));
+    finish(place.stampede(&["compare", "plan.yaml"]), LIMIT)
+}
+
+fn record(place: &Place, name: &str) -> Value {
+    let text = std::fs::read_to_string(place.run().join(name)).expect(name);
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn lengths(run: &Value) -> Vec<usize> {
+    let rounds = run["order"].as_array().expect("an order").iter();
+    rounds.map(|round| round.as_array().expect("a round").len()).collect()
+}
+
+#[test]
+fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
+    let (place, server) = (Place::new(), server(Workers::Unlimited));
+    let plan = "load: [{users: 2, for: 300ms}]\nrounds: auto\nprecision: 100%\n";
+    let output = compare(&place, &server, plan);
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
+    let run = record(&place, "run.json");
+    // 10 ms are 10 ms: an interval as wide as its value would take a machine gone mad.
+    assert_eq!(run["auto"]["ended"], "precision", "{run:#}");
+    assert_eq!((lengths(&run), &run["rounds"]), (vec![1; 5], &Value::from(5)));
+    let said = run["auto"]["looks"][0]["said"].as_str().unwrap_or_default();
+    assert!(
+        said.starts_with("after 5 rounds: enough: the widest interval, of throughput"),
+        "{said}"
+    );
+    assert!(stderr(&output).contains(said), "told as it happens: {}", stderr(&output));
+    assert!(stdout(&output).contains("after 5 rounds: enough"), "{}", stdout(&output));
+    // The same a year later.
+    let again = finish(place.stampede(&["report", "last", "--format", "json"]), LIMIT);
+    let summary: Value = serde_json::from_str(&stdout(&again)).expect("JSON");
+    assert_eq!(summary["auto"], run["auto"]);
+    assert_eq!(summary["cells"][0]["trials_missing"], 0);
+}
+
+#[test]
+fn auto_begins_no_round_that_would_end_after_max_time() {
+    let (place, server) = (Place::new(), server(Workers::Unlimited));
+    let plan = "load: [{users: 2, for: 700ms}]\nrounds: auto\nprecision: 0.1%\nmax_time: 1s\n";
+    let output = compare(&place, &server, plan);
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stdout(&output), stderr(&output));
+    let run = record(&place, "run.json");
+    assert_eq!(run["auto"]["ended"], "max_time", "{run:#}");
+    assert_eq!(lengths(&run), [1], "another 0.7 s do not fit into one second");
+    assert!(stdout(&output).contains("would end later than 1 s"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("ended early"), "nothing is missing: {}", stdout(&output));
+}
+
+/// One worker, held by a connection: of two users one is starved, in every trial.
+#[test]
+fn an_invalid_trial_is_measured_again_but_not_for_ever() {
+    let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
+    let load = "load: [{users: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
+    let output = compare(&place, &server, &format!("{load}rounds: 3\nrepeat_invalid: 2\n"));
+    let run = record(&place, "run.json");
+    let summary = record(&place, "summary.json");
+    let cell = &summary["cells"][0];
+    assert_eq!(cell["verdict"], "invalid", "{cell:#}");
+    // Twice again in the first round; then it is known that it is not chance.
+    assert_eq!(lengths(&run), [3, 1, 1]);
+    assert_eq!((&cell["trials_invalid"], &cell["trials_counted"]), (&5.into(), &0.into()));
+    assert_eq!(cell["trials_missing"], 0);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+}
+
+#[test]
+fn nothing_is_repeated_where_the_plan_does_not_want_it() {
+    let (place, server) = (Place::new(), server(Workers::PerConnection(1)));
+    let load = "load: [{users: 2, for: 500ms, keep_alive: true, timeout: 300ms}]\n";
+    compare(&place, &server, &format!("{load}repeat_invalid: 0\n"));
+    assert_eq!(lengths(&record(&place, "run.json")), [1]);
+}
+
+#[test]
+fn precision_without_auto_is_a_mistake_and_fixed_rounds_as_a_flag_win() {
+    let (place, server) = (Place::new(), server(Workers::Unlimited));
+    let load = "load: [{users: 1, for: 200ms}]\n";
+    let output = compare(&place, &server, &format!("{load}precision: 5%\n"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("`precision` without `rounds: auto`"), "{}", stderr(&output));
+    place.write(
+        "auto.yaml",
+        &format!(
+            "app: hello\nruntimes:\n  - live: {{url: \"http://{}\"}}\n{load}rounds: auto\nprecision: 5%\n",
+            server.address()
+        ),
+    );
+    let dry =
+        finish(place.stampede(&["compare", "auto.yaml", "--rounds", "2", "--dry-run"]), LIMIT);
+    assert_eq!(dry.status.code(), Some(0), "{}", stderr(&dry));
+    assert!(
+        stdout(&dry).contains("round 2") && !stdout(&dry).contains("round 3"),
+        "{}",
+        stdout(&dry)
+    );
+}
+
+/// Cells whose shots all take this long in each round, in ms.
+fn measured(cells: &[(&str, &[f64])]) -> RunData {
+    let rounds = cells[0].1.len() as u32;
+    let records = cells.iter().map(|(name, _)| cell(name, "day", "open", "const(40,10s)"));
+    let mut run = run(records.collect(), rounds);
+    for (index, (_, ms)) in cells.iter().enumerate() {
+        for ms in *ms {
+            let answered_ns = vec![(ms * MS as f64) as u64; 400];
+            add(&mut run, index, Shots { answered_ns, ..Shots::default() });
+        }
+    }
+    run
+}
+
+fn text(summary: &Summary) -> String {
+    report::text(summary, &Style::plain(120))
+}
+
+fn letters(summary: &Summary) -> Vec<(&str, &str)> {
+    summary.cells.iter().map(|cell| (cell.runtime.as_str(), cell.letters.as_str())).collect()
+}
+
+#[test]
+fn letters_tell_all_pairs_apart_and_rounds_cancel_out() {
+    let summary = summarize(&measured(&[
+        ("far", &[13.0, 26.2, 39.0, 13.1, 26.0]),
+        ("best", &[10.0, 20.1, 30.0, 10.1, 20.0]),
+        ("like-it", &[10.1, 20.0, 30.2, 10.0, 20.1]),
+    ]));
+    assert_eq!(letters(&summary), [("best", "a"), ("like-it", "a"), ("far", "b")]);
+    let page = text(&summary);
+    assert!(page.contains("letters: rows without one in common are told apart"), "{page}");
+    assert!(page.contains("best and like-it are the same within 3 %"), "{page}");
+    let csv = report::csv(&summary);
+    let head = csv.lines().next().unwrap_or_default();
+    let at = head.split(',').position(|name| name == "letters").expect("a column");
+    // What stands before it holds no comma here.
+    let column: Vec<&str> = csv.lines().skip(1).filter_map(|row| row.split(',').nth(at)).collect();
+    assert_eq!(column, ["a", "a", "b"]);
+    assert!(
+        report::markdown(&summary).contains("**best**\u{a0}·\u{a0}a"),
+        "{}",
+        report::markdown(&summary)
+    );
+}
+
+#[test]
+fn two_rounds_have_neither_letters_nor_intervals_and_the_table_says_so() {
+    let summary = summarize(&measured(&[("a", &[10.0, 10.1]), ("b", &[20.0, 20.2])]));
+    assert_eq!(letters(&summary), [("a", ""), ("b", "")]);
+    let page = text(&summary);
+    assert!(page.contains("two trials: no interval") && page.contains("treat as a hint"), "{page}");
+    assert!(!page.contains("95 %"), "{page}");
+}
+
+#[test]
+fn what_is_not_told_apart_names_the_rounds_that_would_tell() {
+    let summary = summarize(&measured(&[
+        ("a", &[10.0, 10.0, 10.0, 10.0, 10.0]),
+        ("b", &[10.6, 9.6, 10.7, 9.8, 10.9]),
+    ]));
+    // Logs of b ÷ a deviate by 5.7 %.
+    assert_eq!(summary.groups[0].comparisons[0].rounds_needed, Some(18));
+    let page = text(&summary);
+    assert!(page.contains("b: its ratio to the best varies by 5.7"), "{page}");
+    assert!(page.contains("18 rounds find a difference of 5 %"), "{page}");
+}
+
+#[test]
+fn an_invalid_trial_is_shown_and_the_repeated_one_counts_in_its_round() {
+    let mut run = measured(&[("a", &[10.0, 20.0, 30.0]), ("b", &[20.0, 40.2, 60.0])]);
+    // The second round's of `a` was 100 times too slow, and was measured again.
+    run.record.order[1].push(0);
+    run.trials[1].record.verdict.judged = Judged::Invalid;
+    let slow = vec![2_000 * MS; 400];
+    run.trials[1].times.as_mut().expect("times").response_time = report_fixture::times(&slow);
+    let repeated = add(&mut run, 0, Shots { answered_ns: vec![20 * MS; 400], ..Shots::default() });
+    repeated.record.round = 2;
+    let summary = summarize(&run);
+    let best = &summary.cells[0];
+    assert_eq!((best.runtime.as_str(), best.trials_counted, best.trials_invalid), ("a", 3, 1));
+    assert_eq!(best.trials_missing, 0);
+    let ratio = summary.groups[0].comparisons[0].ratio.expect("a ratio");
+    assert!((ratio.value - 2.0).abs() < 0.01 && ratio.trials == 3, "{ratio:?}");
+    assert!(text(&summary).contains("a !"), "{}", text(&summary));
+}
+
+#[test]
+fn a_figure_that_grows_from_round_to_round_is_told() {
+    let summary = summarize(&measured(&[
+        ("leaks", &[10.0, 11.1, 11.9, 13.0, 14.1, 15.0]),
+        ("even", &[8.0, 8.1, 7.9, 8.0, 8.1, 8.0]),
+    ]));
+    let drift = |name: &str| {
+        summary.cells.iter().find(|cell| cell.runtime == name).and_then(|cell| cell.drift)
+    };
+    let leaks = drift("leaks").expect("it drifts");
+    assert!((1.45..1.55).contains(&leaks.ratio) && leaks.chance < 0.001, "{leaks:?}");
+    assert_eq!(drift("even"), None);
+    let page = text(&summary);
+    assert!(page.contains("leaks: p95 of response time drifts from round to round"), "{page}");
+}
+
+#[test]
+fn a_constant_load_of_a_minute_is_steady_or_not_and_a_rising_one_is_neither() {
+    let of = |load: &str, seconds: Vec<Option<f64>>| {
+        let mut run = run(vec![cell("a", "day", "open", load)], 1);
+        let shots = Shots {
+            answered_ns: vec![10 * MS; 400],
+            scheduled_ns: 90 * SECOND,
+            ..Shots::default()
+        };
+        add(&mut run, 0, shots).service = seconds;
+        summarize(&run)
+    };
+    let slow_start: Vec<Option<f64>> =
+        (0..90).map(|second| Some(if second < 30 { 11e6 } else { 10e6 })).collect();
+    let moved = of("const(4,90s)", slow_start.clone());
+    assert_eq!(steady::word(&moved.cells[0]), Some("no"));
+    let page = text(&moved);
+    let said = "a: not steady: median service time in trial 1 11.0 ms, from second 30 on 10.0 ms";
+    assert!(page.contains(said), "{page}");
+    let even = of("const(4,90s)", vec![Some(1e7); 90]);
+    assert_eq!(even.cells[0].trials[0].steady, Some(Steady::Steady));
+    let short = of("const(4,30s)", Vec::new());
+    assert_eq!(steady::word(&short.cells[0]), Some("too short"));
+    assert!(!text(&short).contains("steady"), "{}", text(&short));
+    assert_eq!(steady::word(&of("line(1,10,90s)", slow_start).cells[0]), None);
+}
+
+#[test]
+fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
+    // Rounds differ by much, ratios by nothing: the ratio is sure, the figures are not.
+    let moody =
+        measured(&[("a", &[10.0, 12.0, 9.0, 11.0, 10.0]), ("b", &[20.0, 24.0, 18.0, 22.0, 20.0])]);
+    let seen = narrow::look(&summarize(&moody), 0.05);
+    assert!(!seen.is_narrow && seen.to_string().contains("of p95 of response time of"), "{seen}");
+    // The other way round: each is sure, but each of the ratios has the noise of both.
+    let quiet =
+        measured(&[("a", &[10.0, 10.2, 10.0, 10.2, 10.1]), ("b", &[20.4, 20.0, 20.4, 20.0, 20.2])]);
+    let quiet = summarize(&quiet);
+    let seen = narrow::look(&quiet, 0.035);
+    assert!(
+        !seen.is_narrow && seen.to_string().contains("of the ratio of b to the best"),
+        "{seen}"
+    );
+    assert!(narrow::look(&quiet, 0.06).is_narrow);
+    // What failed becomes no narrower.
+    let mut failed = measured(&[("a", &[10.0, 10.0, 10.0])]);
+    failed.trials.iter_mut().for_each(|trial| {
+        let load = trial.record.load.as_mut().expect("a load");
+        load.counts.planned *= 2;
+    });
+    assert!(narrow::look(&summarize(&failed), 0.05).is_narrow);
+}
+
+#[test]
+fn a_run_that_decides_itself_is_whole_only_once_it_has() {
+    let mut run = measured(&[("a", &[10.0; 5])]);
+    assert!(run.record.is_whole(5) && !run.record.is_whole(4));
+    let auto = AutoRecord { precision_share: 0.05, max_time_ns: 1, looks: vec![], ended: None };
+    run.record.auto = Some(auto);
+    assert!(!run.record.is_whole(5), "it may go on to 8");
+    if let Some(auto) = &mut run.record.auto {
+        auto.ended = Some(AutoEnd::Precision);
+        auto.looks.push(LookRecord { rounds: 5, said: "after 5 rounds: enough".to_owned() });
+    }
+    assert!(run.record.is_whole(5));
+    assert!(text(&summarize(&run)).contains("`rounds: auto`: after 5 rounds: enough"));
+}
