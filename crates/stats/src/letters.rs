@@ -219,8 +219,9 @@ fn inverse(mut left: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         for row in (0..count).filter(|row| *row != column) {
             let factor = left[row][column];
             for matrix in [&mut left, &mut right] {
-                for at in 0..count {
-                    matrix[row][at] -= factor * matrix[column][at];
+                let of_column = matrix[column].clone();
+                for (entry, other) in matrix[row].iter_mut().zip(of_column) {
+                    *entry -= factor * other;
                 }
             }
         }
