@@ -194,7 +194,7 @@ fn what_is_not_told_apart_names_the_rounds_that_would_tell() {
     // Logs of b ÷ a deviate by 5.7 %.
     assert_eq!(summary.groups[0].comparisons[0].rounds_needed, Some(18));
     let page = text(&summary);
-    assert!(page.contains("b: its ratio to the best varies by 5.7"), "{page}");
+    assert!(page.contains("b: its ratio to the best varies by 5.68 %"), "{page}");
     assert!(page.contains("18 rounds find a difference of 5 %"), "{page}");
 }
 
