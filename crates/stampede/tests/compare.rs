@@ -15,6 +15,7 @@ runtimes: [nginx-fpm, apache-modphp, php-builtin]
 load: {steady: {schedule: \"const(100,2s)\", keep_alive: false}}
 warm_up: 500ms
 seed: 7
+repeat_invalid: 0
 ";
 
 #[test]
