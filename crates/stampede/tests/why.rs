@@ -89,6 +89,15 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\u{202f}', '\u{a0}'], " ")
 }
 
+/// A place with an app that waits so long that a machine which is busy with other tests does not
+/// make it wait for a CPU instead.
+fn sleeping() -> Place {
+    let place = Place::new();
+    place.write("app/app.yaml", "title: it waits\nkind: script\ndocroot: public\n");
+    place.write("app/public/index.php", "<?php usleep(100000); echo 'fine';");
+    place
+}
+
 /// A runtime of the catalogue under another name, with another text in one of its files.
 fn planted(place: &Place, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes").join(of);
@@ -108,8 +117,9 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
     }
-    let said = Said::of(
-        "app: sleep
+    let said = Said::in_place(
+        sleeping(),
+        "app: ./app
 warm_up: 1s
 load: {rush: {users: 8, for: 2s, keep_alive: false}}
 runtimes:
@@ -191,8 +201,9 @@ fn a_queue_of_one_overflows() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let said = Said::of(
-        "app: sleep
+    let said = Said::in_place(
+        sleeping(),
+        "app: ./app
 warm_up: 0s
 workers: 2
 load: {rush: {users: 30, for: 2s}}
@@ -244,12 +255,12 @@ fn a_web_server_without_connections_to_give_is_said() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let place = Place::new();
+    let place = sleeping();
     let fewer = ["worker_connections 4096;", "worker_connections 50;"];
     planted(&place, "nginx-50", "nginx-fpm", "nginx.conf.j2", fewer);
     let said = Said::in_place(
         place,
-        "app: sleep
+        "app: ./app
 warm_up: 0s
 workers: 40
 load: {rush: {users: 200, for: 2s}}
@@ -267,8 +278,9 @@ fn apache_at_max_request_workers_is_said() {
     if skipped(&["apache2", "php"]) {
         return;
     }
-    let said = Said::of(
-        "app: sleep
+    let said = Said::in_place(
+        sleeping(),
+        "app: ./app
 warm_up: 0s
 load: {rush: {users: 12, for: 3s, keep_alive: false}}
 runtimes:
