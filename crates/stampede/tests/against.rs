@@ -301,9 +301,9 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
     commit(&place, "shop", "nothing");
     place.write("shop/public/index.php", "<?php echo 1;");
     place.write("shop/.gitignore", "/vendor\n");
-    place.write("shop/composer.lock", "1");
+    place.write("shop/composer.lock", "{\"packages\": []}");
     commit(&place, "shop", "an app");
-    place.write("shop/composer.lock", "2");
+    place.write("shop/composer.lock", "{\"packages\": [ ]}");
     place.write("shop/vendor/autoload.php", "<?php");
     place.write("shop/admin/public/index.php", "<?php echo 'no commit has it';");
     let no_git = {
@@ -324,6 +324,27 @@ fn what_cannot_be_held_against_is_said_with_what_to_do() {
         refused(&place, &["--app", "./shop", "--against", "main"]),
     ];
     insta::assert_snapshot!(told.join("\n---\n"));
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+}
+
+/// A plan takes it too, and nothing is started to say what would run.
+#[test]
+fn a_plan_s_runtimes_are_each_there_twice() {
+    if skipped(&["git", "php"]) {
+        return;
+    }
+    let place = Place::new();
+    shop(&place, "<?php echo 1;");
+    let plan = "app: ./shop\nruntimes: [php-builtin, {other: {use: php-builtin, workers: 2}}]\n\
+                load: [{users: 1, for: 1s}]\nrounds: 1\n";
+    place.write("plan.yaml", plan);
+    let args = ["compare", "plan.yaml", "--against", "main", "--dry-run", "--seed", "1"];
+    let output = finish(place.stampede(&args), LIMIT);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for name in ["php-builtin", "php-builtin @main", "other", "other @main"] {
+        assert!(text.contains(&format!("\n  {name} · shop · 1 user 1s (")), "{name}\n{text}");
+    }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 

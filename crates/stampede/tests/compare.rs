@@ -15,6 +15,7 @@ runtimes: [nginx-fpm, apache-modphp, php-builtin]
 load: {steady: {schedule: \"const(100,2s)\", keep_alive: false}}
 warm_up: 500ms
 seed: 7
+repeat_invalid: 0
 ";
 
 #[test]
@@ -320,7 +321,7 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     let switch_at = now.expect("after 1970").as_secs() + 5;
     let plan = format!(
         "app: ./app\nruntimes: [php-builtin]\nworkers: 2\nenv: {{SWITCH_AT: \"{switch_at}\"}}\n\
-         load: {{steady: {{rate: 20, for: 7s}}}}\ncold: true\n"
+         load: {{steady: {{rate: 20, for: 7s}}}}\ncold: true\nrepeat_invalid: 0\n"
     );
     place.write("plan.yaml", &plan);
     let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);

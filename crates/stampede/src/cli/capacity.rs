@@ -7,7 +7,8 @@ use serde_json::Value;
 use stampede_load::schedule::parse_length;
 use stampede_load::spec::Model;
 
-use super::args::{CapacityArgs, Format, GroundFlags, ReportArgs};
+use super::args::{Format, ReportArgs};
+use super::args_limits::{CapacityArgs, GroundFlags};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::hunt::{Hunt, Wanted};

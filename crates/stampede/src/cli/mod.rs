@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and who answers.
 
 mod args;
+mod args_limits;
 mod calibrate;
 mod capacity;
 mod compare;

@@ -7,7 +7,8 @@ use stampede_load::schedule::parse_rate;
 use stampede_stats::best::Value as Place;
 use stampede_stats::usl::Usl;
 
-use super::args::{Format, ReportArgs, TuneArgs};
+use super::args::{Format, ReportArgs};
+use super::args_limits::TuneArgs;
 use super::capacity::{Numbers, begin, ground, overrides};
 use super::shell::print;
 use super::{Failure, Outcome};

@@ -3,7 +3,7 @@
 use stampede_load::time::Nanos;
 use stampede_stats::percentile::Percentile;
 
-pub use crate::summary::words::{bytes, count, number_of, percent, rate, share};
+pub use crate::summary::words::{bytes, count, list, number_of, percent, rate, share};
 
 /// A time in ns with its unit.
 pub fn time_ns(ns: u64) -> String {

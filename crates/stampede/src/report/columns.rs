@@ -279,7 +279,7 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
         None => Field::plain(""),
     });
     let letters = column("letters", rows, |cell| Field::plain(cell.letters.clone()));
-    let own = column("of itself, 95 %", rows, |cell| {
+    let own = column("own 95 %", rows, |cell| {
         own_interval(group.primary, cell).map_or_else(none, Field::plain)
     });
     let mut columns = vec![ratio, judged];
@@ -301,14 +301,21 @@ pub fn interval(low: f64, high: f64) -> String {
     format!("{} – {}", words::significant(low), words::significant(high))
 }
 
-/// The interval of the figure that the rows are sorted by: `3.41 ms – 3.78 ms`.
+/// The interval of the figure that the rows are sorted by: `3.41 – 3.78 ms`, `981 µs – 1.02 ms`.
 pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<String> {
     let (low, high) = primary.figure(&cell.figures).interval()?;
     let words = |value| match primary {
         Primary::Throughput => words::rate(value),
         _ => words::time(value),
     };
-    Some(format!("{} – {}", words(low), words(high)))
+    let (low, high) = (words(low), words(high));
+    // A unit that both have is said once.
+    let unit = high.rsplit_once(' ').map_or("", |(_, unit)| unit);
+    let low = match primary {
+        Primary::Throughput => low.as_str(),
+        _ => low.strip_suffix(unit).map_or(low.as_str(), str::trim_end),
+    };
+    Some(format!("{low} – {high}"))
 }
 
 /// What a comparison says of the other.

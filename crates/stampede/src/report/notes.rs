@@ -188,17 +188,22 @@ fn about_rounds(group: &Group, cells: &[&CellSummary], add: &mut impl FnMut(Weig
         );
         add(Weight::Plain, text);
     }
+    let drifts: Vec<String> = cells
+        .iter()
+        .filter_map(|cell| {
+            let drift = cell.drift?;
+            let chance = match drift.chance {
+                chance if chance < 0.001 => "p < 0.001".to_owned(),
+                chance => format!("p = {chance:.3}"),
+            };
+            Some(format!("{} to {} ({chance})", cell.runtime, words::ratio(drift.ratio)))
+        })
+        .collect();
+    if !drifts.is_empty() {
+        let (noun, drifts) = (noun(group.primary), words::list(&drifts));
+        add(Weight::Doubt, format!("{noun} drifts from the first round to the last: {drifts}"));
+    }
     for cell in cells {
-        if let Some(drift) = cell.drift {
-            let moved = words::ratio(drift.ratio);
-            let text = format!(
-                "{}: {} drifts from round to round: the last has {moved} of the first (p = {:.3})",
-                cell.runtime,
-                noun(group.primary),
-                drift.chance
-            );
-            add(Weight::Doubt, text);
-        }
         if let Some(text) = not_steady(cell) {
             add(Weight::Doubt, format!("{}: {text}", cell.runtime));
         }

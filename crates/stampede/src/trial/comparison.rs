@@ -65,6 +65,7 @@ impl Comparison {
         }
         notices.extend(cells::sites(&plan));
         notices.extend(cells::scaled(&plan));
+        notices.extend(course::announced(plan.rounds));
         notices.extend(lacking);
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));

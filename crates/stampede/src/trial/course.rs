@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use stampede_load::time::Nanos;
-use stampede_stats::rounds::next_look;
+use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
@@ -32,6 +32,19 @@ pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
             (next_look(0).unwrap_or(1), Some(auto))
         }
     }
+}
+
+/// What `rounds: auto` will do: the length that is told before the run is that up to the first look.
+pub fn announced(rounds: Rounds) -> Option<String> {
+    let Rounds::Auto { precision, max_time } = rounds else { return None };
+    let looks = LOOKS.map(|look| look.to_string());
+    Some(format!(
+        "`rounds: auto` looks after {} rounds, and ends where every interval is narrower than {}, \
+         or before a round that would end later than {} after the start",
+        words::list(&looks),
+        words::percent(precision * 100.0),
+        words::length(max_time)
+    ))
 }
 
 impl Comparison {
