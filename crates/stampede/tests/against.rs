@@ -343,7 +343,7 @@ fn a_plan_s_runtimes_are_each_there_twice() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for name in ["php-builtin", "php-builtin @main", "other", "other @main"] {
-        assert!(text.contains(&format!("\n  {name} · shop · 1 users 1s")), "{name}\n{text}");
+        assert!(text.contains(&format!("\n  {name} · shop · 1 user 1s (")), "{name}\n{text}");
     }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }

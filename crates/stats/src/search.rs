@@ -160,10 +160,17 @@ impl Search {
             return Answer { ending, lower: met, upper: None };
         };
         let (low, high) = self.interval(belief);
-        // The runtime was never seen to fail below what the generator cannot offer.
-        let failed_below = |limit: f64| self.of(Seen::Missed).any(|rate| rate < limit);
-        if limited.is_some_and(|limit| !failed_below(limit.min(high))) {
-            return Answer { ending: Ending::AtLeast, lower: met, upper: None };
+        if let Some(limit) = limited {
+            match self.of(Seen::Missed).reduce(f64::min) {
+                // The runtime was never seen to fail.
+                None => return Answer { ending: Ending::AtLeast, lower: met, upper: None },
+                // It was, beyond a rate that the generator could not keep: disturbed, not at its limit.
+                Some(missed) if missed > limit.min(high) => {
+                    let upper = Some(missed.max(high));
+                    return Answer { ending: Ending::Wide, lower: Some(low), upper };
+                }
+                Some(_) => {}
+            }
         }
         let is_narrow = self.is_narrow((low, high));
         let is_sure = !self.goal.confirm || self.confirmed(low) && self.refuted(low);

@@ -186,6 +186,17 @@ fn beyond_what_the_generator_can_offer_the_answer_is_at_least() {
 }
 
 #[test]
+fn a_generator_that_fails_below_where_the_runtime_does_is_disturbed_and_not_at_its_limit() {
+    let (answer, _) = run(40, 2_000.0, |rate| match rate {
+        rate if rate > 1_600.0 => Seen::Missed,
+        rate if rate > 1_000.0 => Seen::Generator,
+        _ => Seen::Met,
+    });
+    assert_eq!(answer.ending, Ending::Wide);
+    assert!(answer.lower.unwrap() <= 1_000.0 && answer.upper.unwrap() > 1_600.0, "{answer:?}");
+}
+
+#[test]
 fn a_generator_that_fails_now_and_then_is_asked_again() {
     let mut dice = Dice(3);
     let (answer, _) = run(60, 1_000.0, |rate| match dice.even() {
