@@ -12,7 +12,7 @@ pub fn text(report: &CapacityReport) -> String {
     let cpus = words::number_of(report.budget_cpus, "CPU");
     let mut text = format!("{} · {}{memory} · {}\n", report.app, cpus, report.expect.join(", "));
     for limit in &report.runtimes {
-        text.push_str(&format!("\n{}\n", of_runtime(limit)));
+        text.push_str(&format!("\n{}", of_runtime(limit)));
     }
     if report.interrupted {
         text.push_str("\nended early: what was measured so far\n");
