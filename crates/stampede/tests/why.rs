@@ -3,7 +3,6 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{Place, finish, skipped, stderr, stdout, summary};
@@ -417,15 +416,15 @@ fn a_live_server_that_writes_an_answer_in_two_pieces_is_found_by_its_times() {
         place.write("app/public/index.php", "<?php echo 'fine';");
         let plan = format!(
             "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 2, for: 2s}}}}\n\
-             runtimes: [{{it: {{url: 'http://{address}'}}}}]\n"
+             runtimes: [{{live: {{url: 'http://{address}'}}}}]\n"
         );
         Said::in_place(place, &plan)
     };
     const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
     let torn = found(&[HEAD, "fine"]);
-    torn.found("it", "nagle");
+    torn.found("live", "nagle");
     let whole = found(&["HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"]);
-    whole.silent("it", "nagle");
+    whole.silent("live", "nagle");
 }
 
 /// Answers each request with these pieces, each written by itself, until the client closes.
@@ -454,18 +453,18 @@ fn a_generator_at_its_limit_is_the_first_to_be_named() {
     place.write("app/public/index.php", "<?php");
     let plan = format!(
         "app: ./app\nwarm_up: 0s\nload: {{rush: {{users: 100, for: 2s}}}}\n\
-         runtimes: [{{it: {{url: 'http://{}'}}}}]\n",
+         runtimes: [{{live: {{url: 'http://{}'}}}}]\n",
         null.address()
     );
     let said = Said::in_place(place, &plan);
     let busy = common::trials(&said.place)[0]["load"]["busy_share_max"].as_f64();
     if busy.is_some_and(|share| share > 0.95) {
-        let (text, _) = said.found("it", "generator");
+        let (text, _) = said.found("live", "generator");
         assert!(text.starts_with("the generator: a load thread was"), "{text}");
-        assert_eq!(said.causes("it")[0], "generator");
+        assert_eq!(said.causes("live")[0], "generator");
     } else {
         println!("SKIPPED: on this machine the load threads were only {busy:?} busy");
-        said.silent("it", "generator");
+        said.silent("live", "generator");
     }
 }
 
