@@ -216,12 +216,12 @@ fn inverse(mut left: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         for matrix in [&mut left, &mut right] {
             matrix[column].iter_mut().for_each(|entry| *entry *= scale);
         }
-        for row in (0..count).filter(|row| *row != column) {
-            let factor = left[row][column];
-            for matrix in [&mut left, &mut right] {
-                for at in 0..count {
-                    matrix[row][at] -= factor * matrix[column][at];
-                }
+        let factors: Vec<f64> = left.iter().map(|row| row[column]).collect();
+        for matrix in [&mut left, &mut right] {
+            let pivot = matrix[column].clone();
+            let others = matrix.iter_mut().zip(&factors).enumerate();
+            for (_, (row, factor)) in others.filter(|(row, _)| *row != column) {
+                row.iter_mut().zip(&pivot).for_each(|(entry, pivot)| *entry -= factor * pivot);
             }
         }
     }

@@ -325,7 +325,7 @@ fn the_plans_of_the_docs() {
         assert!(!plan(&text).runtimes.is_empty(), "{text}");
         blocks += 1;
     }
-    assert_eq!(blocks, 4);
+    assert_eq!(blocks, 5);
 }
 
 /// The ready plans, as they stand in the repository.

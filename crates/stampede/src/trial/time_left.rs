@@ -40,8 +40,8 @@ impl TimeLeft {
     /// plan says and what the others' took beside that.
     pub fn of(&self, cell: usize) -> Nanos {
         let own = &self.cells[cell];
-        if own.trials > 0 {
-            return Nanos(own.took.0 / own.trials);
+        if let Some(mean) = own.took.0.checked_div(own.trials) {
+            return Nanos(mean);
         }
         let measured = || self.cells.iter().filter(|cell| cell.trials > 0);
         let took: u64 = measured().map(|cell| cell.took.0 / cell.trials).sum();

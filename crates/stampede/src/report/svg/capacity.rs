@@ -32,7 +32,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
         let at = |at: Option<f64>, what: &str| {
             at.map(|at| Mark {
                 at,
-                look: look.clone(),
+                look,
                 words: format!("{} {what} {}/s", limit.runtime, rate(at.round())),
             })
         };
