@@ -356,7 +356,7 @@ fn an_opcache_without_room_is_said() {
     // 300 files of some 40 KB as they are compiled: more than the least memory that OPcache takes.
     let function =
         |n: usize| format!("function f{n}($a) {{ return [$a, '{}']; }}\n", "x".repeat(90));
-    let body: String = (0..60).map(|n| function(n)).collect();
+    let body: String = (0..60).map(function).collect();
     for file in 0..300 {
         place.write(&format!("app/lib/{file}.php"), &format!("<?php\nnamespace n{file};\n{body}"));
     }

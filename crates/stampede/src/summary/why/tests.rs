@@ -227,7 +227,9 @@ fn what_a_queue_drops_is_a_backlog() {
     let listener = |backlog, queued_max, drops| {
         why(move |trial| {
             let one = ListenerSample { backlog, queued_max, drops };
-            every(trial, |row| row.listeners = [("127.0.0.1:80".to_owned(), one.clone())].into());
+            every(trial, |row| {
+                row.listeners.insert("127.0.0.1:80".to_owned(), one.clone());
+            });
             every(trial, |row| row.host.listen_drops = u64::from(backlog == 1) * drops);
         })
     };
