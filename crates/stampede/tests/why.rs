@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use common::{Place, finish, skipped, stderr, stdout, summary};
@@ -442,6 +444,71 @@ fn serve(mut stream: std::net::TcpStream, pieces: &[&str]) {
             return;
         }
     }
+}
+
+/// A group with a CPU quota around stampede itself, as a container has it; removed with it.
+struct Quota(PathBuf);
+
+impl Quota {
+    /// `None`: no such group can be made here.
+    fn of_percent(percent: u32) -> Option<Quota> {
+        let [v1, v2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
+        let own = format!("stampede-test-{}", std::process::id());
+        let is_v1 = v1.join("cpu.cfs_quota_us").exists() || v1.join("tasks").exists();
+        let group = Quota(if is_v1 { v1 } else { v2 }.join(own));
+        std::fs::create_dir(&group.0).ok()?;
+        let (file, text) = match is_v1 {
+            true => ("cpu.cfs_quota_us", format!("{}", percent * 1_000)),
+            false => ("cpu.max", format!("{} 100000", percent * 1_000)),
+        };
+        std::fs::write(group.0.join(file), text).ok()?;
+        Some(group)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // What has just ended may be in it for a moment.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_quota_around_all_of_it_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let Some(quota) = Quota::of_percent(30) else {
+        return println!("SKIPPED: no group with a CPU quota can be made here");
+    };
+    let plan = "app: cpu
+warm_up: 0s
+workers: 2
+load: {rush: {users: 2, for: 3s, path: '/?ms=5'}}
+runtimes: [nginx-fpm]
+";
+    let place = Place::new();
+    place.write("plan.yaml", plan);
+    let stampede = place.stampede(&["compare", "plan.yaml"]);
+    let mut inside = std::process::Command::new("sh");
+    let script = "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"";
+    inside.args(["-c", script]).arg(&quota.0).arg(stampede.get_program()).args(stampede.get_args());
+    inside.current_dir(place.path()).stdin(Stdio::null());
+    inside.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let set = stampede.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    inside.envs(set);
+    let output = finish(inside, LIMIT);
+    let (text, summary) = (stdout(&output), summary(&place));
+    let throttled = Said { place, summary, text };
+    let (text, _) = throttled.found("nginx-fpm", "throttled");
+    assert!(text.starts_with("throttled: a CPU quota held the stack back for "), "{text}");
+
+    Said::of(plan).silent("nginx-fpm", "throttled");
 }
 
 /// Whether a closed load reaches its own limit hangs on the machine: the trial itself says so.

@@ -17,6 +17,7 @@ mod limit;
 mod listeners;
 pub mod parse;
 mod process;
+mod quota;
 pub mod reader;
 mod role;
 pub mod sample;

@@ -8,6 +8,7 @@ use super::MonitorError;
 use super::host::Host;
 use super::limit::Limit;
 use super::listeners::Listeners;
+use super::quota::Quota;
 use super::role::{Memory, Role};
 use super::sample::{OwnSample, ResourceSample, RoleSample};
 use super::source::{Sources, Text};
@@ -23,6 +24,7 @@ pub struct Reader {
     workers: Option<Looker>,
     listeners: Listeners,
     limit: Limit,
+    quota: Quota,
     text: Text,
     read_at: Nanos,
     memory_read_at: Option<Nanos>,
@@ -53,10 +55,12 @@ impl Reader {
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
         let roles = roles?;
         let pids = roles.iter().flat_map(Role::pids_before);
+        let firsts = roles.iter().filter_map(|role| role.pids_before().next().copied());
         Ok(Reader {
             listeners: Listeners::open(&sources, pids),
             workers: None,
             limit: Limit::open(group, &mut text),
+            quota: Quota::open(&sources, firsts, &mut text),
             host: Host::open(&sources, &mut text),
             roles,
             sources,
@@ -121,6 +125,7 @@ impl Reader {
             },
             workers: self.workers.as_mut().and_then(Looker::take),
             listeners: self.listeners.take(),
+            throttled_ns: self.quota.throttled_ns(text),
             memory_limit_hits: self.limit.hits(text),
             pool: None,
         };
@@ -145,7 +150,6 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
         processes,
         started,
         context_switches,
-        throttled_ns,
         oom_kills,
     } = read;
     to.cpu_ns += cpu_ns;
@@ -154,7 +158,6 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
     to.processes += processes;
     to.started += started;
     to.context_switches += context_switches;
-    to.throttled_ns += throttled_ns;
     to.oom_kills += oom_kills;
 }
 

@@ -44,8 +44,7 @@ enum Members {
 #[derive(Debug)]
 enum Cpu {
     V2(Kept),
-    /// The second is `cpu.stat`, where the `cpu` controller shares the folder.
-    V1(Kept, Option<Kept>),
+    V1(Kept),
     Processes(Tree),
 }
 
@@ -60,9 +59,8 @@ enum MemorySource {
 /// The previous reading, to take differences from.
 #[derive(Debug, Default)]
 struct Before {
-    /// CPU and throttled time; the highest seen, for counters never go back.
+    /// The highest seen, for counters never go back.
     cpu_ns: u64,
-    throttled_ns: u64,
     oom_kills: u64,
     /// `None` before the first reading.
     pids: Option<BTreeSet<u32>>,
@@ -106,7 +104,7 @@ impl Role {
             oom: oom.and_then(|path| Kept::open(&path).ok()),
             before: Before::default(),
         };
-        if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(..) | Cpu::V2(_))) {
+        if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(_) | Cpu::V2(_))) {
             role.cpu = Cpu::Processes(tree());
         }
         role.read(sources, Memory::CgroupOnly, text);
@@ -115,7 +113,7 @@ impl Role {
 
     /// What was spent since the previous reading, and what is held now.
     pub fn read(&mut self, sources: &Sources, memory: Memory, text: &mut Text) -> RoleSample {
-        let (cpu_ns, throttled_ns) = self.cpu(sources, text);
+        let cpu_ns = self.cpu(sources, text);
         let pids = self.pids(text);
         let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
         let context_switches = self.switches(sources, &pids, text);
@@ -129,12 +127,10 @@ impl Role {
             processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
             started: u32::try_from(started).unwrap_or(u32::MAX),
             context_switches,
-            throttled_ns: throttled_ns.saturating_sub(self.before.throttled_ns),
             oom_kills: oom_kills.saturating_sub(self.before.oom_kills),
         };
         self.before.oom_kills = self.before.oom_kills.max(oom_kills);
         self.before.cpu_ns = self.before.cpu_ns.max(cpu_ns);
-        self.before.throttled_ns = self.before.throttled_ns.max(throttled_ns);
         self.before.pids = Some(pids);
         sample
     }
@@ -144,22 +140,17 @@ impl Role {
         self.before.pids.iter().flatten()
     }
 
-    /// CPU and throttled time so far, ns; zeroes once the cgroup is gone.
-    fn cpu(&mut self, sources: &Sources, text: &mut Text) -> (u64, u64) {
+    /// CPU time so far, ns; zero once the cgroup is gone.
+    fn cpu(&mut self, sources: &Sources, text: &mut Text) -> u64 {
         match &mut self.cpu {
             Cpu::V2(stat) => {
-                let stat = text.again(stat).unwrap_or("");
-                let ns = |key| parse::keyed(stat, key).unwrap_or(0).saturating_mul(1_000);
-                (ns("usage_usec"), ns("throttled_usec"))
+                let usage = text.again(stat).and_then(|stat| parse::keyed(stat, "usage_usec"));
+                usage.unwrap_or(0).saturating_mul(1_000)
             }
-            Cpu::V1(usage, stat) => {
-                let usage = text.again(usage).and_then(parse::single).unwrap_or(0);
-                let stat = stat.as_ref().and_then(|stat| text.again(stat));
-                (usage, stat.and_then(|stat| parse::keyed(stat, "throttled_time")).unwrap_or(0))
-            }
+            Cpu::V1(usage) => text.again(usage).and_then(parse::single).unwrap_or(0),
             Cpu::Processes(tree) => {
                 tree.refresh(sources, text);
-                (tree.cpu_ns(), 0)
+                tree.cpu_ns()
             }
         }
     }
@@ -244,7 +235,7 @@ impl Role {
 fn v1_cpu(folder: &Option<PathBuf>) -> io::Result<Cpu> {
     let folder = folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
     let usage = Kept::open(&folder.join("cpuacct.usage"))?;
-    Ok(Cpu::V1(usage, Kept::open(&folder.join("cpu.stat")).ok()))
+    Ok(Cpu::V1(usage))
 }
 
 fn v1_memory(folder: &Option<PathBuf>) -> io::Result<MemorySource> {
@@ -340,7 +331,6 @@ mod tests {
             processes: 3,
             started: 2,
             context_switches: 35,
-            throttled_ns: 5_000,
             oom_kills: 2,
         };
         assert_eq!(read(&fake, &mut role, Memory::CgroupOnly), expected);

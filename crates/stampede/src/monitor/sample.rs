@@ -23,6 +23,9 @@ pub struct ResourceSample {
     /// Its own listening sockets, by name (`127.0.0.1:8080`, `fpm.sock`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub listeners: BTreeMap<String, ListenerSample>,
+    /// How long a CPU quota held back what is in the stack's groups, on all its CPUs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttled_ns: u64,
     /// How often the kernel met the stack's memory limit and took pages back, or refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_limit_hits: u64,
@@ -84,8 +87,6 @@ pub struct RoleSample {
     pub started: u32,
     /// Voluntary and involuntary context switches; summed over at most 64 processes.
     pub context_switches: u64,
-    /// Nanoseconds throttled by a CPU quota.
-    pub throttled_ns: u64,
     /// Processes that the kernel ended because the memory limit was reached.
     #[serde(default)]
     pub oom_kills: u64,

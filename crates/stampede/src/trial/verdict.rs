@@ -256,8 +256,7 @@ fn about_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
             format!("the host took {percent:.1} % of the CPU time away (steal)"),
         );
     }
-    let roles = evidence.resources.iter().flat_map(|sample| sample.roles.values());
-    let throttled: u64 = roles.map(|role| role.throttled_ns).sum();
+    let throttled: u64 = evidence.resources.iter().map(|sample| sample.throttled_ns).sum();
     if throttled > 0 {
         add(verdict, Judged::Suspect, format!("the stack was throttled for {} ms", ms(throttled)));
     }
@@ -472,7 +471,7 @@ mod tests {
     fn steal_throttling_and_a_slow_clock_make_it_suspect() {
         let mut sample = ResourceSample { interval_ns: 1_000_000_000, ..Default::default() };
         sample.host.steal_ns = 30_000_000;
-        sample.roles.entry("php".to_owned()).or_default().throttled_ns = 5_000_000;
+        sample.throttled_ns = 5_000_000;
         let load = load();
         let verdict = judge(&Evidence {
             resources: &[sample],

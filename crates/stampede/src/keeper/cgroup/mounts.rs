@@ -53,6 +53,11 @@ impl Mounts {
 
     /// Of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is ours.
     pub(crate) fn parse(mountinfo: &str, own: &str) -> Mounts {
+        Mounts::of_controllers(mountinfo, own, &USED_V1)
+    }
+
+    /// The same, with the v1 hierarchies of these controllers.
+    pub(crate) fn of_controllers(mountinfo: &str, own: &str, used: &[&str]) -> Mounts {
         let mut mounts = Mounts::default();
         for line in mountinfo.lines() {
             let Some(found) = parse_mount(line) else { continue };
@@ -64,7 +69,7 @@ impl Mounts {
                 "cgroup" => {
                     let controllers: BTreeSet<String> =
                         found.options.split(',').map(str::to_owned).collect();
-                    let Some(used) = USED_V1.iter().find(|one| controllers.contains(**one)) else {
+                    let Some(used) = used.iter().find(|one| controllers.contains(**one)) else {
                         continue;
                     };
                     let group = own_group(own, |names| names.split(',').any(|n| n == *used));

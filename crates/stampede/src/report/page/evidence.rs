@@ -149,7 +149,7 @@ fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
 
 /// Time that a CPU quota took from the stack, in ns.
 fn throttled(samples: &[ResourceSample]) -> u64 {
-    samples.iter().flat_map(|sample| sample.roles.values()).map(|role| role.throttled_ns).sum()
+    samples.iter().map(|sample| sample.throttled_ns).sum()
 }
 
 /// Kinds of failure: what they mean, how many, and when.

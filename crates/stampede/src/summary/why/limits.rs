@@ -67,7 +67,7 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
 }
 
 pub fn throttled(facts: &Facts<'_>) -> Option<Found> {
-    let throttled = facts.sum(|role| role.throttled_ns);
+    let throttled: u64 = facts.rows.iter().map(|row| row.throttled_ns).sum();
     let share = throttled as f64 / facts.watched_ns().max(1) as f64;
     (share >= THROTTLED_SHARE).then(|| {
         let text = format!(

@@ -335,11 +335,7 @@ fn memory_is_a_kill_or_a_full_limit() {
 
 #[test]
 fn a_quota_that_holds_back_is_said_from_one_percent_on() {
-    let throttled = |ns: u64| {
-        causes(move |trial| {
-            trial.resources[0].roles.get_mut("php").expect("a role").throttled_ns = ns
-        })
-    };
+    let throttled = |ns: u64| causes(move |trial| trial.resources[0].throttled_ns = ns);
     assert_eq!(throttled(SECOND / 10), [Cause::Throttled]);
     assert_eq!(throttled(SECOND / 11), []);
 }
