@@ -270,7 +270,9 @@ runtimes: [nginx-50, nginx-fpm]
     );
     let (text, _) = said.found("nginx-50", "web-server");
     assert!(text.contains("worker_connections are not enough"), "{text}");
-    assert_eq!(said.causes("nginx-50")[0], "web-server");
+    // Connections that are refused at once keep the load thread as busy as it can be, which is said.
+    let causes = said.causes("nginx-50");
+    assert_eq!(causes.into_iter().find(|cause| *cause != "generator"), Some("web-server"));
     said.silent("nginx-fpm", "web-server");
 }
 
