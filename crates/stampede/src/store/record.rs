@@ -189,6 +189,27 @@ pub struct TrialRecord {
     pub verdict: Verdict,
 }
 
+impl TrialRecord {
+    /// Before anything has happened: whatever is not measured after all is invalid.
+    pub fn empty(number: u32, round: u32, cell: usize) -> TrialRecord {
+        TrialRecord {
+            format: FORMAT,
+            number,
+            round,
+            cell,
+            started_at: String::new(),
+            phases: Vec::new(),
+            load: None,
+            runtime: RuntimeRecord::default(),
+            isolation: IsolationRecord::default(),
+            budget_cpus: 0,
+            budget_unequal: false,
+            exits: Vec::new(),
+            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
+        }
+    }
+}
+
 /// One phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseRecord {

@@ -15,9 +15,7 @@ use crate::live::Live;
 use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
-use crate::store::record::{
-    CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
-};
+use crate::store::record::{CellRecord, FORMAT, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
@@ -159,19 +157,10 @@ impl Comparison {
     pub(super) fn empty_record(&self, number: u32, round: u32, cell: usize) -> TrialRecord {
         let runtime = &self.plan.runtimes[self.cells[cell].runtime];
         TrialRecord {
-            format: FORMAT,
-            number,
-            round,
-            cell,
             started_at: now(),
-            phases: Vec::new(),
-            load: None,
-            runtime: RuntimeRecord::default(),
-            isolation: keeper::spec::IsolationRecord::default(),
             budget_cpus: self.places.placements[self.cells[cell].cpus].cpus.len() as u32,
             budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || runtime.is_live(),
-            exits: Vec::new(),
-            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
+            ..TrialRecord::empty(number, round, cell)
         }
     }
 }

@@ -14,9 +14,7 @@ use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
-use crate::store::record::{
-    CellRecord, FORMAT, Judged, RunRecord, RuntimeRecord, TrialRecord, Verdict,
-};
+use crate::store::record::{CellRecord, FORMAT, Judged, RunRecord, TrialRecord};
 use crate::store::{RunFolder, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id};
 use crate::summary::model::CellSummary;
 use crate::summary::{RunData, summarize};
@@ -230,19 +228,10 @@ impl Ground {
         cell: usize,
     ) -> TrialRecord {
         TrialRecord {
-            format: FORMAT,
-            number,
-            round,
-            cell,
             started_at: now(),
-            phases: Vec::new(),
-            load: None,
-            runtime: RuntimeRecord::default(),
-            isolation: keeper::spec::IsolationRecord::default(),
             budget_cpus: self.budget_cpus(),
             budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. }) || choice.is_live(),
-            exits: Vec::new(),
-            verdict: Verdict { judged: Judged::Invalid, reasons: Vec::new(), notes: Vec::new() },
+            ..TrialRecord::empty(number, round, cell)
         }
     }
 }
