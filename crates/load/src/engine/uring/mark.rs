@@ -16,8 +16,10 @@ pub(super) enum What {
     Connect = 0,
     Send = 1,
     Receive = 2,
+    /// The peer sends no more, or the connection is broken.
+    HangUp = 3,
     /// Nobody waits for its end.
-    Other = 3,
+    Other = 4,
 }
 
 impl Mark {
@@ -30,6 +32,7 @@ impl Mark {
             0 => What::Connect,
             1 => What::Send,
             2 => What::Receive,
+            3 => What::HangUp,
             _ => What::Other,
         };
         let connection = (number >> 32) as u32 & CONNECTIONS;

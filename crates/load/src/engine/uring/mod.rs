@@ -5,15 +5,17 @@
 //! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
 //! our calls and nowhere else (`DEFER_TASKRUN`), so no shot is interrupted by another's answer.
 //! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
-//! that all share. Connections are opened by ordinary calls, as with epoll: the same things go
-//! wrong then.
+//! that all share. Linux loses the end of a connection to it where bytes and the end come
+//! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
+//! calls, as with epoll: the same things go wrong then.
 
 mod buffers;
 mod mark;
+mod place;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::time::Instant;
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
@@ -28,6 +30,7 @@ use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP};
 use mark::{CONNECTIONS, Mark, What};
+use place::{Place, State, Under};
 
 /// The engine of one load thread. Belongs to the thread that made it.
 pub struct Uring {
@@ -47,41 +50,6 @@ pub struct Uring {
     orphans: Vec<(Mark, Vec<u8>)>,
     /// Sends that the kernel was not told of yet.
     untold: u32,
-}
-
-#[derive(Debug, Default)]
-struct Place {
-    socket: Option<OwnedFd>,
-    /// Counts connections: what an earlier one left behind is not taken for this one's.
-    connection: u32,
-    state: State,
-    /// What the driver appends to.
-    send: Vec<u8>,
-    /// What the kernel reads, while `sending`.
-    flying: Vec<u8>,
-    sent: usize,
-    sending: Under,
-    receiving: Under,
-    /// Asked for while connecting.
-    wants_receive: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Closed,
-    Connecting,
-    Open,
-    /// Reported as failed, or as closed by the peer; only `Close` follows.
-    Over,
-}
-
-/// Whether the kernel has an operation of this connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Under {
-    #[default]
-    No,
-    Way,
 }
 
 impl Uring {
@@ -264,20 +232,38 @@ impl Uring {
             return;
         }
         place.receiving = Under::Way;
+        let is_watched = std::mem::replace(&mut place.watching, Under::Way) == Under::Way;
         let Some(fd) = self.fd(slot) else { return };
         let mark = self.mark(slot, What::Receive);
         let receive = opcode::RecvMulti::new(Fd(fd), GROUP).build();
         self.push(&receive.user_data(mark.number()));
+        if !is_watched {
+            let mark = Mark { what: What::HangUp, ..mark };
+            let end = opcode::PollAdd::new(Fd(fd), libc::POLLRDHUP as u32).build();
+            self.push(&end.user_data(mark.number()));
+        }
+    }
+
+    /// Nothing more will come than what is there. Woken twice before it runs, for bytes and for
+    /// the end, a lasting receive reads the bytes and waits for ever: it is asked for anew, and
+    /// reads on to the end. One that has seen it is not there to be cancelled.
+    fn hung_up(&mut self, slot: Slot) {
+        if self.place(slot).state == State::Open && self.place(slot).receiving == Under::Way {
+            let receive = self.mark(slot, What::Receive);
+            self.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
+        }
     }
 
     /// Ends what is under way and closes, in this order: an operation holds its socket open.
     fn close(&mut self, slot: Slot) {
-        let marks = [What::Connect, What::Send, What::Receive].map(|what| self.mark(slot, what));
+        let marks = [What::Connect, What::Send, What::Receive, What::HangUp]
+            .map(|what| self.mark(slot, what));
         let place = self.place(slot);
         let under_way = [
             place.state == State::Connecting,
             place.sending == Under::Way,
             place.receiving == Under::Way,
+            place.watching == Under::Way,
         ];
         let socket = place.socket.take();
         let flying = match place.sending {
@@ -285,22 +271,20 @@ impl Uring {
             Under::No => None,
         };
         place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
-        (place.state, place.sending, place.receiving) = (State::Closed, Under::No, Under::No);
+        place.state = State::Closed;
+        (place.sending, place.receiving, place.watching) = (Under::No, Under::No, Under::No);
         place.wants_receive = false;
         place.send.clear();
         self.orphans.extend(flying.map(|flying| (marks[1], flying)));
         let Some(socket) = socket else { return };
-        let silent = |entry: squeue::Entry| {
-            let mark = Mark { what: What::Other, ..marks[0] };
-            entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(mark.number())
-        };
         for (mark, under_way) in marks.into_iter().zip(under_way) {
             if under_way {
                 let cancel = opcode::AsyncCancel::new(mark.number()).build();
-                self.push(&silent(cancel));
+                self.push(&silent(cancel, mark));
             }
         }
-        self.push(&silent(opcode::Close::new(Fd(socket.into_raw_fd())).build()));
+        let close = opcode::Close::new(Fd(socket.into_raw_fd())).build();
+        self.push(&silent(close, marks[0]));
     }
 
     /// What an operation's end means to the driver.
@@ -327,6 +311,10 @@ impl Uring {
             }
             What::Send => self.sent(slot, result),
             What::Receive => self.received(slot, result, buffer, cqueue::more(entry.flags())),
+            What::HangUp => {
+                self.hung_up(slot);
+                None
+            }
             What::Other => None,
         }
     }
@@ -387,7 +375,8 @@ impl Uring {
             }
             Ok(_) => None,
             // All buffers are full: those of this batch are empty by the next call.
-            Err(Errno::NOBUFS | Errno::INTR | Errno::AGAIN) => {
+            // Cancelled by us: see `hung_up`.
+            Err(Errno::NOBUFS | Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {
                 self.receive(slot);
                 None
             }
@@ -551,6 +540,12 @@ impl Drop for Uring {
         (0..self.slots.len()).for_each(|slot| self.close(Slot(slot as u32)));
         self.enter(None);
     }
+}
+
+/// An operation whose good end nobody hears of.
+fn silent(entry: squeue::Entry, of: Mark) -> squeue::Entry {
+    let mark = Mark { what: What::Other, ..of };
+    entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(mark.number())
 }
 
 fn connected(slot: Slot, there: Result<(), Errno>) -> Completion<'static> {

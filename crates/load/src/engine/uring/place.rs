@@ -1,0 +1,40 @@
+//! What is known of one slot's connection.
+
+use std::os::fd::OwnedFd;
+
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) socket: Option<OwnedFd>,
+    /// Counts connections: what an earlier one left behind is not taken for this one's.
+    pub(super) connection: u32,
+    pub(super) state: State,
+    /// What the driver appends to.
+    pub(super) send: Vec<u8>,
+    /// What the kernel reads, while `sending`.
+    pub(super) flying: Vec<u8>,
+    pub(super) sent: usize,
+    pub(super) sending: Under,
+    pub(super) receiving: Under,
+    /// Watched for its end.
+    pub(super) watching: Under,
+    /// Asked for while connecting.
+    pub(super) wants_receive: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    #[default]
+    Closed,
+    Connecting,
+    Open,
+    /// Reported as failed, or as closed by the peer; only `Close` follows.
+    Over,
+}
+
+/// Whether the kernel has an operation of this connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Under {
+    #[default]
+    No,
+    Way,
+}
