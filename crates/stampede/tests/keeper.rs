@@ -72,13 +72,13 @@ fn the_first_run_alone_until_the_others_are_asked_for() {
         let mut stack = Stack::start(&spec, &place.options).unwrap();
         wait_for_log(&place, "up", 1);
         assert_eq!(stack.processes().len(), 1);
-        stack.go().unwrap();
+        stack.go(2).unwrap();
         wait_for_log(&place, "up", 2);
         let roles: Vec<&str> = stack.processes().iter().map(|one| one.role.as_str()).collect();
         assert_eq!(roles, ["database", "php"]);
         let roots: Vec<usize> = stack.group().roles.iter().map(|role| role.roots.len()).collect();
         assert_eq!(roots, [1, 1]);
-        stack.go().expect("there are no others");
+        stack.go(usize::MAX).expect("there are no others");
         let exits = stack.stop().unwrap();
         assert!(place.log_text().ends_with("php\ndata\n"), "{}", place.log_text());
         assert_eq!(exits.len(), 2, "{exits:?}");

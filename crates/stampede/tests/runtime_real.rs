@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -42,39 +43,45 @@ impl Drop for Folder {
 /// Each process leads a group of its own, which is killed whole at the end.
 struct Held {
     children: Mutex<Vec<(ProcessSpec, Child)>>,
+    all: Vec<ProcessSpec>,
     _folder: Option<Folder>,
+}
+
+impl Held {
+    fn start(spec: &StackSpec, folder: Option<Folder>) -> Result<Box<dyn Guard>, Failure> {
+        let all = spec.processes.clone();
+        let mut held = Held { children: Mutex::default(), all, _folder: folder };
+        held.go(if spec.first == 0 { usize::MAX } else { spec.first })?;
+        Ok(Box::new(held))
+    }
 }
 
 impl Keep for Folder {
     fn beside(&self, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
-        Ok(Box::new(Held { children: Mutex::new(spawned(spec)?), _folder: None }))
+        Held::start(spec, None)
     }
 
     fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn Guard>, Failure> {
-        Ok(Box::new(Held { children: Mutex::new(spawned(spec)?), _folder: Some(*self) }))
+        Held::start(spec, Some(*self))
     }
 }
 
-fn spawned(spec: &StackSpec) -> Result<Vec<(ProcessSpec, Child)>, Failure> {
-    let mut children = Vec::new();
-    for process in &spec.processes {
-        let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
-        let mut command = Command::new(&process.program);
-        command
-            .args(&process.args)
-            .env_clear()
-            .envs(&process.env)
-            .current_dir(&process.cwd)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .process_group(0);
-        if let Some((uid, gid)) = process.user {
-            command.uid(uid).gid(gid);
-        }
-        children.push((process.clone(), command.spawn()?));
+fn spawned(process: &ProcessSpec) -> Result<(ProcessSpec, Child), Failure> {
+    let log = OpenOptions::new().create(true).append(true).open(&process.log)?;
+    let mut command = Command::new(&process.program);
+    command
+        .args(&process.args)
+        .env_clear()
+        .envs(&process.env)
+        .current_dir(&process.cwd)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0);
+    if let Some((uid, gid)) = process.user {
+        command.uid(uid).gid(gid);
     }
-    Ok(children)
+    Ok((process.clone(), command.spawn()?))
 }
 
 impl Held {
@@ -102,7 +109,11 @@ impl Held {
 }
 
 impl Guard for Held {
-    fn go(&mut self) -> Result<(), Failure> {
+    fn go(&mut self, number: usize) -> Result<(), Failure> {
+        let children = self.children.get_mut().expect("lock");
+        for process in self.all.iter().take(number).skip(children.len()) {
+            children.push(spawned(process)?);
+        }
         Ok(())
     }
 
@@ -233,6 +244,28 @@ fn one_two_and_three_workers_are_what_they_say() {
             assert_eq!(i64::from(observed.workers), count, "{name}");
             running.stop().expect("stop");
         }
+    }
+}
+
+/// lighttpd has a process for each CPU, and one that found no PHP answers 503 for up to a second,
+/// while another has found it: none is started before PHP listens, however long that takes.
+#[test]
+fn a_web_server_that_remembers_waits_for_php() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = folder.path().join("spawn-fcgi");
+    let script = "#!/bin/sh\n[ \"$1\" = -v ] || sleep 0.5\nexec spawn-fcgi \"$@\"\n";
+    std::fs::write(&slow, script).expect("a script");
+    std::fs::set_permissions(&slow, PermissionsExt::from_mode(0o755)).expect("its mode");
+    let slow = Scalar::Text(slow.to_string_lossy().into_owned());
+    let catalogue = catalogue();
+    for socket in ["unix", "tcp"] {
+        let settings = [("spawn-fcgi", slow.clone()), ("socket", Scalar::Text(socket.into()))];
+        let choice = choice("lighttpd-fcgi", &settings);
+        let Some(running) = started(&catalogue, &choice) else { return };
+        assert!(running.record().first_answer_ns > 500_000_000, "{socket}: it took its time");
+        let said = running.last_lines();
+        assert!(!said.contains("gw_backend"), "{socket}: PHP was asked in vain: {said}");
+        running.stop().expect("stop");
     }
 }
 

@@ -275,8 +275,9 @@ impl Keeper {
                         return end;
                     }
                 }
-                Ok(Event::Order(Order::Go)) if until.is_none() => {
-                    let started = match self.spawn_all(spec, pids, spec.processes.len()) {
+                Ok(Event::Order(Order::Go(number))) if until.is_none() => {
+                    let started = match self.spawn_all(spec, pids, number.min(spec.processes.len()))
+                    {
                         Ok(started) => started,
                         Err(end) => return end,
                     };

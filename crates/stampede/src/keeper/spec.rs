@@ -24,7 +24,7 @@ pub struct StackSpec {
     pub memory_bytes: u64,
     /// Started in this order, stopped in the reverse.
     pub processes: Vec<ProcessSpec>,
-    /// How many of them are started alone, the others once that is asked for (`Stack::go`); 0: none.
+    /// How many of them are started at first, the others once that is asked for (`Stack::go`); 0: all.
     #[serde(default)]
     pub first: usize,
 }

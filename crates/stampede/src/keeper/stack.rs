@@ -157,15 +157,15 @@ impl Stack {
         Keeper::guard(&spec.id, &spec.work, options)?.start(spec)
     }
 
-    /// Starts the processes that waited, in order.
+    /// Starts the processes that waited, in order, until `number` of the stack's run.
     ///
     /// # Errors
     /// As `Keeper::start`.
-    pub fn go(&mut self) -> Result<(), KeeperError> {
-        let all = self.spec.processes.len();
-        if self.started.pids.len() < all {
-            self.link.order(&Order::Go);
-            let whole = |started: &Started| started.pids.len() == all;
+    pub fn go(&mut self, number: usize) -> Result<(), KeeperError> {
+        let number = number.min(self.spec.processes.len());
+        if self.started.pids.len() < number {
+            self.link.order(&Order::Go(number));
+            let whole = |started: &Started| started.pids.len() == number;
             self.started = self.link.wait(|state| state.started.clone().filter(whole))?;
             self.processes = describe(&self.spec, &self.started);
         }

@@ -19,8 +19,8 @@ pub(super) enum Order {
     Guard(Request),
     /// Start this stack in it.
     Start(Box<StackSpec>),
-    /// Start those of its processes that waited.
-    Go,
+    /// Start those of its processes that waited, as far as this number of them.
+    Go(usize),
     /// End it in order, each process with its signal and grace.
     Stop,
 }

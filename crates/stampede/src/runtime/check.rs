@@ -9,8 +9,7 @@ use super::deployed::Deployed;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::locate::Located;
-use super::manifest::HeldBy;
-use super::prepare::check_app;
+use super::manifest::{AppKind, HeldBy};
 use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
@@ -80,5 +79,37 @@ impl Catalogue {
             closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
             made_here: locate::made_here(&needs),
         })
+    }
+}
+
+/// Why no worker mode runs a script.
+const BOOTS_ANEW: &str =
+    ": it keeps an app in memory, and nothing says how this one is entered but for a whole boot";
+
+/// Whether the runtime runs an app of this kind that has what it needs.
+fn check_app(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), RuntimeError> {
+    let app_needs = &runtime.manifest.app_needs;
+    let kinds = &runtime.manifest.app_kinds;
+    let mode = runtime.manifest.mode;
+    let (runtime, app_name) = (name.to_owned(), app.name.clone());
+    if !kinds.contains(&app.manifest.kind) {
+        let runs = kinds.iter().map(|kind| kind.name()).collect();
+        let kind = app.manifest.kind.name();
+        let because = match (app.manifest.kind, mode.keeps_memory()) {
+            (AppKind::Script, true) => BOOTS_ANEW,
+            _ => "",
+        };
+        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs, because });
+    }
+    let lacks = |package: &&String| !app.has_package(package);
+    let lacking: Vec<&str> = app_needs.iter().filter(lacks).map(String::as_str).collect();
+    match lacking.first() {
+        None => Ok(()),
+        Some(first) => Err(RuntimeError::AppLacks {
+            runtime,
+            app: app_name,
+            packages: lacking.join(" "),
+            package: (*first).to_owned(),
+        }),
     }
 }

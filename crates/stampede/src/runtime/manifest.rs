@@ -244,6 +244,10 @@ pub struct ProcessManifest {
     pub role: String,
     /// Command line, a template; its first word names a need.
     pub run: Spanned<String>,
+    /// Where another of them listens once this one may be started, a template: a unix socket's
+    /// path, or a port; at once when not given.
+    #[serde(default)]
+    pub after: Option<String>,
     /// Whom it runs as when stampede is root.
     #[serde(default)]
     pub user: RunAs,

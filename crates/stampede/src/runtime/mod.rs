@@ -15,6 +15,7 @@ mod copy;
 mod database;
 mod deployed;
 mod detect;
+mod door;
 mod dotenv;
 mod error;
 mod evidence;

@@ -19,12 +19,13 @@ use super::check::Found;
 use super::copy::{hand_over, io_error, make_dir};
 use super::database::{self, Asks, Told};
 use super::deployed::Deployed;
+use super::door::{self, After};
 use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
 use super::locate::{self, Located, Places};
-use super::manifest::{AppKind, Need, ProcessManifest, RunAs};
+use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::port;
 use super::preparation::Workshop;
 use super::reach;
@@ -90,6 +91,8 @@ pub struct PreparedStack {
     pub emptied: Vec<String>,
     /// How its database is asked for the number of its queries; `None`: it has none.
     pub asks: Option<Asks>,
+    /// Those of its processes that wait for another, in their order.
+    pub waits: Vec<After>,
 }
 
 /// The probe: shows what the SAPI is. See `verify`.
@@ -146,19 +149,16 @@ pub fn prepare(
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
+    let waits = door::waits(&runtime.manifest, &values)?;
     if let Some(php) = php {
         let told = Told { runtime: &choice.name, dir: &dir, env: &secrets };
         let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
         workshop.prepare(app, &php, &steps_env)?;
         servers.map_or(Ok(()), |servers| servers.stop(&told))?;
     }
-    let asked = &runtime.manifest.effective_workers;
-    let rendered = |text: &str| render("effective_workers", text, &values);
-    let status = asked.status.as_deref().map(rendered).transpose()?;
-    let grows = rendered(asked.grows.as_deref().unwrap_or("false"))?.eq_ignore_ascii_case("true");
-    let mut record = parts.record(files, &processes);
-    record.given = parts.given(grows);
-    record.versions.extend(frameworks);
+    let (status, grows) = said_of_workers(&runtime.manifest.effective_workers, &values)?;
+    let given = parts.given(grows);
+    let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks) };
     let spec = StackSpec {
         id,
         in_memory: vec![dir.join(SESSIONS)],
@@ -166,7 +166,7 @@ pub fn prepare(
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, &settings),
         memory_bytes: placement.memory_bytes,
-        first: database::servers(&processes).count(),
+        first: first(&processes, &waits),
         processes,
     };
     let stack = PreparedStack {
@@ -184,43 +184,27 @@ pub fn prepare(
         secrets,
         emptied: Vec::new(),
         asks,
+        waits,
     };
     Ok(Prepared { stack, keep })
 }
 
-/// Whether the runtime runs an app of this kind that has what it needs.
-/// Why no worker mode runs a script.
-const BOOTS_ANEW: &str =
-    ": it keeps an app in memory, and nothing says how this one is entered but for a whole boot";
+/// Where the workers' number is asked for, and whether fewer than asked for is right before load.
+fn said_of_workers(
+    asked: &EffectiveWorkers,
+    values: &Value,
+) -> Result<(Option<String>, bool), RuntimeError> {
+    let rendered = |text: &str| render("effective_workers", text, values);
+    let status = asked.status.as_deref().map(rendered).transpose()?;
+    let grows = rendered(asked.grows.as_deref().unwrap_or("false"))?;
+    Ok((status, grows.eq_ignore_ascii_case("true")))
+}
 
-pub(super) fn check_app(
-    name: &str,
-    runtime: &RuntimeFolder,
-    app: &App,
-) -> Result<(), RuntimeError> {
-    let app_needs = &runtime.manifest.app_needs;
-    let kinds = &runtime.manifest.app_kinds;
-    let mode = runtime.manifest.mode;
-    let (runtime, app_name) = (name.to_owned(), app.name.clone());
-    if !kinds.contains(&app.manifest.kind) {
-        let runs = kinds.iter().map(|kind| kind.name()).collect();
-        let kind = app.manifest.kind.name();
-        let because = match (app.manifest.kind, mode.keeps_memory()) {
-            (AppKind::Script, true) => BOOTS_ANEW,
-            _ => "",
-        };
-        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs, because });
-    }
-    let lacks = |package: &&String| !app.has_package(package);
-    let lacking: Vec<&str> = app_needs.iter().filter(lacks).map(String::as_str).collect();
-    match lacking.first() {
-        None => Ok(()),
-        Some(first) => Err(RuntimeError::AppLacks {
-            runtime,
-            app: app_name,
-            packages: lacking.join(" "),
-            package: (*first).to_owned(),
-        }),
+/// How many processes are started at first; 0: all.
+fn first(processes: &[ProcessSpec], waits: &[After]) -> usize {
+    match database::servers(processes).count() {
+        0 => waits.first().map_or(0, |after| after.process),
+        servers => servers,
     }
 }
 
@@ -547,14 +531,19 @@ impl Parts<'_> {
         }
     }
 
-    fn record(&self, files: BTreeMap<String, String>, processes: &[ProcessSpec]) -> RuntimeRecord {
+    fn record(
+        &self,
+        files: BTreeMap<String, String>,
+        processes: &[ProcessSpec],
+        frameworks: BTreeMap<String, String>,
+    ) -> RuntimeRecord {
         let commands = processes.iter().map(|process| {
             let words = std::iter::once(process.program.to_string_lossy())
                 .chain(process.args.iter().map(|arg| arg.as_str().into()));
             format!("{}: {}", process.role, shell_words::join(words))
         });
-        let versions =
-            self.needs.iter().map(|(name, found)| (name.clone(), found.version.clone())).collect();
+        let of_needs = self.needs.iter().map(|(name, found)| (name.clone(), found.version.clone()));
+        let versions = of_needs.chain(frameworks).collect();
         RuntimeRecord {
             title: format!("{}{}", self.runtime.manifest.title, locate::made_here(self.needs)),
             mode: self.runtime.manifest.mode.name().into(),

@@ -173,6 +173,10 @@ pub fn check_manifest(file: &str, manifest: &RuntimeManifest) -> Result<(), Runt
             return Err(wrong(process.run.referenced, problem, near));
         }
     }
+    if manifest.processes.first().is_some_and(|first| first.after.is_some()) {
+        let problem = "`after` waits for a process above it: the first has none".to_string();
+        return Err(wrong(Location::UNKNOWN, problem, None));
+    }
     if workers.status.is_some() == workers.processes.is_some() {
         let problem = "`effective_workers` needs either `status` or `processes`".to_string();
         return Err(wrong(Location::UNKNOWN, problem, None));

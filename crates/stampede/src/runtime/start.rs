@@ -8,6 +8,7 @@ use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get, get_with};
 use super::database::{Asks, Told};
+use super::door::{After, Door};
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
 use super::port::{self, HOST};
@@ -38,11 +39,11 @@ pub trait Keep: Send {
 /// What holds a stack's processes, and ends them however this is dropped. The keeper's
 /// stack is one; tests have a simpler one.
 pub trait Guard: Send + Sync {
-    /// Starts the processes that waited.
+    /// Starts the processes that waited, in order, until `number` of the stack's run.
     ///
     /// # Errors
     /// As `Keep::start`.
-    fn go(&mut self) -> Result<(), Failure>;
+    fn go(&mut self, number: usize) -> Result<(), Failure>;
     /// Processes that ended by themselves so far.
     fn exited(&self) -> Vec<Exit>;
     /// The processes by role.
@@ -71,6 +72,8 @@ pub struct Running {
 
 /// Between two tries; a refused connection costs some microseconds.
 const RETRY: Duration = Duration::from_millis(5);
+/// Between two looks at a door.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// After a wrong answer.
 const RETRY_WRONG: Duration = Duration::from_millis(100);
 /// Longest single question while it starts.
@@ -89,8 +92,8 @@ impl Keep for Keeper {
 }
 
 impl Guard for Stack {
-    fn go(&mut self) -> Result<(), Failure> {
-        Ok(Stack::go(self)?)
+    fn go(&mut self, number: usize) -> Result<(), Failure> {
+        Ok(Stack::go(self, number)?)
     }
 
     fn exited(&self) -> Vec<Exit> {
@@ -134,15 +137,37 @@ impl Running {
         let mut begun = Instant::now();
         let Prepared { stack, keep } = prepared;
         let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
-        let mut guard = keep.start(&stack.spec).map_err(failed)?;
+        let guard = keep.start(&stack.spec).map_err(failed)?;
         if let Some(asks) = &stack.asks {
             let told = Told { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
             asks.wait_until_up(guard.as_ref(), &told)?;
             begun = Instant::now();
         }
-        guard.go().map_err(failed)?;
         let [first_answer, first_request] = [Nanos::default(); 2];
-        Ok((Running { stack, guard, first_answer, first_request }, begun))
+        let mut running = Running { stack, guard, first_answer, first_request };
+        for After { process, door } in running.stack.waits.clone() {
+            running.go(process)?;
+            running.wait_for(&door, begun)?;
+        }
+        running.go(usize::MAX)?;
+        Ok((running, begun))
+    }
+
+    fn go(&mut self, number: usize) -> Result<(), RuntimeError> {
+        let failed = |source| RuntimeError::Keeper { runtime: self.stack.name.clone(), source };
+        self.guard.go(number).map_err(failed)
+    }
+
+    fn wait_for(&self, door: &Door, begun: Instant) -> Result<(), RuntimeError> {
+        while !door.is_open() {
+            self.check_asked()?;
+            self.check_exits()?;
+            if begun.elapsed() > self.stack.ready_within {
+                return Err(self.not_ready(&format!("nothing listens on {door}")));
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
 
     /// Looks who has its port, and ends the processes that it has too many.
