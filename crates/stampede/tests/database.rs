@@ -61,6 +61,22 @@ fn each_database_is_made_and_asked_as_often_as_answered() {
     }
 }
 
+#[test]
+fn databases_are_compared_with_each_other() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let output = finish(plan(&place, "db-read", "[sqlite, mariadb]", "{users: 2, for: 1s}"), LIMIT);
+    if is_missing(&output) {
+        return;
+    }
+    assert_eq!(trials(&place).len(), 2, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(!text.contains("not comparable"), "{text}");
+    assert!(text.contains("pdo_mysql"), "it is said all the same: {text}");
+}
+
 /// A connection for each request, and one for a worker's life.
 #[test]
 fn databases_serve_runtimes_of_both_kinds() {

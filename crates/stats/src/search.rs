@@ -1,7 +1,8 @@
 //! The highest rate that meets what is expected, found by short trials that may err.
 //!
 //! After RFC 9971 (*Multiple Loss Ratio Search*): an exponential probe brackets the rate, short
-//! trials at chosen and repeated loads narrow the bracket, and longer ones confirm it. A rate counts
+//! trials at chosen and repeated loads narrow the bracket roughly, and longer ones, which forgive
+//! no backlog that grows slowly, narrow it further and confirm it. A rate counts
 //! as met where more than half of its trials meet (the RFC's exceed ratio of 50 %). Where the RFC sorts each
 //! load into a lower or an upper bound, all trials are weighed together here, by Bayes' rule (as
 //! in QUEST, Watson and Pelli, *Perception & Psychophysics*, 1983): only so has the bracket a
@@ -39,12 +40,33 @@ pub enum Seen {
 pub enum Purpose {
     /// Doubles, or halves, until the rate is between two trials.
     Probe,
-    /// Narrows the interval.
+    /// Narrows the interval roughly.
     Search,
+    /// A longer one, which narrows it further.
+    Narrow,
     /// A longer one at the capacity.
     Confirm,
     /// A longer one 10 % above it.
     Beyond,
+}
+
+impl Purpose {
+    /// Whether its trial is [`LONGER`].
+    pub fn is_longer(self) -> bool {
+        match self {
+            Purpose::Probe | Purpose::Search => false,
+            Purpose::Narrow | Purpose::Confirm | Purpose::Beyond => true,
+        }
+    }
+}
+
+/// What can still be afforded: so many short trials, or so many longer ones instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Trials of the usual length.
+    pub short: u32,
+    /// Trials that are [`LONGER`].
+    pub longer: u32,
 }
 
 /// One trial of a search.
@@ -115,20 +137,30 @@ impl Search {
         Search { goal, steps: Vec::new(), belief: None }
     }
 
+    /// Whether longer trials confirm what is found, from now on.
+    pub fn confirms(&mut self, confirm: bool) {
+        self.goal.confirm = confirm;
+    }
+
     /// All trials so far.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// What to measure next, if so many trials can still be afforded.
-    pub fn next(&self, affordable: u32) -> Ask {
-        if affordable == 0 {
-            return Ask::Nothing;
-        }
-        match (&self.belief, self.repeated()) {
+    /// What to measure next, if so much can still be afforded.
+    pub fn next(&self, budget: Budget) -> Ask {
+        let ask = match (&self.belief, self.repeated()) {
             (_, Some(ask)) => ask,
             (None, None) => self.probe(),
-            (Some(belief), None) => self.narrow(belief, affordable),
+            (Some(belief), None) => self.narrow(belief, budget),
+        };
+        let fits = |purpose: Purpose| match purpose.is_longer() {
+            true => budget.longer > 0,
+            false => budget.short > 0,
+        };
+        match ask {
+            Ask::Measure { purpose, .. } if !fits(purpose) => Ask::Nothing,
+            ask => ask,
         }
     }
 
@@ -172,8 +204,8 @@ impl Search {
                 Some(_) => {}
             }
         }
-        let is_narrow = self.is_narrow((low, high));
-        let is_sure = !self.goal.confirm || self.confirmed(low) && self.refuted(low);
+        let is_narrow = self.is_narrow((low, high), self.goal.precision);
+        let is_sure = !self.goal.confirm || self.confirmed(low) && self.refuted(low, high);
         let ending = match (is_narrow, is_sure) {
             (true, true) => Ending::Found,
             (true, false) => Ending::Unconfirmed,
@@ -274,28 +306,36 @@ impl Search {
         Some(belief)
     }
 
-    fn narrow(&self, belief: &Belief, affordable: u32) -> Ask {
+    fn narrow(&self, belief: &Belief, budget: Budget) -> Ask {
         let (low, high) = self.interval(belief);
-        let reserved = if self.goal.confirm { CONFIRMING } else { 0 };
-        if !self.is_narrow((low, high)) && affordable > reserved {
-            // Off the middle by turns: trials below show what is met, trials above what is not, and both
-            // together how sharply one turns into the other.
-            let at = TURNS[self.steps.len() % TURNS.len()];
-            let rate = rounded(belief.quantile(at), self.goal.precision);
-            return Ask::Measure { rate, purpose: Purpose::Search };
-        }
+        // Off the middle by turns: trials below show what is met, trials above what is not, and both
+        // together how sharply one turns into the other.
+        let at = TURNS[self.steps.len() % TURNS.len()];
+        let between = |purpose| Ask::Measure {
+            rate: rounded(belief.quantile(at), self.goal.precision),
+            purpose,
+        };
+        let is_narrow = self.is_narrow((low, high), self.goal.precision);
         if !self.goal.confirm {
-            return Ask::Nothing;
+            return if is_narrow { Ask::Nothing } else { between(Purpose::Search) };
         }
-        let tried = |purpose| self.steps.iter().filter(|step| step.purpose == purpose).count();
-        if !self.confirmed(low) && tried(Purpose::Confirm) < ATTEMPTS {
+        if !self.is_narrow((low, high), self.goal.precision * ROUGHLY) && budget.longer > KEPT {
+            return between(Purpose::Search);
+        }
+        if !is_narrow && budget.longer > CONFIRMING {
+            return between(Purpose::Narrow);
+        }
+        if !self.confirmed(low) {
             return Ask::Measure { rate: low, purpose: Purpose::Confirm };
         }
-        if !self.refuted(low) && tried(Purpose::Beyond) < ATTEMPTS {
+        if !self.refuted(low, high) {
             let rate = rounded((low * BEYOND).max(high), self.goal.precision);
             return Ask::Measure { rate, purpose: Purpose::Beyond };
         }
-        Ask::Nothing
+        match is_narrow {
+            true => Ask::Nothing,
+            false => between(Purpose::Narrow),
+        }
     }
 
     /// The 95 % interval, its ends moved outwards to rates that can be said.
@@ -306,24 +346,27 @@ impl Search {
         ((low / low_step).floor() * low_step, (high / high_step).ceil() * high_step)
     }
 
-    fn is_narrow(&self, (low, high): (f64, f64)) -> bool {
+    fn is_narrow(&self, (low, high): (f64, f64), precision: f64) -> bool {
         // What rounding outwards has added is no doubt.
         let slack = grain(low, self.goal.precision) + grain(high, self.goal.precision);
-        high - low <= low * self.goal.precision + slack
+        high - low <= low * precision + slack
     }
 
-    /// Whether a longer trial at about this rate, or above it, met.
+    /// Whether longer trials at this rate, or above it, met twice, and oftener than others at it, or
+    /// below it, did not.
     fn confirmed(&self, low: f64) -> bool {
-        self.longer(Purpose::Confirm, Seen::Met, |rate| rate * (1.0 + self.goal.precision) >= low)
+        let met = self.longer(Seen::Met, |rate| rate >= low * ABOUT);
+        met >= CONFIRMED && met > self.longer(Seen::Missed, |rate| rate <= low / ABOUT)
     }
 
-    /// Whether a longer trial some 10 % above this rate did not.
-    fn refuted(&self, low: f64) -> bool {
-        self.longer(Purpose::Beyond, Seen::Missed, |rate| rate <= low * BEYOND * BEYOND)
+    /// Whether a longer trial some 10 % above this rate, or within the interval's upper end, did not.
+    fn refuted(&self, low: f64, high: f64) -> bool {
+        self.longer(Seen::Missed, |rate| rate <= (low * BEYOND * BEYOND).max(high)) > 0
     }
 
-    fn longer(&self, purpose: Purpose, seen: Seen, at: impl Fn(f64) -> bool) -> bool {
-        self.steps.iter().any(|step| step.purpose == purpose && step.seen == seen && at(step.rate))
+    fn longer(&self, seen: Seen, at: impl Fn(f64) -> bool) -> usize {
+        let longer = self.steps.iter().filter(|step| step.purpose.is_longer());
+        longer.filter(|step| step.seen == seen && at(step.rate)).count()
     }
 }
 
@@ -381,12 +424,10 @@ impl Belief {
     }
 }
 
-/// As many trials as it is long: what counts is the sum of lengths (RFC 9971's *duration sum*).
+/// A longer one says more, as in RFC 9971's *duration sum*, and not as much more as it is longer: what
+/// differs from one start of a runtime to the next is in it once.
 fn weight(purpose: Purpose) -> i32 {
-    match purpose {
-        Purpose::Probe | Purpose::Search => 1,
-        Purpose::Confirm | Purpose::Beyond => LONGER as i32,
-    }
+    if purpose.is_longer() { 2 } else { 1 }
 }
 
 /// A rate that can be said and asked for again: `2350` and not `2347.8`.
@@ -411,12 +452,18 @@ const BEYOND: f64 = 1.1;
 const TAIL: f64 = 0.025;
 /// Where the next trial lies between all and nothing.
 const TURNS: [f64; 2] = [0.25, 0.75];
-/// How many times as long a confirming trial is.
-pub const LONGER: u32 = 2;
-/// Trials kept back for confirming.
+/// How many times as long a longer trial is.
+pub const LONGER: u32 = 4;
+/// Short trials narrow until the interval is so many times as wide as wanted.
+const ROUGHLY: f64 = 2.5;
+/// Longer trials that short ones must leave room for.
+const KEPT: u32 = 5;
+/// Longer trials kept back for confirming.
 const CONFIRMING: u32 = 2;
-/// How often a capacity, and 10 % above it, are confirmed anew.
-const ATTEMPTS: usize = 3;
+/// Longer trials that have to meet.
+const CONFIRMED: usize = 2;
+/// At a rate that is no less than this part of another, as much is asked.
+const ABOUT: f64 = 0.97;
 /// Trials that go wrong, or well, whatever the rate.
 const STRAY: f64 = 0.02;
 /// From "always met" to "never met", in logs of the rate, and how likely that is beforehand: from a queue

@@ -93,17 +93,30 @@ fn goal(first: f64) -> Goal {
     Goal { first, lowest: 0.1, highest: 1e6, precision: 0.1, confirm: true }
 }
 
-/// Runs a search with a budget of trials; its answer and how many it took.
+/// What a longer trial takes, in short ones: less than it is longer, for both are started once.
+const COST: u32 = 3;
+
+/// Runs a search with a budget of short trials; its answer and how many it took.
 fn run(budget: u32, first: f64, mut measure: impl FnMut(f64) -> Seen) -> (Answer, u32) {
+    run_each(budget, first, |rate, _| measure(rate))
+}
+
+fn run_each(
+    budget: u32,
+    first: f64,
+    mut measure: impl FnMut(f64, Purpose) -> Seen,
+) -> (Answer, u32) {
     let mut search = Search::new(goal(first));
-    let mut used = 0;
-    while let Ask::Measure { rate, purpose } = search.next(budget - used) {
-        let seen = measure(rate);
+    let mut left = budget;
+    while let Ask::Measure { rate, purpose } =
+        search.next(Budget { short: left, longer: left / COST })
+    {
+        let seen = measure(rate, purpose);
         search.told(Step { rate, purpose, seen });
-        used += 1;
-        assert!(used <= budget, "more trials than the budget");
+        let cost = if purpose.is_longer() { COST } else { 1 };
+        left = left.checked_sub(cost).expect("no more than the budget");
     }
-    (search.answer(), used)
+    (search.answer(), budget - left)
 }
 
 /// Of 2 000 seeds: how many intervals hold the capacity, how many searches ended as found, and the
@@ -143,7 +156,7 @@ fn the_capacity_lies_in_the_interval_in_93_of_100_searches() {
             println!("{name}, {machine}: held {held}, found {found}, trials {trials}");
             assert!(held >= 0.93, "{name}, {machine}: {held}");
             // Within three minutes of trials of six seconds.
-            assert!(found >= 0.85, "{name}, {machine}: {found}");
+            assert!(found >= 0.83, "{name}, {machine}: {found}");
         }
     }
 }
@@ -217,18 +230,40 @@ fn what_never_holds_ends_at_the_lowest_rate() {
 
 #[test]
 fn longer_trials_that_fail_where_short_ones_met_move_the_answer_down() {
-    let mut search = Search::new(goal(1_000.0));
-    let mut left = 40;
-    while let Ask::Measure { rate, purpose } = search.next(left) {
+    let (answer, _) = run_each(40, 1_000.0, |rate, purpose| {
         // A backlog that grows too slowly for a short trial.
-        let limit =
-            if purpose == Purpose::Search || purpose == Purpose::Probe { 2_000.0 } else { 1_900.0 };
-        let seen = if rate <= limit { Seen::Met } else { Seen::Missed };
-        search.told(Step { rate, purpose, seen });
-        left -= 1;
+        let limit = if purpose.is_longer() { 1_800.0 } else { 2_000.0 };
+        if rate <= limit { Seen::Met } else { Seen::Missed }
+    });
+    assert!(answer.lower.unwrap() <= 1_800.0 * 1.02, "{answer:?}");
+}
+
+/// A machine whose throughput wanders from one start to the next, and where short trials forgive.
+#[test]
+fn what_is_found_where_the_machine_wanders_holds_for_longer() {
+    const SEEDS: u64 = 2_000;
+    for (wanders, forgives, least) in [(0.02, 1.03, 0.97), (0.05, 1.05, 0.9), (0.08, 1.05, 0.85)] {
+        let (mut kept, mut missed, mut found, mut width) = (0, 0, 0, 0.0);
+        for seed in 0..SEEDS {
+            let mut dice = Dice(seed);
+            let mut limit = |is_longer: bool| {
+                let forgives = if is_longer { 1.0 } else { forgives };
+                5_000.0 * forgives * (wanders * dice.normal()).exp()
+            };
+            let (answer, _) = run_each(26, 4_000.0, |rate, purpose| {
+                if rate <= limit(purpose.is_longer()) { Seen::Met } else { Seen::Missed }
+            });
+            let (low, high) = (answer.lower.expect("a rate"), answer.upper.expect("a rate"));
+            kept += u32::from(0.95 * low <= limit(true));
+            missed += u32::from(1.2 * low > limit(true));
+            found += u32::from(answer.ending == Ending::Found);
+            width += (high / low).ln() / SEEDS as f64;
+        }
+        let share = |count: u32| f64::from(count) / SEEDS as f64;
+        let (kept, missed, found) = (share(kept), share(missed), share(found));
+        println!("{wanders}: kept {kept}, missed {missed}, found {found}, width {width}");
+        assert!(kept >= least && missed >= least, "{wanders}: {kept} and {missed}");
     }
-    let answer = search.answer();
-    assert!(answer.lower.unwrap() <= 1_900.0 * 1.02, "{answer:?}");
 }
 
 #[test]

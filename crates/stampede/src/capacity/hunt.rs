@@ -2,7 +2,7 @@
 //! trials took.
 
 use stampede_stats::knee::knee;
-use stampede_stats::search::{self, Ask, Goal, LONGER, Search, Step};
+use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
 
 use super::model::{Ending, Limit, Point, Purpose, Seen};
 use super::text;
@@ -43,6 +43,13 @@ impl Wanted {
         // Whole tenths: what is said is what was done.
         let needed = (self.shots() / rate * 11.0).ceil() / 10.0;
         self.trial_s.max(needed.min(LENGTH_MOST_S))
+    }
+
+    /// Length of a longer trial at this rate: one that is long for its percentile's sake is not made
+    /// longer than the longest.
+    fn longer_s(&self, rate: f64) -> f64 {
+        let short = self.length_s(rate);
+        (short * f64::from(LONGER)).min(short.max(LENGTH_MOST_S))
     }
 }
 
@@ -112,27 +119,24 @@ impl Hunt {
             Stage::Over(..) => None,
             // Whatever the time: without it nothing is known.
             Stage::Alone => shot(Purpose::Alone, What::Users(1), self.wanted.trial_s),
-            Stage::Crowd
-                if self.affordable(self.wanted.trial_s) == 0 && !self.points.is_empty() =>
-            {
-                None
-            }
+            Stage::Crowd if self.fit(self.wanted.trial_s) == 0 && !self.points.is_empty() => None,
             Stage::Crowd => {
                 shot(Purpose::Crowd, What::Users(self.wanted.crowd), self.wanted.trial_s)
             }
             Stage::Searching(search) => {
-                let length_s = self.wanted.length_s(self.about(search));
-                match search.next(self.affordable(length_s)) {
+                let about = self.about(search);
+                let budget = Budget {
+                    short: self.fit(self.wanted.length_s(about)),
+                    longer: self.fit(self.wanted.longer_s(about)),
+                };
+                match search.next(budget) {
                     Ask::Nothing => self.curve(search),
                     Ask::Measure { rate, purpose } => {
-                        let (purpose, times) = match purpose {
-                            search::Purpose::Probe => (Purpose::Probe, 1),
-                            search::Purpose::Search => (Purpose::Search, 1),
-                            search::Purpose::Confirm => (Purpose::Confirm, LONGER),
-                            search::Purpose::Beyond => (Purpose::Beyond, LONGER),
+                        let length_s = match purpose.is_longer() {
+                            true => self.wanted.longer_s(rate),
+                            false => self.wanted.length_s(rate),
                         };
-                        let length_s = self.wanted.length_s(rate) * f64::from(times);
-                        shot(purpose, What::Rate(rate), length_s)
+                        shot(Purpose::of(purpose), What::Rate(rate), length_s)
                     }
                 }
             }
@@ -184,13 +188,7 @@ impl Hunt {
 
     fn after_search(&self, mut search: Search, shot: &Shot, point: &Point) -> Stage {
         let What::Rate(rate) = shot.what else { return Stage::Searching(search) };
-        let purpose = match shot.purpose {
-            Purpose::Confirm => search::Purpose::Confirm,
-            Purpose::Beyond => search::Purpose::Beyond,
-            Purpose::Search => search::Purpose::Search,
-            Purpose::Probe => search::Purpose::Probe,
-            Purpose::Alone | Purpose::Crowd | Purpose::Curve => return Stage::Searching(search),
-        };
+        let Some(purpose) = shot.purpose.of_search() else { return Stage::Searching(search) };
         let seen = match point.seen {
             Seen::Met => search::Seen::Met,
             // It has run before: what ends it now is the rate, or an accident, which the search bears.
@@ -210,10 +208,11 @@ impl Hunt {
         let rate =
             if rate > 100.0 { (rate / 10.0).round() * 10.0 } else { (rate * 10.0).round() / 10.0 };
         let length_s = self.wanted.length_s(rate);
-        let left =
-            self.wanted.max_time_s - self.points.iter().map(|point| point.took_s).sum::<f64>();
-        let fits = left >= self.around_s() + length_s;
-        fits.then_some(Shot { purpose: Purpose::Curve, what: What::Rate(rate), length_s })
+        (self.fit(length_s) > 0).then_some(Shot {
+            purpose: Purpose::Curve,
+            what: What::Rate(rate),
+            length_s,
+        })
     }
 
     /// What surrounds the load of a trial.
@@ -227,24 +226,29 @@ impl Hunt {
 
     /// The rate that is asked for next, roughly.
     fn about(&self, search: &Search) -> f64 {
-        match search.next(u32::MAX) {
+        match search.next(Budget { short: u32::MAX, longer: u32::MAX }) {
             Ask::Measure { rate, .. } => rate,
             Ask::Nothing => HIGHEST,
         }
     }
 
     /// How many trials of this length fit into what is left.
-    fn affordable(&self, length_s: f64) -> u32 {
-        let spent: f64 = self.points.iter().map(|point| point.took_s).sum();
-        // Those that confirm are longer.
-        let longer = if self.wanted.confirm { 2.0 * f64::from(LONGER - 1) * length_s } else { 0.0 };
-        let tried = |purpose| self.points.iter().any(|point| point.purpose == purpose);
-        let reserved = if tried(Purpose::Beyond) { 0.0 } else { longer };
-        let left = self.wanted.max_time_s - spent;
-        let trial = self.around_s() + length_s;
-        let count = ((left - reserved) / trial).floor().max(0.0);
-        // Whatever is left after the reserve is for those that it is for.
-        if count == 0.0 && left >= trial + length_s { 1 } else { count as u32 }
+    fn fit(&self, length_s: f64) -> u32 {
+        let left = self.wanted.max_time_s - self.spent_s();
+        (left / (self.around_s() + length_s)).floor().max(0.0) as u32
+    }
+
+    /// Goes on as `wanted`, from what is known.
+    pub fn go_on(&mut self, wanted: Wanted) {
+        if let Stage::Searching(search) = &mut self.stage {
+            search.confirms(wanted.confirm);
+        }
+        self.wanted = wanted;
+    }
+
+    /// How long its trials took, starts included.
+    pub fn spent_s(&self) -> f64 {
+        self.points.iter().map(|point| point.took_s).sum()
     }
 
     /// What is known now.
@@ -271,7 +275,7 @@ impl Hunt {
                 .rev()
                 .find(|point| point.purpose == Purpose::Alone)
                 .and_then(Point::waiting_share),
-            spent_s: self.points.iter().map(|point| point.took_s).sum(),
+            spent_s: self.spent_s(),
             points: self.points.clone(),
         }
     }
@@ -311,6 +315,29 @@ impl Hunt {
         let open = self.points.iter().filter(|point| point.offered_per_second.is_some());
         let figures = |point: &Point| Some((point.throughput_per_second?, point.time_ns_mean?));
         knee(&open.filter_map(figures).collect::<Vec<_>>())
+    }
+}
+
+impl Purpose {
+    fn of(purpose: search::Purpose) -> Purpose {
+        match purpose {
+            search::Purpose::Probe => Purpose::Probe,
+            search::Purpose::Search => Purpose::Search,
+            search::Purpose::Narrow => Purpose::Narrow,
+            search::Purpose::Confirm => Purpose::Confirm,
+            search::Purpose::Beyond => Purpose::Beyond,
+        }
+    }
+
+    fn of_search(self) -> Option<search::Purpose> {
+        match self {
+            Purpose::Alone | Purpose::Crowd | Purpose::Curve => None,
+            Purpose::Probe => Some(search::Purpose::Probe),
+            Purpose::Search => Some(search::Purpose::Search),
+            Purpose::Narrow => Some(search::Purpose::Narrow),
+            Purpose::Confirm => Some(search::Purpose::Confirm),
+            Purpose::Beyond => Some(search::Purpose::Beyond),
+        }
     }
 }
 

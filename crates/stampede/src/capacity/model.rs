@@ -65,7 +65,7 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// As narrow as wanted, and confirmed by longer trials at the capacity and 10 % above it.
+    /// As narrow as wanted, met by longer trials at the capacity and not by one 10 % above it.
     Found,
     /// As narrow, but longer trials did not agree, or there was no time for them.
     Unconfirmed,
@@ -93,8 +93,10 @@ pub enum Purpose {
     Crowd,
     /// Doubles or halves the rate.
     Probe,
-    /// Narrows the interval.
+    /// Narrows the interval roughly.
     Search,
+    /// A longer trial, which narrows it further.
+    Narrow,
     /// A longer trial at the capacity.
     Confirm,
     /// A longer trial 10 % above it.

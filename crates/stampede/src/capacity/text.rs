@@ -125,7 +125,7 @@ fn said(limit: &Limit, rate: f64, at: &[&Point]) -> String {
         (met, _, _) => format!("met in {met} of {}", at.len()),
     }];
     let confirmed = |purpose| at.iter().any(|p| p.purpose == purpose && p.seen == Seen::Met);
-    if confirmed(Purpose::Confirm) {
+    if limit.ending == Ending::Found && confirmed(Purpose::Confirm) {
         said.push("confirmed".to_owned());
     }
     if limit.capacity_per_second == Some(rate) && limit.ending != Ending::Wide {

@@ -71,8 +71,8 @@ pub struct CapacityArgs {
     /// How narrow the interval shall be
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub precision: String,
-    /// Length of one short trial; those that confirm are twice as long, and a slow app's
-    /// as long as its percentile needs
+    /// Length of one short trial; those that narrow and confirm what was found are four
+    /// times as long, and a slow app's as long as its percentile needs
     #[arg(long = "for", value_name = "LENGTH", default_value = "4s")]
     pub length: String,
     /// What it is measured on

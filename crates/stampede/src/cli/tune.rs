@@ -185,7 +185,8 @@ fn said(work: &Work) -> String {
     let rate = |value: Option<f64>| crate::capacity::text::rate(value.unwrap_or(0.0).round());
     let gives = match (work.aim().rate, point.low, point.high) {
         (None, Some(_), Some(_)) => {
-            format!("bears between {} and {}/s", rate(point.low), rate(point.high))
+            let sure = if work.confirmed { ", confirmed by longer trials" } else { "" };
+            format!("bears between {} and {}/s{sure}", rate(point.low), rate(point.high))
         }
         (None, ..) => format!("bears {}/s or more", rate(point.value)),
         (Some(_), ..) => format!("p95 {}", words::time(point.value.unwrap_or(0.0))),

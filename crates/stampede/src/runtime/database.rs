@@ -159,6 +159,9 @@ fn beside(runtime: &RuntimeManifest, database: &DatabaseManifest) -> RuntimeMani
     let DatabaseManifest { needs, files, install, .. } = database.clone();
     both.take_in(needs, files, install);
     both.processes.splice(0..0, database.processes.iter().cloned());
+    // It is what is compared: what it is reached with makes no row incomparable.
+    both.forced.extensions.extend(database.extensions.iter().cloned());
+    both.forced.ini.extend(database.extensions.iter().map(|name| format!("{name}.*")));
     both
 }
 

@@ -27,6 +27,10 @@ pub struct Work {
     best: Best,
     /// Points, with the place of each value.
     pub points: Vec<(Vec<Value>, TunePoint)>,
+    /// The search of each point, where capacity is what counts.
+    hunts: Vec<(Vec<Value>, Hunt)>,
+    /// Whether longer trials agree with what was found of the best.
+    pub confirmed: bool,
     /// Why no settings help: one user alone does not meet what is expected.
     pub hopeless: Option<String>,
     /// Whether the time was over before enough was known.
@@ -43,6 +47,8 @@ impl Work {
             settings,
             best,
             points: Vec::new(),
+            hunts: Vec::new(),
+            confirmed: false,
             hopeless: None,
             out_of_time: false,
             waiting_share: None,
@@ -60,7 +66,7 @@ impl Work {
         mut after: impl FnMut(&Work) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(at) = self.best.next() {
-            let left = self.aim.max_time_s - self.spent_s();
+            let left = self.aim.max_time_s - self.kept_s() - self.spent_s();
             let share = self.aim.max_time_s / POINTS_USUAL;
             if !self.points.is_empty() && left < share * LEAST_SHARE {
                 self.out_of_time = true;
@@ -71,15 +77,48 @@ impl Work {
                 None => self.capacity(&at, left.min(share.max(self.least_s())), &mut one)?,
                 Some(rate) => self.p95(&at, rate, &mut one)?,
             };
-            let Some(point) = measured else { break };
+            let Some(point) = measured else { return Ok(()) };
             let gain = self.gain(&point);
             self.points.push((at.clone(), point));
             self.best.told(Measured { at, gain });
             after(self)?;
             if self.hopeless.is_some() {
-                break;
+                return Ok(());
             }
         }
+        self.confirm(&mut measure)?;
+        after(self)
+    }
+
+    /// What is left for confirming the best.
+    fn kept_s(&self) -> f64 {
+        let confirms = self.aim.wanted.confirm && self.aim.rate.is_none();
+        if confirms { self.aim.max_time_s * CONFIRMING_SHARE } else { 0.0 }
+    }
+
+    /// Goes on with the search of the best, by longer trials.
+    fn confirm<E>(
+        &mut self,
+        measure: &mut impl FnMut(&[Value], &Shot) -> Result<Option<Point>, E>,
+    ) -> Result<(), E> {
+        let Some((at, _)) = self.chosen().cloned().filter(|_| self.kept_s() > 0.0) else {
+            return Ok(());
+        };
+        let known = self.hunts.iter().find(|(hunted, _)| *hunted == at);
+        let Some((_, mut hunt)) = known.cloned() else { return Ok(()) };
+        let trial_s = self.aim.wanted.trial_s * LONGER_TRIALS;
+        let max_time_s = hunt.spent_s() + (self.aim.max_time_s - self.spent_s()).max(0.0);
+        hunt.go_on(Wanted { trial_s, max_time_s, ..self.aim.wanted.clone() });
+        while let Some(shot) = hunt.next().filter(|shot| shot.purpose != Purpose::Curve) {
+            let Some(point) = measure(&at, &shot)? else { break };
+            hunt.told(&shot, point);
+        }
+        let limit = hunt.limit();
+        self.confirmed = limit.ending == Ending::Found;
+        let point = self.point(&at, &limit, failed(&limit.points));
+        self.points.iter_mut().filter(|(known, _)| *known == at).for_each(|(_, one)| {
+            *one = point.clone();
+        });
         Ok(())
     }
 
@@ -146,6 +185,7 @@ impl Work {
             hunt.told(&shot, point);
         }
         let limit = hunt.limit();
+        self.hunts.push((at.to_vec(), hunt));
         self.waiting_share = self.waiting_share.or(limit.waiting_share);
         if limit.ending == Ending::NotMetAlone {
             self.hopeless = Some(limit.said.clone());
@@ -228,6 +268,10 @@ fn failed(trials: &[Point]) -> Option<String> {
     trials.iter().find_map(|point| point.out_of_memory.clone())
 }
 
+/// Of the time, for longer trials of the best.
+const CONFIRMING_SHARE: f64 = 0.25;
+/// Its trials, of the length of others.
+const LONGER_TRIALS: f64 = 2.0;
 /// Points that a tuning of one setting usually takes: its share of the time is each one's.
 const POINTS_USUAL: f64 = 8.0;
 /// Of a point's share: with less it would say nothing.
