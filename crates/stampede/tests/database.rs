@@ -67,7 +67,10 @@ fn databases_are_compared_with_each_other() {
         return;
     }
     let place = Place::new();
-    let output = finish(plan(&place, "db-read", "[sqlite, mariadb]", "{users: 2, for: 1s}"), LIMIT);
+    let text = "app: db-read\nruntimes:\n  - php-builtin: { sweep: { database: [sqlite, mariadb] } }\n\
+                workers: 2\nwarm_up: 200ms\nrounds: 1\nload: [{ users: 2, for: 1s }]\n";
+    place.write("plan.yaml", text);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
     if is_missing(&output) {
         return;
     }
