@@ -406,12 +406,14 @@ const USUAL_EXTENSIONS: &[&str] = &[
 /// Where Symfony's own recipe puts it.
 const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
 
-/// Folders that a framework fills when it is asked. What only a deployment fills, as Laravel's
-/// cached configuration, would not come back.
+/// Folders that hold what a framework has cached, by itself or with a deployment's commands.
 fn caches_of(kind: AppKind) -> &'static [&'static str] {
     match kind {
         AppKind::Symfony => &["var/cache"],
-        AppKind::Laravel => &["storage/framework/cache/data", "storage/framework/views"],
+        AppKind::Laravel => {
+            &["bootstrap/cache", "storage/framework/cache/data", "storage/framework/views"]
+        }
+        AppKind::Lumen => &["storage/framework/cache/data", "storage/framework/views"],
         _ => &[],
     }
 }
