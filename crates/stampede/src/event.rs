@@ -27,7 +27,7 @@ pub enum Event<'a> {
     TrialStarted {
         /// 1 for the first.
         number: u32,
-        /// Trials in all.
+        /// Trials in all; 0: not known before.
         trials: u32,
         /// 1 for the first.
         round: u32,
@@ -67,8 +67,20 @@ pub struct Left {
     pub trial: Nanos,
     /// Those after it.
     pub after: Nanos,
-    /// Whether then `rounds: auto` looks whether there are more.
-    pub to_look: bool,
+    /// What then is.
+    pub until: Until,
+}
+
+/// Up to when time left is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// The last trial.
+    #[default]
+    End,
+    /// `rounds: auto` looks whether there are more.
+    Look,
+    /// The end of what may be spent: it may be over before.
+    Budget,
 }
 
 /// Phases of a trial.

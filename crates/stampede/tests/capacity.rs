@@ -155,7 +155,8 @@ fn an_independent_load_confirms_the_capacity() {
     );
     let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     println!("{}", found["runtimes"][0]["said"]);
-    assert_eq!(output.status.code(), Some(0), "{found:#}");
+    // Where the machine wanders the interval stays wide, and has to hold all the same.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{found:#}");
     let capacity = found["runtimes"][0]["capacity_per_second"].as_f64().expect("a capacity");
     let upper = found["runtimes"][0]["upper_per_second"].as_f64().unwrap_or(capacity);
     common::confirm(&place, &["nginx-fpm", "--app", "hello"], capacity, upper);

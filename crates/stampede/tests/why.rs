@@ -170,6 +170,7 @@ runtimes:
     assert!(evidence.contains("php:"), "{evidence}");
     said.silent("plain", "opcache");
     said.silent("plain", "workers");
+    said.silent("plain", "xdebug");
     assert_eq!(said.causes("off"), ["opcache", "cpu"]);
     let (text, evidence) = said.found("off", "opcache");
     assert_eq!(text, "OPcache is off: every request compiles its files anew");
@@ -246,7 +247,8 @@ runtimes:
         return;
     }
     let (text, evidence) = said.found("crowded", "memory");
-    assert!(text.contains("64.0 MiB"), "{text}");
+    assert!(text.starts_with("memory: the kernel ended "), "{text}");
+    assert!(text.contains(" at its limit of 64.0 MiB, and "), "{text}");
     assert!(evidence.contains("in use at most"), "{evidence}");
     said.silent("fits", "memory");
 }
@@ -340,6 +342,24 @@ fn failures_have_the_line_behind_them() {
     let (text, _) = late.found("it", "upstream");
     assert!(text.starts_with("504 ") && text.contains("upstream timed out (110"), "{text}");
 
+    let gone = |runtime: &str| {
+        let place = Place::new();
+        misbehaving(&place, "app", "posix_kill(getmypid(), 9);");
+        let plan = format!(
+            "app: ./app\nwarm_up: 0s\nworkers: 4\nload: {{rush: {{users: 4, for: 2s}}}}\n\
+             runtimes: [{runtime}]\n"
+        );
+        Said::in_place(place, &plan).found(runtime, "upstream").0
+    };
+    if !skipped(&["apache2"]) {
+        let text = gone("apache-fpm");
+        assert!(text.starts_with("503 ") && text.contains(" said: "), "{text}");
+    }
+    if !skipped(&["lighttpd"]) {
+        let text = gone("lighttpd-fcgi");
+        assert!(text.starts_with("500 ") && text.contains("lighttpd said: "), "{text}");
+    }
+
     let eats = run("str_repeat('x', 400 << 20);", "");
     let (text, evidence) = eats.found("it", "memory");
     assert!(text.starts_with("memory: PHP's `memory_limit` was reached"), "{text}");
@@ -348,6 +368,22 @@ fn failures_have_the_line_behind_them() {
     let fine = run("", "");
     fine.silent("it", "upstream");
     fine.silent("it", "memory");
+}
+
+#[test]
+fn a_web_server_that_was_told_to_refuse_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = sleeping();
+    let limited = "http {\n    limit_conn_zone $server_name zone=all:1m;\n    limit_conn all 4;";
+    planted(&place, "four-at-once", "nginx-fpm", "nginx.conf.j2", ["http {", limited]);
+    let plan = "app: ./app\nwarm_up: 0s\nworkers: 8\nload: {rush: {users: 8, for: 2s}}\n\
+                runtimes: [four-at-once, nginx-fpm]\n";
+    let refused = Said::in_place(place, plan);
+    let (text, _) = refused.found("four-at-once", "web-server");
+    assert!(text.contains("limiting connections by zone"), "{text}");
+    refused.silent("nginx-fpm", "web-server");
 }
 
 #[test]
@@ -511,6 +547,26 @@ runtimes: [nginx-fpm]
     assert!(text.starts_with("throttled: a CPU quota held the stack back for "), "{text}");
 
     Said::of(plan).silent("nginx-fpm", "throttled");
+}
+
+/// More than any load thread sends. That it is silent otherwise is seen wherever a runtime's own
+/// limit is the only cause.
+#[test]
+fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
+    let null = stampede_known_server::NullServer::start().expect("a null server");
+    let place = Place::new();
+    place.write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    place.write("app/public/index.php", "<?php");
+    let plan = format!(
+        "app: ./app\nwarm_up: 0s\nload: {{rush: {{rate: 1000000, for: 1s}}}}\n\
+         runtimes: [{{live: {{url: 'http://{}'}}}}]\n",
+        null.address()
+    );
+    let said = Said::in_place(place, &plan);
+    let (text, evidence) = said.found("live", "generator");
+    assert!(text.starts_with("the generator: it was late itself, by "), "{text}");
+    assert!(evidence.contains("busiest load thread: "), "{evidence}");
+    assert_eq!(said.causes("live")[0], "generator");
 }
 
 /// Whether a closed load reaches its own limit hangs on the machine: the trial itself says so.

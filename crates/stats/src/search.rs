@@ -182,14 +182,17 @@ impl Search {
             .fold(None, |most: Option<f64>, rate| Some(most.map_or(rate, |most| most.max(rate))));
         let limited = self.generators_limit();
         let Some(belief) = &self.belief else {
+            let missed = self.of(Seen::Missed).reduce(f64::min);
             let ending = match (met, limited) {
                 (None, _) if self.is_exhausted() => Ending::Below,
+                (None, _) if missed.is_some() => Ending::Wide,
                 (None, _) => Ending::Unknown,
                 (Some(_), Some(_)) => Ending::AtLeast,
                 (Some(_), None) if self.is_exhausted() => Ending::AtLeast,
                 (Some(_), None) => Ending::Wide,
             };
-            return Answer { ending, lower: met, upper: None };
+            let upper = missed.filter(|_| ending == Ending::Wide);
+            return Answer { ending, lower: met, upper };
         };
         let (low, high) = self.interval(belief);
         if let Some(limit) = limited {

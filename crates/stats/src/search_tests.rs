@@ -183,6 +183,8 @@ fn a_budget_that_is_too_small_leaves_the_best_so_far() {
     assert!(answer.lower.unwrap() < 1_234.0 && answer.upper.unwrap() > 1_234.0, "{answer:?}");
     let (answer, _) = exact(1_234.0, 1_000.0, 1);
     assert_eq!((answer.ending, answer.lower, answer.upper), (Ending::Wide, Some(1_000.0), None));
+    let (answer, _) = exact(1_234.0, 5_000.0, 2);
+    assert_eq!((answer.ending, answer.lower, answer.upper), (Ending::Wide, None, Some(5_000.0)));
     let (answer, _) = exact(1_234.0, 1_000.0, 0);
     assert_eq!((answer.ending, answer.lower, answer.upper), (Ending::Unknown, None, None));
 }

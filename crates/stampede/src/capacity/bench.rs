@@ -29,7 +29,7 @@ pub fn measure(
         return Ok(None);
     }
     let load = load(ground, shot);
-    let look = ground.measure(run, choice, &load)?;
+    let look = ground.measure(run, choice, &load, Nanos((shot.left_s * 1e9) as u64))?;
     let stopped = look.record.load.as_ref().is_some_and(|load| load.end == End::Stopped);
     if interrupt::asked() && (stopped || look.record.load.is_none()) {
         return Ok(None);

@@ -62,6 +62,8 @@ pub struct Shot {
     pub what: What,
     /// Length of its load.
     pub length_s: f64,
+    /// How long it and all that follow may take.
+    pub left_s: f64,
 }
 
 /// Closed or open.
@@ -114,7 +116,7 @@ impl Hunt {
 
     /// The next trial; `None`: it is over, or the time is.
     pub fn next(&self) -> Option<Shot> {
-        let shot = |purpose, what, length_s| Some(Shot { purpose, what, length_s });
+        let shot = |purpose, what, length_s| Some(self.shot(purpose, what, length_s));
         match &self.stage {
             Stage::Over(..) => None,
             // Whatever the time: without it nothing is known.
@@ -208,11 +210,8 @@ impl Hunt {
         let rate =
             if rate > 100.0 { (rate / 10.0).round() * 10.0 } else { (rate * 10.0).round() / 10.0 };
         let length_s = self.wanted.length_s(rate);
-        (self.fit(length_s) > 0).then_some(Shot {
-            purpose: Purpose::Curve,
-            what: What::Rate(rate),
-            length_s,
-        })
+        let shot = self.shot(Purpose::Curve, What::Rate(rate), length_s);
+        (self.fit(length_s) > 0).then_some(shot)
     }
 
     /// What surrounds the load of a trial.
@@ -234,8 +233,16 @@ impl Hunt {
 
     /// How many trials of this length fit into what is left.
     fn fit(&self, length_s: f64) -> u32 {
-        let left = self.wanted.max_time_s - self.spent_s();
-        (left / (self.around_s() + length_s)).floor().max(0.0) as u32
+        (self.left_s() / (self.around_s() + length_s)).floor().max(0.0) as u32
+    }
+
+    fn shot(&self, purpose: Purpose, what: What, length_s: f64) -> Shot {
+        Shot { purpose, what, length_s, left_s: self.left_s() }
+    }
+
+    /// How long its trials may still take in all.
+    pub fn left_s(&self) -> f64 {
+        (self.wanted.max_time_s - self.spent_s()).max(0.0)
     }
 
     /// Goes on as `wanted`, from what is known.
@@ -259,7 +266,8 @@ impl Hunt {
         };
         let (ending, said) = match &self.stage {
             Stage::Over(ending, said) => (*ending, said.clone()),
-            Stage::Alone | Stage::Crowd => (Ending::Unknown, "nothing is known yet".to_owned()),
+            Stage::Alone => (Ending::Unknown, "nothing is known yet".to_owned()),
+            Stage::Crowd => (Ending::Unknown, self.alone_is_known()),
             Stage::Searching(search) => self.said(search),
         };
         Limit {
@@ -285,9 +293,10 @@ impl Hunt {
         let answer = search.answer();
         let rate = |rate: Option<f64>| rate.map_or("?".to_owned(), text::rate);
         let (low, high) = (rate(answer.lower), rate(answer.upper));
-        let between = match answer.upper {
-            Some(_) => format!("between {low} and {high}/s"),
-            None => format!("{low}/s or more"),
+        let between = match (answer.lower, answer.upper) {
+            (Some(_), Some(_)) => format!("between {low} and {high}/s"),
+            (None, Some(_)) => format!("below {high}/s"),
+            (_, None) => format!("{low}/s or more"),
         };
         let wanted = words::percent(self.wanted.precision * 100.0);
         match answer.ending {
@@ -308,6 +317,13 @@ impl Hunt {
             }
             search::Ending::Unknown => (Ending::Unknown, "nothing is known yet".to_owned()),
         }
+    }
+
+    /// Where there was no time for more.
+    fn alone_is_known(&self) -> String {
+        let alone = self.points.iter().rev().find_map(|point| point.throughput_per_second);
+        let rate = alone.map_or(String::new(), |rate| format!(" ({}/s)", text::rate(rate.round())));
+        format!("one user alone meets it{rate}: no time for more (--max-time)")
     }
 
     /// Of all trials with a rate.

@@ -93,6 +93,10 @@ fn the_time_is_never_exceeded_and_what_is_known_is_said() {
         let limit = run(&HELLO, max_time_s);
         assert!(limit.spent_s <= max_time_s, "{} of {max_time_s}", limit.spent_s);
     }
+    let limit = run(&HELLO, 10.0);
+    assert_eq!(limit.ending, Ending::Unknown);
+    assert!(limit.said.starts_with("one user alone meets it ("), "{}", limit.said);
+    assert!(limit.said.ends_with("/s): no time for more (--max-time)"), "{}", limit.said);
     let limit = run(&HELLO, 45.0);
     assert_eq!(limit.ending, Ending::Wide);
     assert!(limit.said.contains("not known to 10.0 % in its time"), "{}", limit.said);

@@ -10,6 +10,7 @@ pub mod hunt;
 pub mod model;
 pub mod text;
 
+use hunt::Hunt;
 pub use model::CapacityReport;
 pub use text::text;
 
@@ -20,10 +21,10 @@ pub use text::text;
 /// # Errors
 /// What measuring returns.
 pub fn search<E>(
-    hunts: &mut [hunt::Hunt],
+    hunts: &mut [Hunt],
     seed: u64,
     mut measure: impl FnMut(usize, &hunt::Shot) -> Result<Option<model::Point>, E>,
-    mut after: impl FnMut(&[hunt::Hunt]) -> Result<(), E>,
+    mut after: impl FnMut(&[Hunt]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut random = fastrand::Rng::with_seed(seed);
     loop {
@@ -34,7 +35,8 @@ pub fn search<E>(
         }
         random.shuffle(&mut open);
         for index in open {
-            let Some(shot) = hunts[index].next() else { continue };
+            let Some(mut shot) = hunts[index].next() else { continue };
+            shot.left_s = hunts.iter().filter(|hunt| hunt.next().is_some()).map(Hunt::left_s).sum();
             let Some(point) = measure(index, &shot)? else { return Ok(()) };
             hunts[index].told(&shot, point);
             after(hunts)?;

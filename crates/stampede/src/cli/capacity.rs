@@ -12,7 +12,7 @@ use super::args_limits::{CapacityArgs, GroundFlags};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::hunt::{Hunt, Wanted};
-use crate::capacity::model::{CapacityReport, Ending, FORMAT};
+use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
 use crate::plan::model::{Expectation, Plan};
 use crate::plan::{self, Overrides};
@@ -243,7 +243,8 @@ fn next(run: &Path, report: &CapacityReport) -> String {
         true => format!("Chart:   {}\n", page.display()),
         false => String::new(),
     };
-    let retry = report.runtimes.iter().any(|limit| limit.ending == Ending::Wide);
+    let retry = |limit: &Limit| matches!(limit.ending, Ending::Wide | Ending::Unknown);
+    let retry = report.runtimes.iter().any(retry);
     let retry = if retry { "\nMore time narrows it: --max-time 10m\n" } else { "" };
     format!("\nResults: {}\n{page}{retry}", run.display())
 }

@@ -14,7 +14,7 @@ use super::{Failure, Outcome};
 use crate::against::{self, Asked, Copies};
 use crate::keeper::KeeperOptions;
 use crate::plan::Overrides;
-use crate::plan::model::Plan;
+use crate::plan::model::{Fairness, Plan};
 use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
@@ -30,16 +30,19 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let mut plan = read(&args, &catalogue)?;
     let out = plan.out.clone();
-    if !args.dry_run {
+    let facts = machine::facts();
+    if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
+        // What is wrong is said before minutes are spent.
+        Comparison::new(plan.clone(), catalogue.clone(), &facts)
+            .map_err(|refusal| Failure::from_refusal(&refusal))?;
+        is_free(out.as_deref())?;
         each_at_its_best(&mut plan)?;
     }
     // Dropped at the end: the other version's copy is there until then.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    let comparison = Comparison::new(plan, catalogue, &machine::facts())
+    let comparison = Comparison::new(plan, catalogue, &facts)
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
-    if let Some(folder) = out.clone().filter(|folder| folder.exists()) {
-        return Err(Failure::from_store(&StoreError::Exists { folder }));
-    }
+    is_free(out.as_deref())?;
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
@@ -50,6 +53,13 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let mut progress = progress::for_stderr();
     comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
     finish(&folder.close(), &comparison, args.json)
+}
+
+fn is_free(out: Option<&Path>) -> Result<(), Failure> {
+    match out.filter(|folder| folder.exists()) {
+        Some(folder) => Err(Failure::from_store(&StoreError::Exists { folder: folder.into() })),
+        None => Ok(()),
+    }
 }
 
 /// Puts the app's other version into the plan, where one is asked for.

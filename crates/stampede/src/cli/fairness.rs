@@ -7,19 +7,16 @@ use stampede_load::time::Nanos;
 use super::Failure;
 use super::capacity::{Numbers, begin, settled};
 use super::tune::{WORKERS, report, tune, write};
-use crate::plan::model::{Fairness, Plan, Scalar};
+use crate::plan::model::{Plan, Scalar};
 use crate::runtime::{Catalogue, Places};
 use crate::trial::ground::{Ground, Run};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::work::{Aim, Work};
 use crate::{interrupt, machine, progress};
 
-/// Tunes `workers` of every runtime of the catalogue that has them, where the plan asks for it; what was
-/// found is a setting and a notice of the plan.
+/// Tunes `workers` of every runtime of the catalogue that has them; what was found is a setting and a notice of the plan.
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
-    if plan.fairness == Fairness::EqualWorkers {
-        return Ok(());
-    }
+    let app = if plan.apps.len() > 1 { " with the plan's first app" } else { "" };
     for index in 0..plan.runtimes.len() {
         if plan.runtimes[index].is_live() || interrupt::asked() {
             continue;
@@ -28,7 +25,10 @@ pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
             Found::Workers(workers, run) => {
                 let choice = &mut plan.runtimes[index];
                 choice.settings.insert("workers".to_owned(), Scalar::Int(workers.into()));
-                format!("`{}` at its best: workers={workers}, by the tuning `{run}`", choice.name)
+                format!(
+                    "`{}` at its best: workers={workers}, by the tuning `{run}`{app}",
+                    choice.name
+                )
             }
             Found::Nothing(why) => {
                 format!("`{}` is compared as it is: {why}", plan.runtimes[index].name)
@@ -50,14 +50,18 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let catalogue = Catalogue::load(Places::from_env());
     let ground = Ground::new(alone(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    if let Some(why) = &ground.refused[0] {
+        return Ok(Found::Nothing(why.clone()));
+    }
     let setting = Setting::read(WORKERS).map_err(Failure::rendered)?;
     let (choice, settings) = (&ground.plan.runtimes[0], [setting]);
     let takes = |value| ground.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {
         return Ok(Found::Nothing("its workers are not a number to choose".to_owned()));
     }
-    let numbers = Numbers { max_time_s: MAX_TIME_S, precision: PRECISION, trial_s: TRIAL_S };
-    let aim = Aim { wanted: numbers.of(&ground), rate: None, max_time_s: MAX_TIME_S };
+    let max_time_s = MAX_TIME_S * plan.time_scale;
+    let numbers = Numbers { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
+    let aim = Aim { wanted: numbers.of(&ground), rate: None, max_time_s };
     let record = ground.run_record();
     let folder = begin(&ground, &record)?;
     let path = folder.path().to_owned();
@@ -100,7 +104,7 @@ fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
     settled(alone)
 }
 
-/// For each runtime, at most.
+/// For each runtime, at most; `time_scale` shortens it.
 const MAX_TIME_S: f64 = 300.0;
 /// Of each point's capacity.
 const PRECISION: f64 = 0.1;

@@ -4,7 +4,7 @@ use console::{Term, style};
 
 use super::plain;
 use super::tally::{Tally, phase_word};
-use crate::event::{Event, Listen, Phase};
+use crate::event::{Event, Listen, Phase, Until};
 use crate::progress::words;
 use crate::store::record::Judged;
 
@@ -74,10 +74,14 @@ pub fn picture(tally: &Tally, width: usize) -> Vec<String> {
     let phase = tally.phase.map_or("", phase_word);
     let head = format!(
         "{} {}",
-        style(format!("[{}/{}]", tally.number, tally.trials)).bold(),
+        style(format!("[{}]", tally.of(tally.number))).bold(),
         style(&tally.title).bold()
     );
-    let until = if tally.expected.to_look { "to the look" } else { "left" };
+    let until = match tally.expected.until {
+        Until::End => "left",
+        Until::Look => "to the look",
+        Until::Budget => "left at most",
+    };
     let left = format!("{} {until}", words::length(tally.left()));
     let room = width.saturating_sub(phase.len().max(8) + left.len() + 4).min(BAR);
     let bar = format!("{phase:<8} {}  {left}", bar(tally, room));

@@ -40,8 +40,8 @@ impl<W: Write> Listen for Plain<W> {
 
 /// A trial in one line.
 pub fn line(tally: &Tally, record: &TrialRecord, cell: &CellRecord) -> String {
-    let head =
-        format!("{}/{} {} {} {}", record.number, tally.trials, cell.runtime, cell.app, cell.load);
+    let number = tally.of(record.number);
+    let head = format!("{number} {} {} {}", cell.runtime, cell.app, cell.load);
     let figures = match &record.load {
         Some(load) => {
             let measured = &tally.measured;

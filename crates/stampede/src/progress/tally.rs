@@ -89,7 +89,7 @@ impl Tally {
                 self.number = *number;
                 self.trials = *trials;
                 self.title = format!("{} · {} · {}", cell.runtime, cell.app, cell.load);
-                if *round > 1 || *trials > 1 {
+                if *round > 1 || *trials != 1 {
                     self.title.push_str(&format!(" · round {round}"));
                 }
                 self.measured.clear();
@@ -122,6 +122,14 @@ impl Tally {
         }
     }
 
+    /// Which trial of how many, where that is known: `3/36`, or `3`.
+    pub fn of(&self, number: u32) -> String {
+        match self.trials {
+            0 => number.to_string(),
+            trials => format!("{number}/{trials}"),
+        }
+    }
+
     /// Time left: trials not begun yet, and what this one has not had of its share; at least what
     /// is left of its phase.
     pub fn left(&self) -> Nanos {
@@ -149,6 +157,7 @@ pub fn phase_word(phase: Phase) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Until;
     use crate::store::record::CellRecord;
 
     fn cell() -> CellRecord {
@@ -172,7 +181,11 @@ mod tests {
             round: 1,
             cell: &cell,
             budget_cpus: 1,
-            left: Left { trial: Nanos::from_secs(10), after: Nanos::from_secs(20), to_look: false },
+            left: Left {
+                trial: Nanos::from_secs(10),
+                after: Nanos::from_secs(20),
+                until: Until::End,
+            },
         });
         let expected = Some(Nanos::from_secs(8));
         let mut left = vec![tally.left().0 / 1_000_000_000];

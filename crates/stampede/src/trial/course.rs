@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use super::time_left::TimeLeft;
 use super::{Subject, cells, trial};
 use crate::causes::chain;
-use crate::event::{Event, Left, Listen};
+use crate::event::{Event, Left, Listen, Until};
 use crate::interrupt;
 use crate::keeper;
 use crate::plan::model::Rounds;
@@ -143,7 +143,7 @@ impl Course<'_> {
             left: Left {
                 trial: self.left.of(index),
                 after: after.fold(Nanos(0), |sum, &cell| sum.plus(self.left.of(cell))),
-                to_look: self.record.auto.is_some(),
+                until: if self.record.auto.is_some() { Until::Look } else { Until::End },
             },
         });
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);

@@ -9,7 +9,7 @@ use super::comparison::{Places, now, place};
 use super::refusal::{self, Refusal};
 use super::{Ctx, Subject, budget, trial};
 use crate::causes::chain;
-use crate::event::{Event, Left, Listen};
+use crate::event::{Event, Left, Listen, Until};
 use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
@@ -150,7 +150,8 @@ impl Ground {
         LoadChoice { name, model, ..self.plan.loads[0].clone() }
     }
 
-    /// One trial, on a runtime that is started for it and ends with it, in the run's folder.
+    /// One trial, on a runtime that is started for it and ends with it, in the run's folder. It and
+    /// those that follow take `left` at most.
     ///
     /// # Errors
     /// Only when results cannot be written.
@@ -159,6 +160,7 @@ impl Ground {
         run: &mut Run<'_>,
         choice: &RuntimeChoice,
         load: &LoadChoice,
+        left: Nanos,
     ) -> Result<Look, StoreError> {
         let named = CellRecord {
             runtime: choice.name.clone(),
@@ -174,11 +176,11 @@ impl Ground {
         let (cell, round) = run.add(named.clone())?;
         run.listener.event(&Event::TrialStarted {
             number: run.number,
-            trials: run.number,
+            trials: 0,
             round,
             cell: &named,
             budget_cpus: self.budget_cpus(),
-            left: Left::default(),
+            left: Left { trial: left, after: Nanos(0), until: Until::Budget },
         });
         let mut record = self.empty_record(choice, run.number, round, cell);
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);

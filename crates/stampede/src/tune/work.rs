@@ -72,7 +72,8 @@ impl Work {
                 self.out_of_time = true;
                 break;
             }
-            let mut one = |shot: &Shot| measure(&at, shot);
+            let left_s = self.left_s();
+            let mut one = |shot: &Shot| measure(&at, &Shot { left_s, ..shot.clone() });
             let measured = match self.aim.rate {
                 None => self.capacity(&at, left.min(share.max(self.least_s())), &mut one)?,
                 Some(rate) => self.p95(&at, rate, &mut one)?,
@@ -107,9 +108,10 @@ impl Work {
         let known = self.hunts.iter().find(|(hunted, _)| *hunted == at);
         let Some((_, mut hunt)) = known.cloned() else { return Ok(()) };
         let trial_s = self.aim.wanted.trial_s * LONGER_TRIALS;
-        let max_time_s = hunt.spent_s() + (self.aim.max_time_s - self.spent_s()).max(0.0);
+        let max_time_s = hunt.spent_s() + self.left_s();
         hunt.go_on(Wanted { trial_s, max_time_s, ..self.aim.wanted.clone() });
         while let Some(shot) = hunt.next().filter(|shot| shot.purpose != Purpose::Curve) {
+            // What is left of the whole is this search's.
             let Some(point) = measure(&at, &shot)? else { break };
             hunt.told(&shot, point);
         }
@@ -130,6 +132,10 @@ impl Work {
     fn spent_s(&self) -> f64 {
         let trials = self.points.iter().flat_map(|(_, point)| &point.trials);
         trials.map(|trial| trial.took_s).sum()
+    }
+
+    fn left_s(&self) -> f64 {
+        (self.aim.max_time_s - self.spent_s()).max(0.0)
     }
 
     /// The settings to choose.
@@ -212,9 +218,13 @@ impl Work {
         measure: &mut impl FnMut(&Shot) -> Result<Option<Point>, E>,
     ) -> Result<Option<TunePoint>, E> {
         let mut trials = Vec::new();
+        if self.points.is_empty() && !self.is_served_alone(measure)? {
+            return Ok(None);
+        }
         for _ in 0..TRIALS {
             let length_s = self.aim.wanted.length_s(rate);
-            let shot = Shot { purpose: Purpose::Search, what: What::Rate(rate), length_s };
+            let (purpose, what) = (Purpose::Search, What::Rate(rate));
+            let shot = Shot { purpose, what, length_s, left_s: 0.0 };
             let Some(point) = measure(&shot)? else { return Ok(None) };
             let is_over = point.time_ns_p95.is_none() && point.seen != Seen::Generator;
             trials.push(point);
@@ -223,9 +233,12 @@ impl Work {
             }
         }
         let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
+        let missed: Vec<&Point> = counted.clone().filter(|p| p.seen == Seen::Missed).collect();
+        let mostly = missed.len() * 2 > counted.clone().count();
+        let missed = missed.last().filter(|_| mostly).map(|point| point.why.join("; "));
         let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
         let estimate = times.as_deref().and_then(Estimate::of);
-        let failed = failed(&trials).or_else(|| match estimate {
+        let failed = failed(&trials).or(missed).or_else(|| match estimate {
             Some(_) => None,
             None => Some(trials.last().map_or(String::new(), |last| last.why.join("; "))),
         });
@@ -234,6 +247,24 @@ impl Work {
         let (low, high) = interval.unzip();
         let value = estimate.map(|estimate| estimate.value);
         Ok(Some(self.described(at, value, low, high, failed, trials)))
+    }
+
+    /// Whether one user alone is served as expected, and what it waits for. `false`: it is not, which
+    /// is said, or the person wants an end.
+    fn is_served_alone<E>(
+        &mut self,
+        measure: &mut impl FnMut(&Shot) -> Result<Option<Point>, E>,
+    ) -> Result<bool, E> {
+        let mut hunt = Hunt::new(String::new(), self.aim.wanted.clone());
+        while let Some(shot) = hunt.next().filter(|shot| shot.purpose == Purpose::Alone) {
+            let Some(point) = measure(&shot)? else { return Ok(false) };
+            hunt.told(&shot, point);
+        }
+        let limit = hunt.limit();
+        self.waiting_share = limit.waiting_share;
+        let is_served = limit.ending != Ending::NotMetAlone && limit.ending != Ending::NotMeasured;
+        self.hopeless = (!is_served).then_some(limit.said);
+        Ok(is_served)
     }
 
     fn described(

@@ -36,7 +36,7 @@ fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
     }
 }
 
-fn tuned(rate: Option<f64>, max_time_s: f64, memory_ends: u32) -> Work {
+fn work(rate: Option<f64>, max_time_s: f64, confirm: bool) -> Work {
     let wanted = Wanted {
         expect: vec!["p95 < 100ms".parse().expect("an expectation")],
         precision: 0.1,
@@ -44,10 +44,14 @@ fn tuned(rate: Option<f64>, max_time_s: f64, memory_ends: u32) -> Work {
         trial_s: 2.0,
         warm_up_s: 1.0,
         crowd: 32,
-        confirm: false,
+        confirm,
     };
     let settings = vec![Setting::read("workers=2..64").expect("a setting")];
-    let mut work = Work::new(Aim { wanted, rate, max_time_s }, settings);
+    Work::new(Aim { wanted, rate, max_time_s }, settings)
+}
+
+fn tuned(rate: Option<f64>, max_time_s: f64, memory_ends: u32) -> Work {
+    let mut work = work(rate, max_time_s, false);
     work.run(|at, shot| Ok::<_, ()>(Some(measure(at, shot, memory_ends))), |_| Ok(()))
         .expect("measured");
     work
@@ -81,6 +85,42 @@ fn at_one_rate_the_fewest_workers_that_keep_p95_are_chosen() {
     assert!((10..=11).contains(&at[0]), "{at:?}");
     assert_eq!(point.trials.len(), 3);
     assert!((point.value.unwrap() - 52e6).abs() < 1.0);
+}
+
+#[test]
+fn a_rate_that_no_settings_bear_as_expected_is_said_with_its_figure() {
+    let work = tuned(Some(5_000.0), 900.0, 1_000);
+    assert!(work.chosen().is_none());
+    for (_, point) in &work.points {
+        assert_eq!(point.failed.as_deref(), Some("p95 < 100ms: 3.00 s"));
+    }
+}
+
+#[test]
+fn what_one_user_alone_does_not_get_no_settings_give() {
+    for rate in [None, Some(200.0)] {
+        let mut work = work(rate, 900.0, false);
+        let slow = |at: &[Value], shot: &Shot| Point {
+            seen: Seen::Missed,
+            why: vec!["p95 < 100ms: 2.00 s".to_owned()],
+            ..measure(at, shot, 1_000)
+        };
+        work.run(|at, shot| Ok::<_, ()>(Some(slow(at, shot))), |_| Ok(())).expect("measured");
+        let said = work.hopeless.clone().expect("it is said");
+        assert_eq!(said, "one user alone does not meet it: p95 < 100ms: 2.00 s");
+    }
+}
+
+#[test]
+fn the_best_is_confirmed_by_longer_trials() {
+    let mut work = work(None, 900.0, true);
+    work.run(|at, shot| Ok::<_, ()>(Some(measure(at, shot, 1_000))), |_| Ok(())).expect("measured");
+    let (_, point) = work.chosen().expect("a choice");
+    let longer: Vec<Seen> =
+        point.trials.iter().filter(|one| one.length_s >= 16.0).map(|one| one.seen).collect();
+    let met = longer.iter().filter(|seen| **seen == Seen::Met).count();
+    assert!(work.confirmed && met >= 2 && longer.contains(&Seen::Missed), "{longer:?}");
+    assert!(work.spent_s() <= 900.0, "{}", work.spent_s());
 }
 
 #[test]

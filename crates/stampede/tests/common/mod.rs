@@ -206,7 +206,7 @@ pub fn summary(place: &Place) -> Value {
 pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
     use std::io::Read as _;
 
-    for (rate, wanted) in [(capacity * 0.95, 0), (upper.max(capacity) * 1.2, 1)] {
+    for (rate, wanted) in [(capacity * 0.95, true), (upper.max(capacity) * 1.2, false)] {
         let mut child =
             place.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
         let mut text = String::new();
@@ -232,6 +232,10 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         drop(out);
         let _ = child.wait();
         println!("{rate}/s:\n{}", stdout(&fired));
-        assert_eq!(fired.status.code(), Some(wanted), "{rate}/s: {}", stdout(&fired));
+        // A generator that was late is said to be, and what is met all the same is met: shots that
+        // come late come together, which is harder.
+        let said = stdout(&fired);
+        let met = ["p95 < 100ms", "ok >= 99.9%"].map(|text| said.contains(&format!("{text}: met")));
+        assert_eq!(met == [true; 2], wanted, "{rate}/s: {said}");
     }
 }

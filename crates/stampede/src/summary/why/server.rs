@@ -18,7 +18,8 @@ pub fn limit(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::WebServer, text).with(others))
 }
 
-/// 502, 503 and 504 with the line behind them.
+/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, where as many lines
+/// say that PHP was gone: lighttpd's word for it.
 pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let timeouts = facts.said(Means::UpstreamTimeout);
     let gone = facts.said(Means::UpstreamGone);
@@ -28,8 +29,11 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
         504 => of_504.iter().chain(&of_502).collect::<Vec<_>>(),
         _ => of_502.iter().chain(&of_504).collect(),
     };
-    let failed = STATUSES.map(|status| (facts.status(status), status));
-    let (count, status) = failed.into_iter().max().filter(|(count, _)| *count > 0)?;
+    let gone: u64 = of_502.iter().map(|said| said.lines).sum();
+    let of_500 = Some(500).filter(|status| gone >= facts.status(*status));
+    let statuses = STATUSES.into_iter().chain(of_500);
+    let failed: Vec<_> = statuses.map(|status| (facts.status(status), status)).collect();
+    let (count, status) = failed.iter().copied().max().filter(|(count, _)| *count > 0)?;
     let lines = lines(status);
     let first = lines.first()?;
     let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
