@@ -62,6 +62,48 @@ fn what_cannot_be_tuned_is_refused_before_anything_starts() {
     assert!(!place.path().join("stampede-results").exists());
 }
 
+#[test]
+fn each_at_its_best_is_tuned_first_and_compared_with_what_was_found() {
+    if skipped(&["nginx", "php-fpm", "apache2"]) {
+        return;
+    }
+    let place = Place::new();
+    let plan = "app: sleep
+workers: 3
+fairness: each-at-its-best
+warm_up: 1s
+load: {rush: {users: 4, for: 5s}}
+runtimes: [nginx-fpm, apache-modphp]
+";
+    place.write("plan.yaml", plan);
+    place.write("taken/file", "");
+    let compare = ["compare", "plan.yaml", "--time-scale", "0.1", "--out"];
+    let output = finish(place.stampede(&[&compare[..], &["taken"]].concat()), LIMIT);
+    let refused = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{refused}");
+    assert!(!place.path().join("stampede-results").exists(), "said before anything is tuned");
+
+    let output = finish(place.stampede(&[&compare[..], &["out"]].concat()), LIMIT * 2);
+    let text = stdout(&output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{text}{}", stderr(&output));
+    let run = std::fs::read_to_string(place.path().join("out/run.json")).expect("run.json");
+    let run: Value = serde_json::from_str(&run).expect("JSON");
+    let notices: Vec<&str> =
+        run["notices"].as_array().expect("notices").iter().filter_map(Value::as_str).collect();
+    for runtime in ["nginx-fpm", "apache-modphp"] {
+        let begins = format!("`{runtime}` at its best: workers=");
+        let said = notices.iter().find_map(|notice| notice.strip_prefix(&begins));
+        let said = said.unwrap_or_else(|| panic!("{notices:#?}\n{text}"));
+        let workers = said.split(',').next().expect("a number");
+        let trials = std::fs::read_dir(place.path().join("out/trials")).expect("trials").flatten();
+        let of_runtime = trials.map(|trial| trial.path().join("trial.json")).find_map(|path| {
+            let trial: Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+            (trial["runtime"]["settings"]["workers"].to_string() == workers).then_some(trial)
+        });
+        assert!(of_runtime.is_some(), "{runtime} is compared with {workers} workers");
+    }
+}
+
 /// What "done" means, for a quiet machine: `cargo test --release --test tune -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes ten minutes, and the machine to itself"]
