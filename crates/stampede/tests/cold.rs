@@ -23,9 +23,8 @@ $of = strpos($_SERVER['REQUEST_URI'], 'load') ? 'load' : 'ours';
 file_put_contents(getenv('MARKS'), __DIR__ . " $of $warm $known\n", FILE_APPEND | LOCK_EX);
 "#;
 
-/// What the first request of the load found, in each copy that had some, and whether it was the first
-/// of all; `None` where the runtime is not here, which is said.
-fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
+/// The app that writes down whether its own cache was there.
+fn shop(place: &Place) {
     place.write("shop/app.yaml", "title: marks\nkind: callable\ndocroot: public\nwritable: [var]\ncaches: [var/cache]\nprepare: prepare.php\n");
     // As a deployment would leave it.
     place.write("shop/prepare.php", "<?php @mkdir(__DIR__ . '/var/cache/prod', 0777, true); touch(__DIR__ . '/var/cache/prod/filled');");
@@ -33,6 +32,11 @@ fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)
     place.write("shop/used.php", "<?php // compiled by a request");
     place.write("shop/handler.php", "<?php return function (array $server) { require __DIR__ . '/marks.php'; return ['status' => 200, 'headers' => ['Content-Type' => 'text/plain'], 'body' => 'ok']; };");
     place.write("shop/public/index.php", "<?php require __DIR__ . '/../marks.php'; echo 'ok';");
+}
+
+/// What the first request of the load found in `./shop`, in each copy that had some, and whether it was
+/// the first of all; `None` where the runtime is not here, which is said.
+fn found(place: &Place, runtime: &str, begin: &str) -> Option<Vec<(String, bool)>> {
     let marks = place.write("marks/log", "");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&marks, open).expect("open for all");
@@ -76,6 +80,7 @@ fn is_missing(output: &std::process::Output) -> bool {
 fn the_first_request_of_a_cold_load_is_the_first_of_all() {
     for runtime in ["nginx-fpm", "php-builtin", "roadrunner"] {
         let place = Place::new();
+        shop(&place);
         let Some(cold) = found(&place, runtime, "cold: true") else { continue };
         // The copy that is asked before has been ended and is another.
         assert_eq!(cold.last(), Some(&("cold new".to_owned(), true)), "{runtime}: {cold:?}");
@@ -90,6 +95,7 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
         assert_eq!(phases[..5], ["start", "verify", "stop", "start", "measure"], "{phases:?}");
         // Without a warm-up the verification alone has asked.
         let place = Place::new();
+        shop(&place);
         let warm = found(&place, runtime, "warm_up: 0s").expect("it is here");
         assert_eq!(warm, [("warm compiled".to_owned(), false)], "{runtime}");
         let notes = trials(&place)[0]["verdict"]["notes"].to_string();
@@ -117,4 +123,60 @@ fn a_framework_begins_without_its_cache() {
     assert_eq!(trial["load"]["counts"]["failed"], json!({}), "{trial:#}");
     let notes = trial["verdict"]["notes"].to_string();
     assert!(notes.contains("OPcache was empty; `var/cache` was emptied"), "{notes}");
+}
+
+/// The catalogue's app, which writes down whether configuration and routes were cached, and whether
+/// Laravel has written the list of packages that it cannot do without. `false`: there is no Laravel here.
+fn laravel(place: &Place) -> bool {
+    if !std::path::Path::new("/usr/share/php/Illuminate/autoload.php").is_file() {
+        println!("SKIPPED: Laravel is not installed here");
+        return false;
+    }
+    let ours = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/laravel");
+    copy(&ours, &place.path().join("shop"));
+    let controller = "shop/app/Http/Controllers/HomeController.php";
+    let text = std::fs::read_to_string(place.path().join(controller)).expect("the controller");
+    let marks = "    {
+        $of = strpos($request->getRequestUri(), 'load') ? 'load' : 'ours';
+        $found = [base_path(), $of, app()->configurationIsCached() ? 'cached' : 'read',
+            app()->routesAreCached() ? 'cached' : 'read',
+            is_file(app()->getCachedPackagesPath()) ? 'written' : 'not written'];
+        file_put_contents(getenv('MARKS'), implode(' ', $found) . PHP_EOL, FILE_APPEND | LOCK_EX);
+        return";
+    let marked = text.replacen("    {\n        return", marks, 1);
+    assert_ne!(marked, text);
+    place.write(controller, &marked);
+    true
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let to = to.join(path.file_name().expect("a name"));
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => std::fs::copy(&path, &to).map(|_| ()).expect("a file"),
+        }
+    }
+}
+
+/// What `artisan optimize` has cached is gone as well, and the folder that Laravel writes to is there.
+#[test]
+fn laravel_begins_without_what_a_deployment_cached() {
+    for runtime in ["nginx-fpm", "roadrunner"] {
+        for (begin, state) in [("cold: true", "read read"), ("warm_up: 0s", "cached cached")] {
+            let place = Place::new();
+            if !laravel(&place) {
+                return;
+            }
+            let Some(found) = found(&place, runtime, begin) else { break };
+            let is_cold = begin == "cold: true";
+            assert_eq!(found.last(), Some(&(format!("{state} written"), is_cold)), "{runtime}");
+            let trial = &trials(&place)[0];
+            assert_eq!(trial["load"]["counts"]["failed"], json!({}), "{trial:#}");
+            let notes = trial["verdict"]["notes"].to_string();
+            assert_eq!(notes.contains("`bootstrap/cache`"), is_cold, "{notes}");
+        }
+    }
 }

@@ -1,11 +1,15 @@
 //! Apps with a database: made in the work folder, gone with it, and the proof that each answer's
 //! queries reached it. Real databases, where they are installed.
 
+mod bench_support;
 mod common;
 
 use std::time::Duration;
 
+use bench_support::Bench;
 use common::{Place, finish, skipped, stderr, stdout, trials};
+use stampede::plan::model::{AppChoice, Scalar};
+use stampede::runtime::{DATABASE_ROLE, Placement};
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LOAD: [&str; 8] = ["--users", "2", "--for", "1s", "--warm-up", "0s", "--workers", "2"];
@@ -277,4 +281,46 @@ fn wordpress_asks_its_database_for_each_page() {
     let notes = trial["verdict"]["notes"].to_string();
     assert!(notes.contains("queries reached the database, as the answers say"), "{notes}");
     assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+/// CPUs that a process may run on, as the kernel lists them.
+fn cpus_of(pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    cpus.expect("a list").trim().to_owned()
+}
+
+/// Outside the stack's CPUs where there are others, or inside by plan; and the result says which.
+#[test]
+fn a_database_runs_on_the_cpus_that_the_plan_gives_it() {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 || !cpus_of(std::process::id()).starts_with("0-") {
+        return println!("SKIPPED: CPUs 0 and 1 are not both here");
+    }
+    let mut bench = Bench::new(&AppChoice::Named("db-read".into()));
+    let text = |word: &str| Scalar::Text(word.into());
+    for database in ["mariadb", "postgresql"] {
+        for (asked, others, recorded, on) in [
+            ("beside", vec![1], "beside", "1"),
+            ("stack", vec![1], "stack", "0"),
+            ("beside", vec![], "stack", "0"),
+        ] {
+            bench.placement = Placement { cpus: vec![0], beside: others, ..Placement::default() };
+            let settings = [("database", text(database)), ("database_cpus", text(asked))];
+            let Some(running) = bench.start("php-builtin", &settings) else { break };
+            let roles = running.processes();
+            let (servers, rest): (Vec<_>, Vec<_>) =
+                roles.into_iter().partition(|(role, _)| role == DATABASE_ROLE);
+            assert!(!servers.is_empty() && !rest.is_empty(), "{database}");
+            for (_, pid) in servers {
+                assert_eq!(cpus_of(pid), on, "{database}, {asked}");
+            }
+            for (role, pid) in rest {
+                assert_eq!(cpus_of(pid), "0", "{database}, {asked}: {role}");
+            }
+            let record = running.record();
+            assert_eq!(record.settings["database_cpus"], recorded, "{database}, {asked}");
+            running.stop().expect("stop");
+        }
+    }
 }

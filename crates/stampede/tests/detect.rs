@@ -23,11 +23,17 @@ fn bad(place: &Place, line: &str) -> String {
 fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
     let place = Place::new();
     place.write("empty/readme.txt", "no app here");
-    for shop in ["broken", "bare", "plain"] {
+    for shop in ["broken", "bare", "plain", "headless", "bootless"] {
         place.write(&format!("{shop}/public/index.php"), "<?php echo 'shop';");
     }
     place.write("broken/composer.json", "{\n  \"require\": {\n    \"php\": \"*\",\n  }\n}\n");
     place.write("bare/composer.json", r#"{"require": {"symfony/framework-bundle": "7.1.*"}}"#);
+    place.write("headless/bin/console", "");
+    place.write("headless/config/bundles.php", "<?php");
+    place.write("bootless/composer.json", r#"{"require": {"laravel/framework": "*"}}"#);
+    place.write("bootless/vendor/autoload.php", "<?php");
+    place.write("bootless/vendor/laravel/framework/composer.json", "{}");
+    place.write("urls.txt", "# pages\nhttps://shop.example/\nhttps://cdn.example/a.js\n");
     let load = "--users 1 --for 1s";
     let shown: String = [
         bad(&place, "compare --app ./empty"),
@@ -42,6 +48,10 @@ fn an_app_that_cannot_be_served_is_a_clear_error_and_nothing_starts() {
         bad(&place, "compare --app hello --kind script"),
         bad(&place, &format!("compare --app ./plain --runtimes roadrunner {load}")),
         bad(&place, "up roadrunner --app ./plain"),
+        bad(&place, &format!("compare --app ./headless --runtimes roadrunner {load}")),
+        bad(&place, "up roadrunner --app ./headless"),
+        bad(&place, "up roadrunner --app ./bootless"),
+        bad(&place, &format!("compare --app ./plain --runtimes nginx-fpm --urls urls.txt {load}")),
         bad(&place, "compare"),
     ]
     .concat();
@@ -181,4 +191,46 @@ fn copy(from: &Path, to: &Path) {
             false => std::fs::copy(entry.path(), to).map(|_| ()).expect("file"),
         }
     }
+}
+
+/// Whatever is installed: what cannot serve an app is said of all that cannot, in a line a reason.
+#[test]
+fn what_cannot_serve_an_app_is_said_of_every_runtime() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("script/index.php", "<?php echo 'shop';");
+    for file in ["headless/public/index.php", "headless/bin/console", "headless/config/bundles.php"]
+    {
+        place.write(file, "<?php");
+    }
+    let workers = ["amphp", "openswoole", "reactphp", "roadrunner", "swoole", "workerman"];
+    for (app, why) in [
+        ("script", "of one of kind `script` only a whole boot is known; `--kind` says"),
+        (
+            "headless",
+            "this one has no `src/Kernel.php`, by which one of kind `symfony` is entered; \
+             `adapter: symfony-runtime`",
+        ),
+    ] {
+        let args = ["compare", "--app", &format!("./{app}"), "--dry-run"];
+        let output = finish(place.stampede(&args), LIMIT);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let left = text.lines().filter(|line| line.starts_with("note: left out: "));
+        let said: Vec<&str> = left.filter(|line| line.contains(why)).collect();
+        assert_eq!(said.len(), 1, "{app}: {text}");
+        for name in workers {
+            assert!(said[0].contains(&format!("`{name}`")), "{name}: {said:?}");
+        }
+        assert!(!said[0].contains("`php-builtin`"), "{said:?}");
+    }
+    // Its front controller makes the kernel: what is missing, if any, is something else.
+    let plan = "app: ./headless\nruntimes: [{roadrunner: {adapter: symfony-runtime}}]\n\
+                load: [{users: 1, for: 1s}]\n";
+    place.write("adapter.yaml", plan);
+    let output = finish(place.stampede(&["compare", "adapter.yaml", "--dry-run"]), LIMIT);
+    assert!(!stderr(&output).contains("src/Kernel.php"), "{}", stderr(&output));
+    assert!(output.status.success() || stderr(&output).contains("`rr`"), "{}", stderr(&output));
 }

@@ -109,7 +109,7 @@ fn the_folder_of_the_person_is_as_it_was_however_a_run_ends() {
     if skipped(&["php"]) {
         return;
     }
-    let runtimes = if missing(&["nginx", "php-fpm8.2"]).is_empty() {
+    let runtimes = if missing(&["nginx", "php-fpm"]).is_empty() {
         "php-builtin,nginx-fpm"
     } else {
         "php-builtin"
@@ -221,15 +221,10 @@ fn secrets_of_env_files_do_not_reach_the_results() {
     }
 }
 
-/// The kernel is the catalogue's, of the distribution's Symfony; the rest is what `symfony new`
-/// makes: a front controller that reads `.env`, a controller that shows what it said.
-fn symfony_with_env(place: &Place) -> Option<PathBuf> {
-    const DOTENV: &str = "/usr/share/php/Symfony/Component/Dotenv/autoload.php";
-    if !Path::new(DOTENV).is_file() {
-        eprintln!("skipped: no php-symfony-dotenv here");
-        return None;
-    }
-    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/symfony");
+/// The catalogue's app as a project in `./shop` that answers with what is in its `.env`. Where it is
+/// copied from.
+fn shop_of(place: &Place, app: &str) -> PathBuf {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps").join(app);
     for file in seen(&ours).keys().filter(|path| path.is_file()) {
         let name = file.strip_prefix(&ours).expect("below").display().to_string();
         let text = std::fs::read_to_string(file).expect("text");
@@ -239,6 +234,18 @@ fn symfony_with_env(place: &Place) -> Option<PathBuf> {
     let kept = manifest.lines().take_while(|line| !line.starts_with("expect:"));
     let manifest = kept.collect::<Vec<_>>().join("\n") + "\ncontains: a shop\n";
     place.write("shop/app.yaml", &manifest);
+    ours
+}
+
+/// The kernel is the catalogue's, of the distribution's Symfony; the rest is what `symfony new`
+/// makes: a front controller that reads `.env`, a controller that shows what it said.
+fn symfony_with_env(place: &Place) -> Option<PathBuf> {
+    const DOTENV: &str = "/usr/share/php/Symfony/Component/Dotenv/autoload.php";
+    if !Path::new(DOTENV).is_file() {
+        eprintln!("skipped: no php-symfony-dotenv here");
+        return None;
+    }
+    let ours = shop_of(place, "symfony");
     let autoload = std::fs::read_to_string(ours.join("autoload.php")).expect("text");
     place.write(
         "shop/autoload.php",
@@ -257,26 +264,47 @@ fn symfony_with_env(place: &Place) -> Option<PathBuf> {
     Some(place.path().join("shop"))
 }
 
-#[test]
-fn symfonys_env_files_are_read_on_every_runtime() {
-    let place = Place::new();
-    let Some(app) = symfony_with_env(&place) else { return };
-    let bench = Bench::new(&AppChoice::Folder(app));
-    let mut answered = 0;
-    for name in bench.catalogue.runtime_names() {
-        // PHP loads a class once: what PHP-PM itself brings of Symfony is of another version.
-        if name == "php-ppm" {
-            continue;
-        }
-        let Some(running) = bench.start(name, &[]) else { continue };
-        for _ in 0..3 {
-            let answer = running.ask(Duration::from_secs(10)).expect("an answer");
-            assert_eq!(answer.body, "a shop, a shop, prod", "{name}");
-        }
-        running.stop().expect("stop");
-        answered += 1;
+/// The distribution's Laravel, whose configuration is not cached: each boot reads `.env`.
+fn laravel_with_env(place: &Place) -> Option<PathBuf> {
+    let needed = ["/usr/share/php/Illuminate/autoload.php", "/usr/share/php/Dotenv/autoload.php"];
+    if !needed.iter().all(|file| Path::new(file).is_file()) {
+        eprintln!("skipped: no php-laravel-framework here");
+        return None;
     }
-    eprintln!("{answered} runtimes answered");
+    let ours = shop_of(place, "laravel");
+    let change = |file: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(ours.join(file)).expect("text");
+        assert!(text.contains(from), "{file}: {text}");
+        place.write(&format!("shop/{file}"), &text.replacen(from, to, 1));
+    };
+    change("prepare.php", "['config:cache', 'route:cache']", "[]");
+    change("config/app.php", "'name' => 'stampede'", "'name' => env('APP_NAME')");
+    let shows = "<?php namespace App\\Http\\Controllers;\n\
+        final class HomeController { public function __invoke() {\n\
+        return response(config('app.name') . ', ' . env('APP_NAME') . ', ' . config('app.env')); } }\n";
+    place.write("shop/app/Http/Controllers/HomeController.php", shows);
+    place.write("shop/.env", "APP_ENV=local\nAPP_NAME='a shop'\n");
+    Some(place.path().join("shop"))
+}
+
+#[test]
+fn env_files_of_frameworks_are_read_on_every_runtime() {
+    for project in [symfony_with_env, laravel_with_env] {
+        let place = Place::new();
+        let Some(app) = project(&place) else { continue };
+        let bench = Bench::new(&AppChoice::Folder(app));
+        let mut answered = 0;
+        for name in bench.catalogue.runtime_names() {
+            let Some(running) = bench.start(name, &[]) else { continue };
+            for _ in 0..3 {
+                let answer = running.ask(Duration::from_secs(10)).expect("an answer");
+                assert_eq!(answer.body, "a shop, a shop, prod", "{name}");
+            }
+            running.stop().expect("stop");
+            answered += 1;
+        }
+        eprintln!("{answered} runtimes answered");
+    }
 }
 
 /// As a new Laravel project is: its database is a file, written to with every session, and nothing

@@ -99,8 +99,8 @@ runtimes: [nginx-fpm, apache-modphp]
         let trials = std::fs::read_dir(place.path().join("out/trials")).expect("trials").flatten();
         let of_runtime = trials.map(|trial| trial.path().join("trial.json")).find_map(|path| {
             let trial: Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
-            let own = trial["runtime"]["settings"]["workers"].as_u64()?;
-            (own.to_string() == workers).then_some(trial)
+            (trial["runtime"]["settings"]["workers"].to_string().as_str() == workers)
+                .then_some(trial)
         });
         assert!(of_runtime.is_some(), "{runtime} is compared with {workers} workers");
     }

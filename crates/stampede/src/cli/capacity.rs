@@ -217,16 +217,16 @@ fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
     let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
     store::write_page(&run.join(FILE), &text)?;
     if let Some(svg) = svg::capacity::chart(report) {
-        store::write_page(&run.join("capacity.html"), &page(&svg))?;
+        store::write_page(&run.join("capacity.html"), &page("Capacity", &svg))?;
     }
     Ok(())
 }
 
 /// One file that needs nothing else.
-fn page(svg: &str) -> String {
+pub fn page(title: &str, svg: &str) -> String {
     let svg = svg.split_once("?>\n").map_or(svg, |(_, svg)| svg);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Capacity</title>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
          <body style=\"margin:0 auto;max-width:960px\">\n{svg}</body>\n</html>\n"
     )
 }

@@ -9,12 +9,13 @@ use stampede_stats::usl::Usl;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::TuneArgs;
-use super::capacity::{Numbers, begin, ground, overrides};
+use super::capacity::{Numbers, begin, ground, overrides, page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
 use crate::plan::Overrides;
 use crate::progress;
+use crate::report::svg;
 use crate::runtime::RuntimeError;
 use crate::store::record::RunRecord;
 use crate::store::{RunFolder, StoreError};
@@ -59,7 +60,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     write(&path, &report).map_err(|error| Failure::from_store(&error))?;
     match args.ground.json {
         true => print(json(&report)?.as_bytes())?,
-        false => print(format!("{}\nResults: {}\n", text(&report), path.display()).as_bytes())?,
+        false => print(format!("{}\n{}", text(&report), next(&path)).as_bytes())?,
     };
     Ok(outcome(&report, &tuned))
 }
@@ -245,12 +246,25 @@ fn scaling(work: &Work) -> Option<Scaling> {
 /// `tune.json`, after each point.
 pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
     let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
-    store::write_page(&run.join(FILE), &text)
+    store::write_page(&run.join(FILE), &text)?;
+    if let Some(svg) = svg::tune::chart(report) {
+        store::write_page(&run.join(CHART), &page("Tuning", &svg))?;
+    }
+    Ok(())
 }
 
 fn json(report: &TuneReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
     Ok(text + "\n")
+}
+
+fn next(run: &Path) -> String {
+    let chart = run.join(CHART);
+    let chart = match chart.is_file() {
+        true => format!("Chart:   {}\n", chart.display()),
+        false => String::new(),
+    };
+    format!("Results: {}\n{chart}", run.display())
 }
 
 fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
@@ -270,7 +284,7 @@ pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
     match (found, args.format) {
         (Some((folder, found)), Format::Text) => {
-            Ok(Some(format!("{}\nResults: {}\n", text(&found), folder.display())))
+            Ok(Some(format!("{}\n{}", text(&found), next(&folder))))
         }
         (Some((_, found)), Format::Json) => json(&found).map(Some),
         _ => Ok(None),
@@ -286,5 +300,6 @@ pub fn schema() -> Value {
 
 /// In the run's folder.
 const FILE: &str = "tune.json";
+const CHART: &str = "tune.html";
 /// What everybody asks first.
 pub const WORKERS: &str = "workers=2..64";

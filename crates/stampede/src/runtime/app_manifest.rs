@@ -59,7 +59,7 @@ pub struct AppManifest {
     /// PHP file of its folder that `preload: app` has OPcache preload.
     #[serde(default)]
     pub preload: Option<String>,
-    /// Folders of the copy that it fills with caches by itself when it is asked: emptied where it is
+    /// Folders of the copy that hold its caches, and that it can do without: emptied where it is
     /// measured cold.
     #[serde(default)]
     pub caches: Vec<String>,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeFolder};
 use super::deployed::Deployed;
+use super::entry;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::locate::Located;
@@ -56,6 +57,7 @@ impl Found {
         let runtime = catalogue.serving(choice, app)?;
         check_app(name, &runtime, app)?;
         let settings = setting::resolve(name, &runtime.manifest, &choice.settings)?;
+        check_entry(name, &runtime, app, &settings)?;
         let frameworks = framework::versions(app, places)?;
         let deployed = Deployed::find(name, app, &settings, places)?;
         let php = preparation::php(app, places, settings.programs.get("php"))?;
@@ -112,4 +114,22 @@ fn check_app(name: &str, runtime: &RuntimeFolder, app: &App) -> Result<(), Runti
             package: (*first).to_owned(),
         }),
     }
+}
+
+/// Whether a runtime that keeps the app in memory finds what it is entered by.
+fn check_entry(
+    name: &str,
+    runtime: &RuntimeFolder,
+    app: &App,
+    settings: &Settings,
+) -> Result<(), RuntimeError> {
+    let file = entry::lacking(app, settings).filter(|_| runtime.manifest.mode.keeps_memory());
+    file.map_or(Ok(()), |file| {
+        Err(RuntimeError::NotEntered {
+            runtime: name.to_owned(),
+            app: app.name.clone(),
+            kind: app.manifest.kind.name(),
+            file,
+        })
+    })
 }

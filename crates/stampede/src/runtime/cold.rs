@@ -22,8 +22,8 @@ const QUIET_TICKS: u64 = 1;
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
 
 impl Prepared {
-    /// Empties the folders that the app fills by itself, as they would be after a deployment. OPcache
-    /// is empty at every start: it has no file.
+    /// Empties the folders of the app's caches, as they are before anything was cached. OPcache is
+    /// empty at every start: it has no file.
     ///
     /// # Errors
     /// A file cannot be removed.

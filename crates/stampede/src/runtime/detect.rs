@@ -11,6 +11,7 @@ use super::app::App;
 use super::app_manifest::{AppManifest, AppRequest, Expect, Framework, VersionIn};
 use super::catalogue::Folder;
 use super::copy::io_error;
+use super::entry;
 use super::error::RuntimeError;
 use super::framework;
 use super::manifest::AppKind;
@@ -119,14 +120,6 @@ const KNOWN: [Known; 3] = [
 /// Where WordPress lies below the public folder: itself, or as Composer puts it.
 const WORDPRESS: [&str; 3] = ["", "wp/", "wordpress/"];
 
-/// What a kind is entered by in a runtime that keeps it in memory.
-const ENTRIES: [(AppKind, &str); 4] = [
-    (AppKind::Callable, "handler.php"),
-    (AppKind::Psr15, "handler.php"),
-    (AppKind::Laravel, "bootstrap/app.php"),
-    (AppKind::Lumen, "bootstrap/app.php"),
-];
-
 /// A project's folder, and what Composer knows of it.
 struct Project<'a> {
     path: &'a Path,
@@ -191,10 +184,11 @@ impl Project<'_> {
         Err(RuntimeError::NoVendor { app, folder, autoload, packages })
     }
 
+    /// Where a kernel of Symfony's is cannot be told from its name alone.
     fn is_entered(&self, name: &str, kind: AppKind) -> Result<(), RuntimeError> {
-        match ENTRIES.into_iter().find(|(of, file)| *of == kind && !self.has(file)) {
+        match entry::file(kind).filter(|file| kind != AppKind::Symfony && !self.has(file)) {
             None => Ok(()),
-            Some((_, file)) => {
+            Some(file) => {
                 Err(RuntimeError::NoEntry { app: name.to_owned(), kind: kind.name(), file })
             }
         }
@@ -406,12 +400,14 @@ const USUAL_EXTENSIONS: &[&str] = &[
 /// Where Symfony's own recipe puts it.
 const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
 
-/// Folders that a framework fills when it is asked. What only a deployment fills, as Laravel's
-/// cached configuration, would not come back.
+/// Folders that hold what a framework has cached, by itself or with a deployment's commands.
 fn caches_of(kind: AppKind) -> &'static [&'static str] {
     match kind {
         AppKind::Symfony => &["var/cache"],
-        AppKind::Laravel => &["storage/framework/cache/data", "storage/framework/views"],
+        AppKind::Laravel => {
+            &["bootstrap/cache", "storage/framework/cache/data", "storage/framework/views"]
+        }
+        AppKind::Lumen => &["storage/framework/cache/data", "storage/framework/views"],
         _ => &[],
     }
 }

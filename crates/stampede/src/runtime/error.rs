@@ -84,6 +84,21 @@ pub enum RuntimeError {
         /// Empty, or `: ` and the reason.
         because: &'static str,
     },
+    /// The app has not what its kind is entered by, and the runtime keeps it in memory.
+    #[error(
+        "runtime `{runtime}` keeps an app in memory, and app `{app}` has no `{file}`, by which one of \
+         kind `{kind}` is entered"
+    )]
+    NotEntered {
+        /// Runtime's name.
+        runtime: String,
+        /// App's name.
+        app: String,
+        /// Its kind.
+        kind: &'static str,
+        /// What is not there.
+        file: &'static str,
+    },
     /// The app lacks a package that the runtime is part of.
     #[error("runtime `{runtime}` needs `{package}` in the vendor folder of app `{app}`")]
     AppLacks {
@@ -368,7 +383,8 @@ impl RuntimeError {
             E::NoApp { .. } | E::Composer { .. } | E::NoVendor { .. } | E::NoEntry { .. } => {
                 self.app_hint()
             }
-            E::NoFramework { .. }
+            E::NotEntered { .. }
+            | E::NoFramework { .. }
             | E::LacksPackages { .. }
             | E::NoPhp { .. }
             | E::NoComposer { .. } => self.app_hint(),
@@ -429,6 +445,14 @@ impl RuntimeError {
             E::NoEntry { .. } => Some(
                 "without a kind it is detected; any front controller is of kind `script`".into(),
             ),
+            E::NotEntered { kind: "symfony", .. } => Some(
+                "a runtime that boots it for each request needs none; with `adapter: symfony-runtime` \
+                 the front controller makes the kernel"
+                    .into(),
+            ),
+            E::NotEntered { .. } => {
+                Some("a runtime that boots it for each request needs none".into())
+            }
             E::LacksPackages { folder, command, .. } => {
                 Some(format!("in `{}`: {command}", folder.display()))
             }

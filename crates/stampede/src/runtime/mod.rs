@@ -17,6 +17,7 @@ mod deployed;
 mod detect;
 mod door;
 mod dotenv;
+mod entry;
 mod error;
 mod evidence;
 mod fastcgi;

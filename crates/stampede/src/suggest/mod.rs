@@ -18,7 +18,8 @@ pub struct Suggestion {
     pub taken: Vec<Suggested>,
     /// Others that are here and can serve it.
     pub beside: Vec<Suggested>,
-    /// Usual ones that are not here or cannot serve it, together where the reason is the same.
+    /// Those that cannot serve it, and usual ones that are not here; together where the reason is the
+    /// same.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -95,10 +96,12 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
         match (error, folder.manifest.usual) {
             (None, true) => suggestion.taken.push(runtime),
             (None, false) => suggestion.beside.push(runtime),
-            (Some(error), usual) => match why(error, &runtime.name)? {
-                left_out if usual => suggestion.leave_out(runtime, left_out),
-                _ => {}
-            },
+            // Few machines have all of them, and few people miss one.
+            (Some(RuntimeError::Missing { .. }), false) => {}
+            (Some(error), _) => {
+                let left_out = why(error, &runtime.name)?;
+                suggestion.leave_out(runtime, left_out);
+            }
         }
     }
     if suggestion.taken.is_empty() {
@@ -222,6 +225,19 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
                 "`--kind` says it where it is one of symfony, laravel, lumen, callable or psr15"
                     .to_owned(),
             ),
+        ),
+        E::NotEntered { kind, file, .. } => (
+            format!(
+                "worker modes keep an app in memory, and this one has no `{file}`, by which one of \
+                 kind `{kind}` is entered"
+            ),
+            match *kind {
+                "symfony" => Todo::Do(
+                    "`adapter: symfony-runtime` in a plan has its front controller make the kernel"
+                        .to_owned(),
+                ),
+                _ => Todo::Nothing,
+            },
         ),
         E::AppLacks { packages, .. } => (
             format!("the app's vendor folder lacks `{}`", packages.replace(' ', "` and `")),

@@ -31,8 +31,9 @@ fn cold(record: &TrialRecord, emptied: &[String]) -> String {
         (None, false) => Some("OPcache was empty".to_owned()),
     };
     let folders: Vec<String> = emptied.iter().map(|folder| format!("`{folder}`")).collect();
+    let were = if folders.len() == 1 { "was" } else { "were" };
     let folders = (!folders.is_empty())
-        .then(|| format!("{} was emptied before the start", words::list(&folders)));
+        .then(|| format!("{} {were} emptied before the start", words::list(&folders)));
     let nothing = "cold: nothing had been asked of it when the load began".to_owned();
     [Some(nothing), opcache, folders].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -210,6 +210,7 @@ fn is_lacking(error: &RuntimeError) -> bool {
         error,
         RuntimeError::Missing { .. }
             | RuntimeError::WrongKind { .. }
+            | RuntimeError::NotEntered { .. }
             | RuntimeError::AppLacks { .. }
     )
 }
@@ -257,6 +258,14 @@ fn placed(
                 false => "",
             };
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
+            refused(plan, runtime, &why, &expected)
+        }
+        RuntimeError::NotEntered { kind, .. } => {
+            let adapter = match *kind {
+                "symfony" => ", or `adapter: symfony-runtime` where that makes the kernel",
+                _ => "",
+            };
+            let expected = format!("one that boots the app for each request{adapter}");
             refused(plan, runtime, &why, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {

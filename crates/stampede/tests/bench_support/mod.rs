@@ -20,6 +20,8 @@ pub struct Bench {
     pub catalogue: Catalogue,
     /// What they serve.
     pub app: App,
+    /// Where it runs: anywhere.
+    pub placement: Placement,
     folder: TempDir,
 }
 
@@ -28,7 +30,8 @@ impl Bench {
     pub fn new(app: &AppChoice) -> Bench {
         let catalogue = Catalogue::load(Places::from_env());
         let app = catalogue.app(app).expect("app");
-        Bench { catalogue, app, folder: tempfile::tempdir().expect("folder") }
+        let placement = Placement::default();
+        Bench { catalogue, app, placement, folder: tempfile::tempdir().expect("folder") }
     }
 
     /// With the app that comes with stampede.
@@ -65,13 +68,12 @@ impl Bench {
             journal: self.folder.path().join("journal"),
             ..KeeperOptions::default()
         };
-        let placement = Placement::default();
         let mut work = PathBuf::new();
         let keep = |id: &str, folder: &Path| {
             work = folder.to_path_buf();
             under(&options)(id, folder)
         };
-        match prepare(&self.catalogue, &choice, &self.app, &placement, keep) {
+        match prepare(&self.catalogue, &choice, &self.app, &self.placement, keep) {
             Ok(prepared) => {
                 let started = start(prepared);
                 if started.is_err() {
@@ -83,6 +85,7 @@ impl Bench {
                 error @ (RuntimeError::Missing { .. }
                 | RuntimeError::BadSetting { .. }
                 | RuntimeError::WrongKind { .. }
+                | RuntimeError::NotEntered { .. }
                 | RuntimeError::AppLacks { .. }
                 | RuntimeError::NoFramework { .. }
                 | RuntimeError::NoPhp { .. }),

@@ -19,6 +19,7 @@ mod panel;
 mod rising;
 mod scale;
 mod spread;
+pub mod tune;
 mod view;
 mod words;
 

@@ -1,0 +1,116 @@
+//! What an app is entered by in a runtime that keeps it in memory.
+
+use serde_json::Value;
+
+use super::app::App;
+use super::setting::Settings;
+use crate::plan::model::AppKind;
+
+/// The file of its folder by which an app of `kind` is entered; `None`: it has none to look for.
+pub(super) const fn file(kind: AppKind) -> Option<&'static str> {
+    match kind {
+        AppKind::Callable | AppKind::Psr15 => Some("handler.php"),
+        AppKind::Laravel | AppKind::Lumen => Some("bootstrap/app.php"),
+        AppKind::Symfony => Some(KERNEL),
+        AppKind::Script => None,
+    }
+}
+
+/// The entry that `app` has not; `None`: it has it, or where it is cannot be told.
+pub(super) fn lacking(app: &App, settings: &Settings) -> Option<&'static str> {
+    let kind = app.manifest.kind;
+    let entry = file(kind)?;
+    let is_there = match kind {
+        AppKind::Symfony => {
+            // The front controller makes the kernel, and it is there.
+            let adapter = settings.values.get("adapter");
+            adapter.is_some_and(|adapter| adapter == "symfony-runtime") || has_kernel(app)
+        }
+        _ => app.file(entry).is_some(),
+    };
+    (!is_there).then_some(entry)
+}
+
+/// Where Symfony's own recipe puts the class that workers make.
+const KERNEL: &str = "src/Kernel.php";
+/// All classes that Composer has found, where it was asked for that.
+const MAP: &str = "vendor/composer/autoload_classmap.php";
+
+/// Whether there is an `App\Kernel`, or that of the namespace that composer.json gives to `src/`.
+fn has_kernel(app: &App) -> bool {
+    let has = |file: &str| app.file(file).is_some();
+    // What an autoloader of its own finds where, only that knows.
+    if has(KERNEL) || has("autoload.php") {
+        return true;
+    }
+    let text =
+        |file: &str| String::from_utf8_lossy(&app.file(file).unwrap_or_default()).into_owned();
+    let composer: Value = serde_json::from_str(&text("composer.json")).unwrap_or_default();
+    let folders = match &composer["autoload"]["psr-4"]["App\\"] {
+        Value::String(folder) => vec![folder.as_str()],
+        all => all.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+    };
+    let is_in = |folder: &str| {
+        let file = format!("{}/Kernel.php", folder.trim_end_matches('/'));
+        has(file.trim_start_matches("./").trim_start_matches('/'))
+    };
+    folders.into_iter().any(is_in) || text(MAP).contains(r"'App\\Kernel'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::model::AppChoice;
+    use crate::runtime::{Catalogue, Places};
+
+    /// What a project of these files lacks, as workers enter it.
+    fn lacks(files: &[(&str, &str)], adapter: &str) -> Option<&'static str> {
+        let place = tempfile::tempdir().expect("folder");
+        let shop = place.path().join("shop");
+        for (file, text) in files {
+            let path = shop.join(file);
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            std::fs::write(path, text).expect("file");
+        }
+        let app = Catalogue::load(Places::default()).app(&AppChoice::Folder(shop)).expect("app");
+        let values = [("adapter".to_owned(), adapter.into())].into();
+        lacking(&app, &Settings { values, ..Settings::default() })
+    }
+
+    #[test]
+    fn a_kernel_is_found_where_composer_would_find_it() {
+        let in_folder = |folder: &str| {
+            format!(r#"{{"autoload": {{"psr-4": {{"App\\": {folder}, "Other\\": "lib/"}}}}}}"#)
+        };
+        let project = |composer: &str, more: (&str, &str)| {
+            let index = ("public/index.php", "<?php");
+            let files = [index, ("bin/console", ""), ("config/bundles.php", "<?php")];
+            lacks(&[&files[..], &[("composer.json", composer), more]].concat(), "own")
+        };
+        let kernel = "<?php namespace App; class Kernel {}";
+        let (src, none) = (in_folder("\"src/\""), ("readme", ""));
+        assert_eq!(project(&src, none), Some("src/Kernel.php"));
+        assert_eq!(project(&src, ("src/Kernel.php", kernel)), None);
+        assert_eq!(project(&src, ("lib/Kernel.php", kernel)), Some("src/Kernel.php"));
+        assert_eq!(project(&in_folder("[\"x\", \"./app/\"]"), ("app/Kernel.php", kernel)), None);
+        assert_eq!(project(&in_folder("\"\""), ("Kernel.php", kernel)), None);
+        let map = "<?php return ['App\\\\Kernel' => $baseDir . '/core/Kernel.php'];";
+        assert_eq!(project(&src, ("vendor/composer/autoload_classmap.php", map)), None);
+        // Anything may be where this looks.
+        assert_eq!(project(&src, ("autoload.php", "<?php")), None);
+    }
+
+    #[test]
+    fn other_kinds_have_their_file_or_lack_it() {
+        let index = ("public/index.php", "<?php");
+        let symfony = [index, ("bin/console", ""), ("config/bundles.php", "<?php")];
+        assert_eq!(lacks(&symfony, "own"), Some("src/Kernel.php"));
+        assert_eq!(lacks(&symfony, "symfony-runtime"), None);
+        let laravel = r#"{"require": {"laravel/framework": "*"}}"#;
+        let laravel = [index, ("composer.json", laravel), ("vendor/autoload.php", "<?php")];
+        assert_eq!(lacks(&laravel, "own"), Some("bootstrap/app.php"));
+        let whole = [&laravel[..], &[("bootstrap/app.php", "<?php")]].concat();
+        assert_eq!(lacks(&whole, "own"), None);
+        assert_eq!(lacks(&[index], "own"), None);
+    }
+}
