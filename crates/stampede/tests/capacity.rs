@@ -65,6 +65,7 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
         "{page}"
     );
     assert_eq!(place.left_behind(), Vec::<String>::new());
+    common::a_newer_format_is_refused(&place, "capacity.json");
 }
 
 #[test]

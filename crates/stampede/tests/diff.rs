@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::store::RunFolder;
-use stampede::store::record::{AgainstRecord, Judged};
+use stampede::store::record::{AgainstRecord, FiredRecord, Judged};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 
@@ -224,6 +224,97 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }
+}
+
+fn fired(app_kind: &str, requests: &str, arrivals: &str) -> Option<FiredRecord> {
+    Some(FiredRecord {
+        app_kind: app_kind.to_owned(),
+        requests: requests.to_owned(),
+        arrivals: Some(arrivals.to_owned()),
+    })
+}
+
+/// One runtime, in three rounds, of which the record says what was fired at what.
+fn firing(id: &str, fired: Option<FiredRecord>) -> RunData {
+    let mut run = run(id, 3, &[("nginx-fpm", 2_000)]);
+    run.record.cells[0].fired = fired;
+    run
+}
+
+#[test]
+fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load() {
+    let before = firing("before", fired("script", "GET /?ms=10", "uniform"));
+    for (after, said) in [
+        (
+            fired("script", "GET /?ms=50", "uniform"),
+            "requests: `GET /?ms=10` in A, `GET /?ms=50` in B (nginx-fpm)",
+        ),
+        (
+            fired("script", "2 requests, SHA-256 0123456789ab…", "uniform"),
+            "requests: `GET /?ms=10` in A, `2 requests, SHA-256 0123456789ab…` in B (nginx-fpm)",
+        ),
+        (
+            fired("script", "GET /?ms=10", "poisson"),
+            "arrivals: `uniform` in A, `poisson` in B (nginx-fpm)",
+        ),
+        (
+            fired("symfony", "GET /?ms=10", "uniform"),
+            "app's kind: `script` in A, `symfony` in B (nginx-fpm)",
+        ),
+    ] {
+        let after = firing("after", after);
+        let refused = diff(&[&before, &after], &[]);
+        assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
+        let told = stderr(&refused);
+        assert!(told.contains("are not comparable") && told.contains(said), "{told}");
+        let anyway = diff(&[&before, &after], &["--anyway"]);
+        assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
+        let text = stdout(&anyway);
+        assert!(text.contains(&format!("compared although not alike: {said}")), "{text}");
+    }
+    let alike = firing("alike", before.record.cells[0].fired.clone());
+    assert_eq!(diff(&[&before, &alike], &[]).status.code(), Some(0));
+}
+
+/// Runs of versions that did not write it down stay comparable with each other and with new ones.
+#[test]
+fn what_a_run_does_not_say_it_fired_is_no_difference() {
+    let old = firing("old", None);
+    let new = firing("new", fired("script", "GET /?ms=10", "uniform"));
+    for runs in [[&old, &new], [&new, &old]] {
+        let output = diff(&runs, &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn another_app_is_refused_by_both_names_and_compared_when_told_to() {
+    let before = run("before", 3, &[("nginx-fpm", 2_000)]);
+    let mut after = run("after", 3, &[("nginx-fpm", 2_480)]);
+    after.record.cells[0].app = "shop".to_owned();
+    let refused = diff(&[&before, &after], &[]);
+    assert_eq!((refused.status.code(), stdout(&refused)), (Some(2), String::new()));
+    let told = stderr(&refused);
+    assert!(told.contains("app: `hello` in A, `shop` in B (nginx-fpm)"), "{told}");
+    assert!(told.contains("`--anyway` compares them"), "{told}");
+    let anyway = diff(&[&before, &after], &["--anyway"]);
+    assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
+    let text = stdout(&anyway);
+    assert!(text.contains("compared although not alike: app: `hello` in A, `shop` in B"), "{text}");
+    assert!(text.contains("B is slower than A: p95 of response time 1.24 ×"), "{text}");
+    assert!(!text.contains("only in"), "{text}");
+}
+
+/// Which app of the one would be which of the other, nobody can tell.
+#[test]
+fn of_several_apps_only_those_of_one_name_are_compared() {
+    let before = run("before", 3, &[("nginx-fpm", 2_000)]);
+    let mut after = run("after", 3, &[("nginx-fpm", 2_000), ("apache-modphp", 2_000)]);
+    after.record.cells[0].app = "shop".to_owned();
+    after.record.cells[1].app = "blog".to_owned();
+    let output = diff(&[&before, &after], &["--anyway"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+    assert!(stderr(&output).contains("have no cell in common"), "{}", stderr(&output));
 }
 
 #[test]

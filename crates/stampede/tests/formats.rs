@@ -70,6 +70,27 @@ fn said_of(from: &str, to: &str) -> String {
     String::from_utf8_lossy(&output.stderr).replace(&run, "RUN")
 }
 
+/// They lie beside `run.json` and have formats of their own.
+#[test]
+fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
+    for name in ["capacity.json", "tune.json"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::copy(kept(1).join("run.json"), folder.path().join("run.json")).expect("copied");
+        std::fs::write(folder.path().join(name), "{\"format\": 2, \"new\": []}").expect("written");
+        let run = folder.path().display().to_string();
+        for format in ["text", "json"] {
+            let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
+                .args(["report", &run, "--format", format])
+                .output()
+                .expect("the binary starts");
+            let said = String::from_utf8_lossy(&output.stderr).replace(&run, "RUN");
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+            let error = format!("error: `RUN/{name}` has format 2, this stampede knows 1\n");
+            assert_eq!(said, error + "\nhint: read it with a newer stampede\n");
+        }
+    }
+}
+
 #[test]
 fn what_is_newer_or_no_run_is_refused_in_words() {
     let format = "\"format\": 1";

@@ -71,6 +71,24 @@ fn an_invalid_trial_beside_valid_ones_is_listed_and_does_not_take_the_row() {
     assert!(page.contains(note), "{page}");
 }
 
+/// `summary.json` and the page have all of the evidence; here is the first that adds to the reason.
+#[test]
+fn a_reason_has_its_evidence_in_brackets() {
+    let mut run = run(vec![cell("nginx-fpm", "day", "open", "const(200,10s)")], 2);
+    for (opcache, enabled) in [(false, "0"), (true, "1")] {
+        let shots = Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() };
+        let before = add(&mut run, 0, shots).record.runtime.before.as_mut().expect("shown");
+        before.opcache = opcache;
+        before.ini.insert("opcache.enable".into(), enabled.into());
+    }
+    let line = "why nginx-fpm: OPcache is off: every request compiles its files anew \
+                (opcache.enable=0; in 1 of 2 trials)";
+    let text = page(&run, 200);
+    assert!(text.contains(line), "{text}");
+    let markdown = markdown(&summarize(&run));
+    assert!(markdown.contains(line), "{markdown}");
+}
+
 /// What the plan asked for and what a SAPI forces is said, and takes no sign.
 #[test]
 fn settings_and_what_a_sapi_forces_are_notes() {

@@ -186,6 +186,77 @@ fn two_rounds_have_neither_letters_nor_intervals_and_the_table_says_so() {
 }
 
 #[test]
+fn of_one_runtime_the_sentence_and_the_table_say_how_sure_its_figure_is() {
+    for rounds in [1, 2, 5] {
+        let ms = &[10.0, 10.4, 9.8, 10.1, 10.2][..rounds];
+        let summary = summarize(&measured(&[("alone", ms)]));
+        let both = format!("{}\n---\n{}", text(&summary), report::markdown(&summary));
+        insta::assert_snapshot!(format!("alone_{rounds}"), both);
+    }
+}
+
+/// `981 ms` ends in the unit of `1.02 s`, and has another.
+#[test]
+fn a_unit_is_left_out_only_where_both_ends_have_it() {
+    let summary = summarize(&measured(&[("alone", &[981.0, 1_000.0, 1_020.0, 1_000.0])]));
+    let page = text(&summary);
+    assert!(page.contains(" (976 ms to 1.03 s over 4 rounds)"), "{page}");
+}
+
+fn sentence(summary: &Summary) -> &str {
+    &summary.groups[0].sentence
+}
+
+#[test]
+fn each_other_has_its_own_verdict_where_the_sentence_begins_with_another() {
+    let best = ("best", &[10.0, 10.0, 10.0, 10.0, 10.0][..]);
+    let like_it = ("like-it", &[10.1, 10.0, 10.2, 10.0, 10.1][..]);
+    let noisy = ("noisy", &[11.1, 9.7, 10.9, 9.8, 10.9][..]);
+    let far = ("far", &[20.0, 20.1, 20.2, 20.0, 20.1][..]);
+    let of = |cells: &[(&str, &[f64])]| sentence(&summarize(&measured(cells))).to_owned();
+    insta::assert_snapshot!(
+        "verdicts",
+        [
+            of(&[best, like_it, noisy, far]),
+            of(&[best, noisy, far]),
+            of(&[best, like_it]),
+            of(&[best, far]),
+        ]
+        .join("\n")
+    );
+}
+
+/// Of five rounds the third's, fourth's and fifth's trials of one cell do not count.
+#[test]
+fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
+    let best = ("best", &[10.0, 10.1, 10.0, 10.1, 10.0][..]);
+    let few = ("few", &[14.0, 14.2, 14.0, 14.1, 14.0][..]);
+    let far = ("far", &[20.0, 20.1, 20.2, 20.0, 20.1][..]);
+    let mut run = measured(&[best, few, far]);
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 1) {
+        if trial.record.round > 2 {
+            trial.record.verdict.judged = Judged::Invalid;
+        }
+    }
+    let summary = summarize(&run);
+    let said = sentence(&summary);
+    assert!(
+        said.contains("few takes 1.40 × as long (two rounds in common: a hint only)"),
+        "{said}"
+    );
+    assert!(said.ends_with("far 2.00 × (1.98 to 2.02); 95 % intervals over 5 rounds."), "{said}");
+    for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 2) {
+        if trial.record.round > 2 {
+            trial.record.verdict.judged = Judged::Invalid;
+        }
+    }
+    let summary = summarize(&run);
+    let said = sentence(&summary);
+    let end = "; two trials each: no interval, treat as a hint.";
+    assert!(said.ends_with(end) && !said.contains("in common"), "{said}");
+}
+
+#[test]
 fn what_is_not_told_apart_names_the_rounds_that_would_tell() {
     let summary = summarize(&measured(&[
         ("a", &[10.0, 10.0, 10.0, 10.0, 10.0]),

@@ -38,6 +38,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
             model: "open".to_owned(),
             load_text: "const(200,60s)".to_owned(),
             refused: None,
+            fired: None,
         }],
         order: vec![vec![0]],
         expect: Vec::new(),

@@ -39,6 +39,7 @@ fn workers_that_cannot_keep_the_rate_lose_and_the_winners_lines_can_be_copied() 
     let again = place.stampede(&["report", &run.display().to_string()]);
     assert_eq!(stdout(&finish(again, LIMIT)).lines().next(), out.lines().next());
     assert_eq!(place.left_behind(), Vec::<String>::new());
+    common::a_newer_format_is_refused(&place, "tune.json");
 }
 
 #[test]

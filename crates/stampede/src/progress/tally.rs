@@ -168,6 +168,7 @@ mod tests {
             model: "open".to_owned(),
             load_text: "const(100,8s)".to_owned(),
             refused: None,
+            fired: None,
         }
     }
 

@@ -6,8 +6,8 @@ use crate::summary::breaking::Breaking;
 use crate::summary::model::{
     CellSummary, CellVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
+use crate::summary::sentence::{noun, own_interval};
 use crate::summary::{steady, words};
-use stampede_stats::compare::Difference;
 
 /// Cells that have a row of figures: all but those that were refused or are missing, and
 /// those whose trials were all invalid. They are listed below the table.
@@ -35,7 +35,9 @@ pub fn sections(group: &Group, rows: &[&CellSummary]) -> Vec<Section> {
         // What the cells are sorted by comes first.
         sections.insert(0, rates(group, rows));
     }
-    if !group.comparisons.is_empty() {
+    if group.comparisons.is_empty() {
+        sections.splice(1..1, alone(group, rows));
+    } else {
         sections.insert(1, against(group, rows));
     }
     sections.extend(up_to_breaking(rows));
@@ -258,6 +260,20 @@ fn by_role(rows: &[&CellSummary]) -> Vec<Section> {
     roles.into_iter().map(of_role).collect()
 }
 
+/// Where nothing is compared, how sure each figure is by itself; `None`: no row has an interval.
+fn alone(group: &Group, rows: &[&CellSummary]) -> Option<Section> {
+    let own = own_intervals(group, rows)?;
+    Some(Section { title: noun(group.primary).to_owned(), columns: vec![own] })
+}
+
+fn own_intervals(group: &Group, rows: &[&CellSummary]) -> Option<Column> {
+    let own = |cell: &CellSummary| own_interval(group.primary, cell);
+    rows.iter().find_map(|cell| own(cell))?;
+    Some(column("own 95 %", rows, |cell| {
+        own(cell).map_or_else(none, |(low, high)| Field::plain(format!("{low} – {high}")))
+    }))
+}
+
 fn against(group: &Group, rows: &[&CellSummary]) -> Section {
     let of =
         |cell: &CellSummary| group.comparisons.iter().find(|other| other.runtime == cell.runtime);
@@ -275,13 +291,10 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
         }
     });
     let judged = column("it is", rows, |cell| match of(cell) {
-        Some(other) => Field::plain(judged(group.primary, other)),
+        Some(other) => Field::plain(other.verdict(group.primary)),
         None => Field::plain(""),
     });
     let letters = column("letters", rows, |cell| Field::plain(cell.letters.clone()));
-    let own = column("own 95 %", rows, |cell| {
-        own_interval(group.primary, cell).map_or_else(none, Field::plain)
-    });
     let mut columns = vec![ratio, judged];
     let sure = |other: &Comparison| other.ratio.is_some_and(|ratio| ratio.interval.is_some());
     if group.comparisons.iter().any(sure) {
@@ -290,47 +303,13 @@ fn against(group: &Group, rows: &[&CellSummary]) -> Section {
     if rows.iter().any(|cell| !cell.letters.is_empty()) {
         columns.push(letters);
     }
-    if rows.iter().any(|cell| own_interval(group.primary, cell).is_some()) {
-        columns.push(own);
-    }
+    columns.extend(own_intervals(group, rows));
     Section { title: "against the best".to_owned(), columns }
 }
 
 /// `1.18 – 1.31`.
 pub fn interval(low: f64, high: f64) -> String {
     format!("{} – {}", words::significant(low), words::significant(high))
-}
-
-/// The interval of the figure that the rows are sorted by: `3.41 – 3.78 ms`, `981 µs – 1.02 ms`.
-pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<String> {
-    let (low, high) = primary.figure(&cell.figures).interval()?;
-    let words = |value| match primary {
-        Primary::Throughput => words::rate(value),
-        _ => words::time(value),
-    };
-    let (low, high) = (words(low), words(high));
-    // A unit that both have is said once.
-    let unit = high.rsplit_once(' ').map_or("", |(_, unit)| unit);
-    let low = match primary {
-        Primary::Throughput => low.as_str(),
-        _ => low.strip_suffix(unit).map_or(low.as_str(), str::trim_end),
-    };
-    Some(format!("{low} – {high}"))
-}
-
-/// What a comparison says of the other.
-pub fn judged(primary: Primary, other: &Comparison) -> &'static str {
-    let Some(judged) = other.judged else { return "not compared" };
-    let larger_is_better = primary == Primary::Throughput;
-    match judged {
-        Difference::Larger if larger_is_better => "faster",
-        Difference::Smaller if larger_is_better => "slower",
-        Difference::Larger => "slower",
-        Difference::Smaller => "faster",
-        Difference::Same => "same",
-        Difference::NotToldApart => "not told apart",
-        Difference::Hint => "a hint only",
-    }
 }
 
 fn column(title: &str, rows: &[&CellSummary], field: impl Fn(&CellSummary) -> Field) -> Column {

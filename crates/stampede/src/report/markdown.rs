@@ -1,10 +1,11 @@
 //! Tables for a pull request: one for each app and load, short.
 
-use super::columns::{broken, figure, interval, judged, rows};
+use super::columns::{broken, figure, interval, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
 use crate::summary::model::{CellSummary, Group, LoadModel, Stat};
+use crate::summary::sentence::own_interval;
 use crate::summary::words;
 
 /// Renders a run as GitHub's Markdown.
@@ -53,7 +54,7 @@ fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
         "CPU %".to_owned(),
         "CPU cost".to_owned(),
         "memory max".to_owned(),
-        "against the best".to_owned(),
+        if group.comparisons.is_empty() { "own 95 %" } else { "against the best" }.to_owned(),
     ];
     out.push_str(&row(&heads));
     out.push_str("|:--|");
@@ -114,7 +115,19 @@ fn fields(group: &Group, cell: &CellSummary) -> [String; 11] {
     ]
 }
 
+/// How sure a figure is that is held against nothing.
+fn alone(group: &Group, cell: &CellSummary) -> String {
+    match (own_interval(group.primary, cell), cell.trials_counted) {
+        (Some((low, high)), _) => format!("{low} – {high}"),
+        (None, trials @ 1..=2) => format!("{}: no interval", words::number_of(trials, "trial")),
+        (None, _) => "—".to_owned(),
+    }
+}
+
 fn against(group: &Group, cell: &CellSummary) -> String {
+    if group.comparisons.is_empty() {
+        return alone(group, cell);
+    }
     if group.baseline.as_ref() == Some(&cell.runtime) {
         let letters = &cell.letters;
         return match letters.as_str() {
@@ -125,7 +138,7 @@ fn against(group: &Group, cell: &CellSummary) -> String {
     let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
         return "—".to_owned();
     };
-    let said = judged(group.primary, other);
+    let said = other.verdict(group.primary);
     let said = match cell.letters.as_str() {
         "" => said.to_owned(),
         letters => format!("{said} · {letters}"),

@@ -373,9 +373,7 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
         || bounded(|figures| figures.service_time_ns.mean);
     add(cut_off && times, "≥: at least, for shots without a correct answer have no full time");
     add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
-    let few_rounds = |rounds: u32| {
-        !group.comparisons.is_empty() && shown.iter().any(|cell| cell.trials_counted == rounds)
-    };
+    let few_rounds = |rounds: u32| shown.iter().any(|cell| cell.trials_counted == rounds);
     let lettered = shown.iter().any(|cell| !cell.letters.is_empty());
     add(lettered, "letters: rows without one in common are told apart, all pairs taken together");
     add(few_rounds(1), "one trial: no interval");

@@ -156,6 +156,21 @@ pub struct CellRecord {
     pub load_text: String,
     /// Why it is not measured at all; `None`: it is.
     pub refused: Option<String>,
+    /// What is fired at what; `None`: an earlier version did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fired: Option<FiredRecord>,
+}
+
+/// What a cell's shots ask of what: what names and schedules do not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiredRecord {
+    /// What the app is written for: `script`, `symfony` …; its framework's version is among the
+    /// runtime's versions.
+    pub app_kind: String,
+    /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
+    pub requests: String,
+    /// `uniform` or `poisson`; `None`: the model is closed.
+    pub arrivals: Option<String>,
 }
 
 /// `trial.json`.

@@ -82,6 +82,7 @@ fn cell(load_text: &str, model: &str) -> CellRecord {
         model: model.to_owned(),
         load_text: load_text.to_owned(),
         refused: None,
+        fired: None,
     }
 }
 

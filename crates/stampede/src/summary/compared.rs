@@ -39,6 +39,23 @@ pub struct Comparison {
     pub rounds_needed: Option<u32>,
 }
 
+impl Comparison {
+    /// What it says of the other, in a word or two.
+    pub fn verdict(&self, primary: Primary) -> &'static str {
+        let (Some(judged), Some(_)) = (self.judged, self.ratio) else { return "not compared" };
+        let larger_is_better = primary == Primary::Throughput;
+        match judged {
+            Difference::Larger if larger_is_better => "faster",
+            Difference::Smaller if larger_is_better => "slower",
+            Difference::Larger => "slower",
+            Difference::Smaller => "faster",
+            Difference::Same => "same",
+            Difference::NotToldApart => "not told apart",
+            Difference::Hint => "a hint only",
+        }
+    }
+}
+
 /// How a figure moves from round to round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {

@@ -14,13 +14,13 @@ pub fn of(group: &Group, cells: &[CellSummary]) -> String {
     };
     let figure = figure(group.primary, best);
     if measured.len() == 1 {
+        let (noun, sure) = (noun(group.primary), by_itself(group.primary, best));
         let only = format!("only {} was measured", best.runtime);
-        return format!("{only}: {} {figure}; nothing to compare it with.", noun(group.primary));
+        return format!("{only}: {noun} {figure}{sure}; nothing to compare it with.");
     }
-    let rounds = group.comparisons.iter().filter_map(|other| other.ratio).map(|ratio| ratio.trials);
-    let head = head(group, best, &figure);
-    let others = others(group, &measured);
-    format!("{head}; {others}{}.", how_sure(group, rounds.max().unwrap_or(0)))
+    let Head { text, verdict } = head(group, best, &figure);
+    let others = others(group, &measured, verdict);
+    format!("{text}; {others}{}.", how_sure(group))
 }
 
 fn without_a_best(measured: &[&CellSummary], is_tried: bool) -> String {
@@ -38,12 +38,30 @@ fn without_a_best(measured: &[&CellSummary], is_tried: bool) -> String {
     }
 }
 
+/// How sure the figure of a cell is that is held against nothing.
+fn by_itself(primary: Primary, cell: &CellSummary) -> String {
+    let trials = cell.trials_counted;
+    match own_interval(primary, cell) {
+        Some((low, high)) => format!(" ({low} to {high} over {trials} rounds)"),
+        None if trials < FEWEST => format!("; {}: no interval", words::number_of(trials, "trial")),
+        // It failed, or is a bound: the figure itself says so.
+        None => String::new(),
+    }
+}
+
+/// How the sentence begins.
+struct Head {
+    text: String,
+    /// What it says of the others that it is about; of the rest each has its own said.
+    verdict: Difference,
+}
+
 /// `a is ahead`, or whom it cannot be told apart from.
-fn head(group: &Group, best: &CellSummary, figure: &str) -> String {
+fn head(group: &Group, best: &CellSummary, figure: &str) -> Head {
     let best_is = format!("{} {figure}", noun(group.primary));
     let with = |wanted: Difference| -> Vec<String> {
-        let close = group.comparisons.iter().filter(|other| other.judged == Some(wanted));
-        close.map(|other| other.runtime.clone()).collect()
+        let is_it = |other: &&Comparison| other.ratio.is_some() && other.judged == Some(wanted);
+        group.comparisons.iter().filter(is_it).map(|other| other.runtime.clone()).collect()
     };
     let same = with(Difference::Same);
     let close = with(Difference::NotToldApart);
@@ -54,16 +72,27 @@ fn head(group: &Group, best: &CellSummary, figure: &str) -> String {
         .map(|other| other.runtime.clone())
         .collect();
     let name = &best.runtime;
-    if !same.is_empty() {
-        format!("{name} and {} are the same within 3 %: {best_is}", words::list(&same))
+    let slower = slower(group.primary);
+    let (says, verdict) = if !same.is_empty() {
+        (format!("{name} and {} are the same within 3 %", words::list(&same)), Difference::Same)
     } else if !close.is_empty() {
-        format!("{name} is not told apart from {}: {best_is}", words::list(&close))
+        let close = words::list(&close);
+        (format!("{name} is not told apart from {close}"), Difference::NotToldApart)
     } else if !level.is_empty() {
-        format!("{name} and {} are within 3 %: {best_is}", words::list(&level))
-    } else if !with(Difference::Larger).is_empty() || !with(Difference::Smaller).is_empty() {
-        format!("{name} is faster: {best_is}")
+        (format!("{name} and {} are within 3 %", words::list(&level)), Difference::Hint)
+    } else if !with(slower).is_empty() {
+        (format!("{name} is faster"), slower)
     } else {
-        format!("{name} is ahead: {best_is}")
+        (format!("{name} is ahead"), Difference::Hint)
+    };
+    Head { text: format!("{says}: {best_is}"), verdict }
+}
+
+/// What a ratio to the best is where the other is slower.
+fn slower(primary: Primary) -> Difference {
+    match primary {
+        Primary::Throughput => Difference::Smaller,
+        _ => Difference::Larger,
     }
 }
 
@@ -72,8 +101,9 @@ fn is_level(other: &Comparison) -> bool {
     other.ratio.is_some_and(|ratio| (1.0 / margin..=margin).contains(&ratio.value))
 }
 
-/// The nearest few others, each with its ratio.
-fn others(group: &Group, measured: &[&CellSummary]) -> String {
+/// The nearest few others, each with its ratio, and with what it says where that is not what the
+/// sentence begins with: `b takes 1.04 × as long (0.98 to 1.10, not told apart)`.
+fn others(group: &Group, measured: &[&CellSummary], said: Difference) -> String {
     let verb = match group.primary {
         Primary::Throughput => "reaches",
         _ => "takes",
@@ -87,12 +117,12 @@ fn others(group: &Group, measured: &[&CellSummary]) -> String {
             continue;
         };
         let verb = if std::mem::take(&mut first) { format!("{verb} ") } else { String::new() };
-        let interval = interval(ratio.interval);
+        let sure = in_brackets(group, other, said);
         let times = words::ratio(ratio.value);
         let of_what = of_what(group.primary, &verb);
         let cell = measured.iter().find(|cell| cell.runtime == other.runtime);
         let doubt = cell.map_or("", |cell| doubt(cell));
-        parts.push(format!("{} {verb}{times}{of_what}{interval}{doubt}", other.runtime));
+        parts.push(format!("{} {verb}{times}{of_what}{sure}{doubt}", other.runtime));
     }
     let more = measured.len().saturating_sub(1 + MOST_OTHERS);
     if more > 0 {
@@ -109,19 +139,43 @@ fn of_what(primary: Primary, verb: &str) -> &'static str {
     }
 }
 
-fn interval(interval: Option<(f64, f64)>) -> String {
-    interval.map_or(String::new(), |(low, high)| {
-        format!(" ({} to {})", words::significant(low), words::significant(high))
-    })
+/// The interval of a ratio, and its verdict where nothing else in the sentence has it.
+fn in_brackets(group: &Group, other: &Comparison, said: Difference) -> String {
+    let interval = other.ratio.and_then(|ratio| ratio.interval);
+    let interval = interval
+        .map(|(low, high)| format!("{} to {}", words::significant(low), words::significant(high)));
+    let verdict = match (other.judged, other.ratio) {
+        (Some(Difference::Hint), _) if are_hints(group) => None,
+        (Some(Difference::Hint), Some(ratio)) => {
+            Some(format!("{} in common: a hint only", words::number_of(ratio.trials, "round")))
+        }
+        (judged, _) if judged == Some(said) => None,
+        _ => Some(other.verdict(group.primary).to_owned()),
+    };
+    let parts: Vec<String> = interval.into_iter().chain(verdict).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-fn how_sure(group: &Group, rounds: u32) -> String {
-    let doubtful = group.comparisons.iter().any(|other| other.judged.is_some());
-    match rounds {
-        _ if !doubtful => String::new(),
-        1 => "; one trial each: no interval, treat as a hint".to_owned(),
-        2 => "; two trials each: no interval, treat as a hint".to_owned(),
-        rounds => format!("; 95 % intervals over {rounds} rounds"),
+/// Whether no pair has the rounds for more than a hint.
+fn are_hints(group: &Group) -> bool {
+    let mut judged = group.comparisons.iter().filter(|other| other.ratio.is_some());
+    judged.all(|other| other.judged == Some(Difference::Hint))
+}
+
+/// Of all pairs; what has fewer rounds than an interval asks for says so beside its ratio.
+fn how_sure(group: &Group) -> String {
+    let ratios = || group.comparisons.iter().filter_map(|other| other.ratio);
+    let sure = || ratios().filter(|ratio| ratio.interval.is_some()).map(|ratio| ratio.trials);
+    match (sure().min(), sure().max(), ratios().map(|ratio| ratio.trials).max()) {
+        (Some(least), Some(most), _) if least == most => {
+            format!("; 95 % intervals over {most} rounds")
+        }
+        (Some(least), Some(most), _) => format!("; 95 % intervals over {least} to {most} rounds"),
+        (_, _, Some(most)) if most < FEWEST => {
+            let trials = words::number_of(most, "trial");
+            format!("; {trials} each: no interval, treat as a hint")
+        }
+        _ => String::new(),
     }
 }
 
@@ -160,5 +214,21 @@ pub fn noun(primary: Primary) -> &'static str {
     }
 }
 
+/// The interval of the figure that cells are sorted by; a unit that both ends have is said once:
+/// `3.41` and `3.78 ms`, `981 µs` and `1.02 ms`.
+pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<(String, String)> {
+    let (low, high) = primary.figure(&cell.figures).interval()?;
+    if primary == Primary::Throughput {
+        return Some((words::rate(low), words::rate(high)));
+    }
+    let (low, high) = (words::time(low), words::time(high));
+    // With the space before it: `981 ms` does not end in ` s`.
+    let unit = high.rfind(' ').map_or("", |space| &high[space..]);
+    let low = low.strip_suffix(unit).unwrap_or(&low).to_owned();
+    Some((low, high))
+}
+
+/// Fewer rounds than this have no interval, as `stampede_stats` has it.
+const FEWEST: u32 = 3;
 /// Others that the sentence names; the table has all.
 const MOST_OTHERS: usize = 3;

@@ -47,15 +47,16 @@ fn requests(
     door: &Door,
     habits: Habits,
 ) -> Result<Vec<Request>, String> {
-    let own = [RequestSpec {
-        method: "GET".to_owned(),
-        path: app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned()),
-        headers: Vec::new(),
-        body: Vec::new(),
-        site: None,
-    }];
+    let own = own_request(app);
     let specs = if specs.is_empty() { &own[..] } else { specs };
     specs.iter().map(|spec| request(spec, door, habits)).collect()
+}
+
+/// What is asked where the plan says nothing.
+pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
+    let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
+    let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
+    vec![RequestSpec { method, path, headers, body, site: None }]
 }
 
 fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, String> {

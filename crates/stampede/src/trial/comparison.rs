@@ -9,7 +9,7 @@ use super::cells::{self, Cell};
 use super::refusal::{
     Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
 };
-use super::{Ctx, budget, course};
+use super::{Ctx, budget, course, fired};
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
@@ -68,7 +68,7 @@ impl Comparison {
         let places = place(&plan.budget);
         notices.extend(places.split.shared.words().map(str::to_owned));
         notices.extend(budget::crowded(&plan, facts, &traits));
-        let record = run_record(&plan, &cells, &traits, facts, notices);
+        let record = run_record(&plan, &apps, &cells, &traits, facts, notices);
         nothing_to_measure(&plan, &record.cells)?;
         Ok(Comparison {
             plan,
@@ -230,6 +230,7 @@ fn by_role(cpus: &BTreeMap<String, u32>, stack: &[usize]) -> BTreeMap<String, Ve
 
 fn run_record(
     plan: &Plan,
+    apps: &[App],
     cells: &[Cell],
     traits: &[Traits],
     facts: &MachineFacts,
@@ -246,7 +247,7 @@ fn run_record(
         seed: plan.seed,
         rounds,
         auto,
-        cells: cells.iter().map(|cell| cell_record(plan, cell, traits)).collect(),
+        cells: cells.iter().map(|cell| cell_record(plan, apps, cell, traits)).collect(),
         order: cells::order(cells, rounds, plan.seed),
         expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
         expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
@@ -262,7 +263,7 @@ fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
     (!texts.is_empty()).then(|| (load.name.clone(), texts))
 }
 
-fn cell_record(plan: &Plan, cell: &Cell, traits: &[Traits]) -> CellRecord {
+fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> CellRecord {
     let load = &plan.loads[cell.load];
     let counts = plan.budget.cpu_counts();
     let mut runtime = plan.runtimes[cell.runtime].name.clone();
@@ -286,6 +287,7 @@ fn cell_record(plan: &Plan, cell: &Cell, traits: &[Traits]) -> CellRecord {
         },
         load_text: cells::load_text(&load.model),
         refused: cell.refused.clone(),
+        fired: Some(fired::fired(load, &apps[app])),
     }
 }
 

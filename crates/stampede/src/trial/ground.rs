@@ -7,7 +7,7 @@ use stampede_load::time::Nanos;
 use super::cells::{self, Cell};
 use super::comparison::{Places, now, place};
 use super::refusal::{self, Refusal};
-use super::{Ctx, Subject, budget, trial};
+use super::{Ctx, Subject, budget, fired, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
 use crate::keeper;
@@ -172,6 +172,7 @@ impl Ground {
             },
             load_text: cells::load_text(&load.model),
             refused: None,
+            fired: Some(fired::fired(load, &self.app)),
         };
         let (cell, round) = run.add(named.clone())?;
         run.listener.event(&Event::TrialStarted {

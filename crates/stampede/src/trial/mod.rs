@@ -6,6 +6,7 @@ pub mod budget;
 pub mod cells;
 pub mod comparison;
 mod course;
+mod fired;
 pub mod ground;
 mod measured;
 mod paths;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use stampede_load::report::Counts;
 
 use super::Subject;
+use super::ammo::own_request;
 use super::measured::Measured;
 use crate::plan::model::RequestSpec;
 use crate::runtime::App;
@@ -75,13 +76,6 @@ pub(super) fn shown(subject: &Subject<'_>, measured: &Measured) -> Option<Vec<u6
 const SHOWN_MAX: usize = 20;
 /// For one answer.
 const WITHIN: Duration = Duration::from_secs(30);
-
-/// What is asked where the plan says nothing.
-fn own_request(app: &App) -> Vec<RequestSpec> {
-    let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
-    let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
-    vec![RequestSpec { method, path, headers, body, site: None }]
-}
 
 fn of_all(each: &[u64], counts: &Counts) -> RangeInclusive<u64> {
     in_turn(each, counts.started, counts.started.saturating_sub(counts.ok))

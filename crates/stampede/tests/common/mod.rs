@@ -239,3 +239,17 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
         assert_eq!(met == [true; 2], wanted, "{rate}/s: {said}");
     }
 }
+
+/// What was just written and read, as if by a later stampede.
+pub fn a_newer_format_is_refused(place: &Place, name: &str) {
+    let (run, path) = (place.run().display().to_string(), place.run().join(name));
+    let text = std::fs::read_to_string(&path).expect("it was written");
+    let (ours, newer) = ("\"format\": 1", "\"format\": 2");
+    assert!(text.contains(ours), "{text}");
+    std::fs::write(&path, text.replacen(ours, newer, 1)).expect("written");
+    let output = finish(place.stampede(&["report", &run]), Duration::from_secs(30));
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
+    assert!(said.contains(&format!("{name}` has format 2, this stampede knows 1")), "{said}");
+    assert!(said.contains("hint: read it with a newer stampede"), "{said}");
+}

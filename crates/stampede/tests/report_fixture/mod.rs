@@ -76,6 +76,7 @@ pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellReco
         model: model.to_owned(),
         load_text: load_text.to_owned(),
         refused: None,
+        fired: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::model::Differs;
 use crate::machine::MachineFacts;
-use crate::store::record::{Judged, Observed, TrialRecord};
+use crate::store::record::{CellRecord, FiredRecord, Judged, Observed, TrialRecord};
 use crate::summary::{RunData, words};
 
 /// Name → value, as people read it.
@@ -18,7 +18,12 @@ pub fn differences(base: &RunData, other: &RunData, cells: &[(usize, usize)]) ->
     let mut of_cells: Vec<Differs> = Vec::new();
     for &(a, b) in cells {
         let runtime = &other.record.cells[b].runtime;
-        for found in unlike(&of_cell(base, a), &of_cell(other, b)) {
+        let [mut of_base, mut of_other] = [of_cell(base, a), of_cell(other, b)];
+        if let (Some(a), Some(b)) = (fired(base, a), fired(other, b)) {
+            of_base.extend(a);
+            of_other.extend(b);
+        }
+        for found in unlike(&of_base, &of_other) {
             let same = |one: &&mut Differs| {
                 (&one.what, &one.base, &one.other) == (&found.what, &found.base, &found.other)
             };
@@ -77,7 +82,8 @@ fn of_machine(run: &RunData) -> Facts {
 
 /// Of the first trial that counts, else of the first: all trials of a cell are started alike.
 fn of_cell(run: &RunData, cell: usize) -> Facts {
-    let mut facts = named([("load", run.record.cells[cell].load_text.clone())]);
+    let CellRecord { app, load_text, .. } = &run.record.cells[cell];
+    let mut facts = named([("app", app.clone()), ("load", load_text.clone())]);
     let Some(record) = trial(run, cell) else { return facts };
     let memory = match record.isolation.memory_bytes {
         0 => "no limit".to_owned(),
@@ -107,6 +113,13 @@ fn of_cell(run: &RunData, cell: usize) -> Facts {
         facts.extend(of_php(shown));
     }
     facts
+}
+
+/// What is fired at what; `None`: the run is older than that its record says so.
+fn fired(run: &RunData, cell: usize) -> Option<Facts> {
+    let FiredRecord { app_kind, requests, arrivals } = run.record.cells[cell].fired.clone()?;
+    let arrivals = arrivals.unwrap_or_default();
+    Some(named([("app's kind", app_kind), ("requests", requests), ("arrivals", arrivals)]))
 }
 
 fn of_php(shown: &Observed) -> Facts {

@@ -38,14 +38,16 @@ pub struct Named<'a> {
     pub summary: &'a Summary,
 }
 
-/// Holds a run against an earlier one: cells by runtime, app and load. What the two do not have alike
-/// is said, and compared all the same: whether that may be is the caller's to say.
+/// Holds a run against an earlier one: cells by runtime, app and load, and by runtime and load where
+/// each has one app, whatever it is called. What the two do not have alike is said, and compared all
+/// the same: whether that may be is the caller's to say.
 ///
 /// # Errors
 /// An expectation that is about no change.
 pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Result<Diff, Unfit> {
     expected::fit(expect)?;
     let mut pairs: Vec<Pair<'_>> = Vec::new();
+    let key = key(base, other);
     for cell in &other.summary.cells {
         let is_it = |one: &&CellSummary| key(one) == key(cell);
         if let Some(before) = base.summary.cells.iter().find(is_it) {
@@ -69,7 +71,10 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         differences: alike::differences(base.data, other.data, &places),
         notices,
         cells: cells(&pairs, Pairing::BetweenRuns, expect),
-        only: [(base, other), (other, base)].into_iter().flat_map(|(a, b)| only(a, b)).collect(),
+        only: [(base, other), (other, base)]
+            .into_iter()
+            .flat_map(|(a, b)| only(a, b, key))
+            .collect(),
     })
 }
 
@@ -199,12 +204,20 @@ fn side(named: Named<'_>) -> Side {
 
 /// What must be the same of two cells: a load of the same name that is another is a difference, one
 /// of another model has other figures.
-fn key(cell: &CellSummary) -> (&str, &str, &str, LoadModel) {
-    (&cell.runtime, &cell.app, &cell.load, cell.model)
+type Key<'a> = (&'a str, &'a str, &'a str, LoadModel);
+
+/// How two runs' cells find each other. Where each has one app only, another one is a difference too,
+/// to be refused with both names, and not a reason to have nothing in common.
+fn key(base: Named<'_>, other: Named<'_>) -> fn(&CellSummary) -> Key<'_> {
+    let has_one = |run: Named<'_>| run.data.record.names_of(|cell| &cell.app).len() == 1;
+    match has_one(base) && has_one(other) {
+        true => |cell| (&cell.runtime, "", &cell.load, cell.model),
+        false => |cell| (&cell.runtime, &cell.app, &cell.load, cell.model),
+    }
 }
 
 /// Cells that `one` has and `other` has not.
-fn only(one: Named<'_>, other: Named<'_>) -> Vec<OnlyIn> {
+fn only(one: Named<'_>, other: Named<'_>, key: fn(&CellSummary) -> Key<'_>) -> Vec<OnlyIn> {
     let has = |cell: &CellSummary| other.summary.cells.iter().any(|one| key(one) == key(cell));
     let cells = one.summary.cells.iter().filter(|cell| !has(cell));
     cells
