@@ -13,7 +13,8 @@ pub struct Estimate {
     /// 95 % interval over trials, not shots: the shots of one trial share a warm
     /// cache and are not independent. `None` for fewer than three trials, and when a
     /// trial's value is not positive (logs have no interval there). Student's t on logs; from
-    /// ten trials on a bootstrap of them ([`bootstrap::interval`]).
+    /// ten trials on whatever lies in it or in a bootstrap of them ([`bootstrap::interval`]), which
+    /// follows the skew and alone covers too seldom where tails are long.
     pub interval: Option<(f64, f64)>,
     /// How many trials went in.
     pub trials: u32,
@@ -31,12 +32,13 @@ impl Estimate {
             return Some(Estimate { value, interval: None, trials });
         }
         let logs = Logs::of(values)?;
+        let even = logs.interval(0.95);
         let interval = match values.len() < bootstrap::FEWEST {
-            true => logs.interval(0.95),
+            true => even,
             false => {
                 let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
                 let (low, high) = bootstrap::interval(&logs, 0.95);
-                Some((low.exp(), high.exp()))
+                even.map(|(least, most)| (least.min(low.exp()), most.max(high.exp())))
             }
         };
         Some(Estimate { value: logs.mean.exp(), interval, trials })

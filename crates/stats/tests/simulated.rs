@@ -59,23 +59,22 @@ fn intervals_hold_the_truth() {
         assert!(ratio >= 0.93 && value >= 0.93, "{rounds} rounds: {ratio}, {value}");
     }
     // Ratios of two that are now and then much slower have long tails on both sides, of which ten
-    // trials show few: a bootstrap, which knows nothing else, covers 92 % of them.
+    // trials show few: a bootstrap alone, which knows nothing else, would cover 92 % of them.
     let skewed = Case { shape: Shape::Skewed, ..Case::two(1.05, 0.05) };
-    for (rounds, least) in [(5, 0.93), (12, 0.91)] {
+    for rounds in [5, 12] {
         let ratio = simulation::ratio_covers(&skewed, rounds, RUNS, 6);
-        assert!(ratio >= least, "{rounds} rounds, skewed: {ratio}");
+        assert!(ratio >= 0.93, "{rounds} rounds, skewed: {ratio}");
     }
 }
 
-/// The rule looks at widths, not at differences, and so calls no more of them. But a run that
-/// stops where its values happen to lie close has an interval a little too narrow: it covers 92 %
-/// at worst, where noise makes the looks decide.
+/// The rule looks at widths, not at differences, and so calls no more of them. A run that stops where
+/// its values happen to lie close has an interval a little narrower than others.
 #[test]
 fn auto_holds_what_fixed_rounds_promise() {
     for noise in [0.02, 0.05, 0.1] {
         let equal = simulation::auto(&Case::two(1.0, noise), 0.05, RUNS, 7);
         assert!(equal.different <= 0.06, "noise {noise}: {equal:?}");
-        assert!(equal.covers >= 0.905, "noise {noise}: {equal:?}");
+        assert!(equal.covers >= 0.93, "noise {noise}: {equal:?}");
     }
     let quiet = simulation::auto(&Case::two(1.05, 0.01), 0.05, RUNS, 8);
     assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");
