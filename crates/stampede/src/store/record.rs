@@ -343,6 +343,9 @@ pub enum Means {
     Backlog,
     /// PHP, or what is before it, went away in a request, or was not there.
     UpstreamGone,
+    /// The same, of a web server that answers 500 for it.
+    #[serde(rename = "upstream-gone-500")]
+    UpstreamGone500,
     /// It did not answer in the time that the web server gives it.
     UpstreamTimeout,
     /// PHP's own memory limit was reached.

@@ -18,20 +18,19 @@ pub fn limit(facts: &Facts<'_>) -> Option<Found> {
     Some(Found::new(Cause::WebServer, text).with(others))
 }
 
-/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, where as many lines
-/// say that PHP was gone: lighttpd's word for it.
+/// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, only of a web server
+/// whose word for it that is.
 pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let timeouts = facts.said(Means::UpstreamTimeout);
-    let gone = facts.said(Means::UpstreamGone);
+    let own = || facts.said(Means::UpstreamGone500);
+    let gone = own().chain(facts.said(Means::UpstreamGone));
     // By what a status means: who was not there has no time to be late.
     let (of_504, of_502): (Vec<_>, Vec<_>) = (timeouts.collect(), gone.collect());
     let lines = |status| match status {
         504 => of_504.iter().chain(&of_502).collect::<Vec<_>>(),
         _ => of_502.iter().chain(&of_504).collect(),
     };
-    let gone: u64 = of_502.iter().map(|said| said.lines).sum();
-    let of_500 = Some(500).filter(|status| gone >= facts.status(*status));
-    let statuses = STATUSES.into_iter().chain(of_500);
+    let statuses = STATUSES.into_iter().chain(own().next().map(|_| 500));
     let failed: Vec<_> = statuses.map(|status| (facts.status(status), status)).collect();
     let (count, status) = failed.iter().copied().max().filter(|(count, _)| *count > 0)?;
     let lines = lines(status);

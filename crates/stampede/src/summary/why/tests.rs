@@ -285,6 +285,8 @@ fn a_status_of_the_front_has_its_line() {
     assert_eq!(line(&found), "502 12 times: nginx said: upstream …");
     assert_eq!(line(&status(504, Means::UpstreamTimeout)), "504 12 times: nginx said: upstream …");
     assert_eq!(status(500, Means::UpstreamGone), [], "PHP's own answer");
+    let found = status(500, Means::UpstreamGone500);
+    assert_eq!(line(&found), "500 12 times: nginx said: upstream …");
     let silent = |trial: &mut TrialData| {
         load(trial).counts.failed.insert("http:502".to_owned(), 12);
     };
