@@ -237,6 +237,11 @@ fn a_request_brings_the_same_to_a_plain_handler() {
 }
 
 #[test]
+fn a_request_brings_the_same_to_a_plain_script() {
+    of_kind("script", sessions);
+}
+
+#[test]
 fn a_request_brings_the_same_to_symfony() {
     of_kind("symfony", sessions);
 }

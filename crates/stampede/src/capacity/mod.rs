@@ -15,8 +15,7 @@ pub use model::CapacityReport;
 pub use text::text;
 
 /// Searches on all runtimes, by turns in an order that the seed gives anew each time round: what the
-/// machine does meanwhile meets all alike. `after` each trial what is known is shown; with `false` it
-/// ends there.
+/// machine does meanwhile meets all alike. `after` each trial what is known is shown.
 ///
 /// # Errors
 /// What measuring returns.

@@ -111,7 +111,6 @@ impl Work {
         let max_time_s = hunt.spent_s() + self.left_s();
         hunt.go_on(Wanted { trial_s, max_time_s, ..self.aim.wanted.clone() });
         while let Some(shot) = hunt.next().filter(|shot| shot.purpose != Purpose::Curve) {
-            // What is left of the whole is this search's.
             let Some(point) = measure(&at, &shot)? else { break };
             hunt.told(&shot, point);
         }
