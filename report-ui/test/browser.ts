@@ -1,5 +1,6 @@
 // What all end-to-end tests share: opening a page in Chromium, and what must hold of every page.
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
@@ -81,6 +82,15 @@ export async function overflow(page: Page): Promise<string[]> {
     const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
     return wide > 0 ? [`${wide} pixels wider than the screen`] : [];
   });
+}
+
+/** What a page does after a click or a key it may do a frame later, or many on a busy machine. */
+export async function eventually(isSo: () => Promise<boolean>, otherwise: string): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await isSo())) {
+    if (Date.now() > end) assert.fail(otherwise);
+    await new Promise((done) => setTimeout(done, 50));
+  }
 }
 
 /** Something that changes when another line is drawn. */

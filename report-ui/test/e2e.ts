@@ -8,7 +8,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { axe, here, ink, launch, openAt, overflow, scrollThrough, type Opened } from "./browser.ts";
+import { axe, eventually, here, ink, launch, openAt, overflow, scrollThrough, type Opened } from "./browser.ts";
 import { live } from "./e2e_live.ts";
 import { runs } from "./e2e_runs.ts";
 import { picturesAreThere, takePictures } from "./pictures.ts";
@@ -61,13 +61,11 @@ async function switches(page: Page): Promise<void> {
   const before = await ink(page);
   await first.click();
   assert.equal(await first.getAttribute("aria-pressed"), "false");
-  await page.waitForTimeout(100);
-  assert.notEqual(await ink(page), before, "a line that is off is still drawn");
+  await eventually(async () => (await ink(page)) !== before, "a line that is off is still drawn");
   await first.focus();
   await page.keyboard.press("Enter");
   assert.equal(await first.getAttribute("aria-pressed"), "true");
-  await page.waitForTimeout(100);
-  assert.equal(await ink(page), before, "a line does not come back");
+  await eventually(async () => (await ink(page)) === before, "a line does not come back");
 }
 
 async function zooms(page: Page): Promise<void> {
@@ -95,8 +93,7 @@ async function zooms(page: Page): Promise<void> {
 async function points(page: Page): Promise<void> {
   const reset = page.getByRole("button", { name: "Reset" });
   await page.locator(".u-over").first().hover({ position: { x: 200, y: 60 } });
-  await page.waitForTimeout(100);
-  assert.equal(await page.locator(".tip:visible").count(), 1, "no values at the cursor");
+  await eventually(async () => (await page.locator(".tip:visible").count()) === 1, "no values at the cursor");
   assert.ok((await page.locator(".u-cursor-x:not(.u-off)").count()) > 2, "one cursor is not in all charts");
   await page.screenshot({ path: join(FOLDER, "demo-cursor.png") });
   await page.locator("#charts .panel .uplot").first().focus();

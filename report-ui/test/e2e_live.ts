@@ -6,7 +6,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { axe, here, ink, openAt, overflow, scrollThrough, type View } from "./browser.ts";
+import { axe, eventually, here, ink, openAt, overflow, scrollThrough, type View } from "./browser.ts";
 import { SIX, filled, sample, steady, type Raw } from "./samples.ts";
 import { begun, list } from "./samples_runs.ts";
 
@@ -150,9 +150,8 @@ async function grows(page: Page, host: Host): Promise<void> {
     host.send("now", now(8, seconds));
     await page.locator(".live-line .seconds", { hasText: new RegExp(`^${seconds}\\s`) }).waitFor();
   }
-  await page.waitForTimeout(100);
-  assert.notEqual(await ink(page), before, "the line does not grow");
-  assert.notDeepEqual(await cells(), early, "the open table does not grow");
+  await eventually(async () => (await ink(page)) !== before, "the line does not grow");
+  await eventually(async () => (await cells()).join() !== early.join(), "the open table does not grow");
   assert.ok(await plot?.evaluate((one) => one.isConnected), "the chart is made anew each second");
   assert.equal(await page.evaluate(() => (window as unknown as { told: number }).told), 0, "each second is read out");
   await page.locator(".behind summary").first().click();
@@ -206,13 +205,11 @@ async function followsAfterwards(page: Page, host: Host): Promise<void> {
   const before = await ink(page);
   host.send("now", now(9, 30));
   await page.locator(".live-line .seconds", { hasText: "30" }).waitFor();
-  await page.waitForTimeout(100);
-  assert.notEqual(await ink(page), before, "a line does not grow after a trial ended");
+  await eventually(async () => (await ink(page)) !== before, "a line does not grow after a trial ended");
   await page.getByRole("button", { name: "All lines on" }).click();
   assert.equal(await page.locator(".line-switch[aria-pressed=false]").count(), 0);
   await page.locator(".u-over").first().hover({ position: { x: 200, y: 60 } });
-  await page.waitForTimeout(100);
-  assert.equal(await page.locator(".tip:visible").count(), 1);
+  await eventually(async () => (await page.locator(".tip:visible").count()) === 1, "no values at the cursor");
   // A page that comes while a range is being dragged waits until it is let go.
   const box = await page.locator(".u-over").first().boundingBox();
   assert.ok(box);
