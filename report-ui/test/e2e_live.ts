@@ -28,6 +28,8 @@ class Host {
   private readonly streams = new Set<ServerResponse>();
   /** Sends no events to anybody any more. */
   refuses = false;
+  /** Whoever asks for events loses the connection again, and tries once more. */
+  isAway = false;
 
   private constructor(private readonly server: Server) {}
 
@@ -38,7 +40,9 @@ class Host {
     const server = createServer();
     const host = new Host(server);
     server.on("request", (request, response) => {
-      if (request.url === served.events && !host.refuses) {
+      if (request.url === served.events && host.isAway) {
+        request.socket.destroy();
+      } else if (request.url === served.events && !host.refuses) {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("retry: 100\n\n");
         host.streams.add(response);
@@ -245,8 +249,10 @@ async function begins(browser: Browser): Promise<void> {
 async function isLost(browser: Browser): Promise<void> {
   const { page, faults, host } = await open(browser, after(3, 4), { width: 900 });
   assert.deepEqual(faults, []);
+  host.isAway = true;
   host.cut();
   await page.getByText("there is no connection to stampede serve").waitFor();
+  host.isAway = false;
   await host.connected();
   await page.getByText("there is no connection to stampede serve").waitFor({ state: "hidden" });
   host.send("now", now(3, 5));
