@@ -208,10 +208,8 @@ pub enum GrowthOf {
     Heap,
     /// The worker's memory as the kernel counts it, in bytes.
     Memory,
-    /// Open file descriptors.
+    /// Open file descriptors, connections to a database among them.
     Descriptors,
-    /// Connections to the database.
-    Connections,
     /// Files in the folder for temporary ones.
     TemporaryFiles,
 }

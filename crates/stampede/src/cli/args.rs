@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
 
 /// Which PHP runtime, with which settings, should serve your app, and how sure are we?
@@ -38,6 +39,9 @@ pub enum Command {
     /// Find the settings that give a runtime the most, and its own configuration lines for them
     #[command(after_help = TUNE_HELP, allow_negative_numbers = true)]
     Tune(Box<TuneArgs>),
+    /// Find what an app does wrong in a worker that keeps it in memory
+    #[command(after_help = CHECK_HELP)]
+    Check(Box<CheckArgs>),
     /// Start one runtime alone, until Ctrl-C
     #[command(allow_negative_numbers = true)]
     Up(UpArgs),
@@ -527,6 +531,8 @@ pub enum Described {
     Fire,
     /// The output of `capacity --json`
     Capacity,
+    /// The output of `check --json`
+    Check,
     /// The output of `tune --json`
     Tune,
 }

@@ -1,9 +1,11 @@
 //! The command line: what can be asked, and who answers.
 
 mod args;
+mod args_check;
 mod args_limits;
 mod calibrate;
 mod capacity;
+mod check;
 mod compare;
 mod diff;
 mod doctor;
@@ -45,6 +47,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
         Command::Fire(args) => fire::run(*args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Up(args) => up::run(args),
         Command::Runtimes(args) => runtimes::run(&args),
         Command::Install(args) => install::run(&args),

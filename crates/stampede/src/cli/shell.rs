@@ -14,6 +14,7 @@ pub fn schema(of: Described) -> Result<Outcome, Failure> {
         Described::Plan => crate::plan::schema(),
         Described::Fire => super::fire::schema(),
         Described::Capacity => super::capacity::schema(),
+        Described::Check => super::check::schema(),
         Described::Tune => super::tune::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;

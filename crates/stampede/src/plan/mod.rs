@@ -35,6 +35,7 @@ pub use read::{
 };
 pub use schema::schema;
 pub use stray::{Stray, strays};
+pub use value::parse_size;
 
 #[cfg(test)]
 mod mistakes;

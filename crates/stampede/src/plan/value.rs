@@ -233,7 +233,7 @@ const SIZE_UNITS: [(&str, u64); 15] = [
 ];
 
 /// Reads a size in bytes: `1GiB`, `512M`, `256MB`, `1.5GiB`, `1048576`.
-pub(super) fn parse_size(text: &str) -> Option<f64> {
+pub fn parse_size(text: &str) -> Option<f64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;

@@ -54,6 +54,21 @@ pub fn up_unasked(
     start_unasked(cold(catalogue, choice, app, placement)?)
 }
 
+/// With its caches as the app brought them, and nothing has been asked of it when it is given.
+///
+/// # Errors
+/// As `prepare` and `start`.
+pub fn up_silent(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Running, RuntimeError> {
+    let _ = stampede_load::open_files::raise_to(OPEN_FILES);
+    let options = KeeperOptions::default();
+    start_unasked(prepare(catalogue, choice, app, placement, under(&options))?)
+}
+
 fn cold(
     catalogue: &Catalogue,
     choice: &RuntimeChoice,

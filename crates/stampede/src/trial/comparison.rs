@@ -210,6 +210,7 @@ pub fn place(budget: &Budget) -> Places {
         beside: beside.clone(),
         memory_bytes,
         port: None,
+        watch: None,
     };
     let load_cpus = load_cpus.to_vec();
     Places { placements: counts.iter().map(placement).collect(), load_cpus, split }

@@ -1,0 +1,313 @@
+//! What a tour shows: held against the reference at the same place of the same tour, and read from what
+//! the workers' watch wrote. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::model::{Asked, FindingKind, Step};
+use super::moving::Moving;
+use super::stand::Seen;
+use super::users;
+use super::watch::{Turn, Worker};
+
+/// A tour of a worker runtime, and of the reference.
+#[derive(Clone, Debug, Default)]
+pub struct Toured {
+    /// What was sent.
+    pub steps: Vec<Step>,
+    /// What the worker runtime answered; shorter where the tour was ended early.
+    pub seen: Vec<Seen>,
+    /// What the reference answered.
+    pub reference: Vec<Seen>,
+    /// What the workers wrote.
+    pub workers: Vec<Worker>,
+}
+
+/// What is known before a tour is looked at.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Of the users' tokens.
+    pub seed: u64,
+    /// How many there are.
+    pub users: u32,
+    /// What moves in the answers to a request.
+    pub moving: HashMap<Asked, Moving>,
+    /// Names of surviving state → requests that leave it as it was at the boot.
+    pub innocent: BTreeMap<String, BTreeSet<Asked>>,
+}
+
+/// Something that a step shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// What it is about, the same whenever it is seen again: a request, `locale`, `App\Cart::$user`.
+    pub subject: String,
+    /// In a sentence.
+    pub what: String,
+    /// What was seen.
+    pub evidence: String,
+    /// Which step shows it.
+    pub at: usize,
+}
+
+/// State that lazy libraries change and that no answer hangs on.
+const HARMLESS: [&str; 7] =
+    ["ini:session.", "autoloaders", "constants", "gc", "streams", "session", "shutdown"];
+
+/// Method and target.
+pub fn name(asked: &Asked) -> String {
+    format!("{} {}", asked.method, asked.target)
+}
+
+/// All that a tour shows, the worst of each step first.
+pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
+    let turns = turns(&toured.workers);
+    let mut all = Vec::new();
+    for (at, seen) in toured.seen.iter().enumerate() {
+        let Some(reference) = toured.reference.get(at) else { break };
+        let step = &toured.steps[at];
+        let death = died(toured, &turns, at);
+        let leak = leaked(known, step, seen, reference, at);
+        // Who died gave no answer worth comparing.
+        let answer = match death.is_none() && leak.is_none() {
+            true => differs(known, step, seen, reference, at),
+            false => None,
+        };
+        all.extend(leak.into_iter().chain(death).chain(answer));
+        if let Some(turn) = turns.get(&seen.number) {
+            all.extend(kept(known, step, turn, at));
+            all.extend(changed(known, step, turn, at));
+        }
+    }
+    all
+}
+
+/// A worker's turn by its request's number.
+struct Place<'a> {
+    turn: &'a Turn,
+    worker: &'a Worker,
+    is_last: bool,
+}
+
+fn turns(workers: &[Worker]) -> HashMap<u64, Place<'_>> {
+    let all = workers.iter().flat_map(|worker| {
+        let last = worker.turns.len().saturating_sub(1);
+        let turns = worker.turns.iter().enumerate();
+        turns.filter_map(move |(at, turn)| {
+            Some((turn.number?, Place { turn, worker, is_last: at == last }))
+        })
+    });
+    all.collect()
+}
+
+fn leaked(
+    known: &Known,
+    step: &Step,
+    seen: &Seen,
+    reference: &Seen,
+    at: usize,
+) -> Option<Shown> {
+    let (text, legal) = (seen.text(), reference.text());
+    let legal = users::tokens(&legal);
+    let foreign = users::tokens(&text).into_iter().find_map(|token| {
+        let (user, planted) = users::owner(known.seed, known.users, token)?;
+        (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
+    });
+    let (user, what, evidence) = match (foreign, seen.shows.first()) {
+        (Some((user, planted, token)), _) => (user, planted.words().to_owned(), around(&text, token)),
+        (None, Some(&user)) if !reference.shows.contains(&user) => {
+            (user, "value of a cookie".to_owned(), String::new())
+        }
+        _ => return None,
+    };
+    Some(Shown {
+        kind: FindingKind::Leak,
+        subject: name(&step.request),
+        what: format!(
+            "the answer to {} shows {} what belongs to {}: the {what}",
+            name(&step.request),
+            person(step.user),
+            person(user)
+        ),
+        evidence,
+        at,
+    })
+}
+
+/// The lines in which it stands.
+fn around(text: &str, token: &str) -> String {
+    let lines = text.lines().filter(|line| line.contains(token)).take(3);
+    let cut = lines.map(|line| {
+        let at = line.find(token).unwrap_or(0);
+        let begin = line[..at].char_indices().rev().nth(60).map_or(0, |(begin, _)| begin);
+        let end = at + token.len();
+        let end = line[end..].char_indices().nth(60).map_or(line.len(), |(more, _)| end + more);
+        format!("  + {}", line[begin..end].trim())
+    });
+    cut.collect::<Vec<_>>().join("\n")
+}
+
+/// A user as people are named: A, B …
+pub fn person(user: u32) -> String {
+    format!("user {}", char::from(b'A' + (user % 26) as u8))
+}
+
+fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<Shown> {
+    let (step, seen, reference) = (&toured.steps[at], &toured.seen[at], &toured.reference[at]);
+    let place = turns.get(&seen.number);
+    let next = toured.seen.get(at + 1).and_then(|next| turns.get(&next.number));
+    let how = match (place, next) {
+        (Some(place), _) if place.turn.after.is_none() => "ends the worker before it is done",
+        // Another worker has the next request: this one has ended after its answer.
+        (Some(place), Some(next)) if place.is_last && !std::ptr::eq(place.worker, next.worker) => {
+            "ends the worker after its answer"
+        }
+        _ => match (&seen.outcome, &reference.outcome) {
+            (Err(_), Ok(_)) => "gets no answer",
+            _ => return None,
+        },
+    };
+    let got = match &seen.outcome {
+        Ok(answer) => format!("the client saw {}", answer.status),
+        Err(problem) => format!("the client saw no answer: {problem}"),
+    };
+    let otherwise = match &reference.outcome {
+        Ok(answer) => format!("{} of PHP-FPM", answer.status),
+        Err(_) => "no answer of PHP-FPM either".to_owned(),
+    };
+    Some(Shown {
+        kind: FindingKind::Death,
+        subject: name(&step.request),
+        what: format!("{} {how}", name(&step.request)),
+        evidence: format!("  {got}, instead of {otherwise}"),
+        at,
+    })
+}
+
+fn differs(
+    known: &Known,
+    step: &Step,
+    seen: &Seen,
+    reference: &Seen,
+    at: usize,
+) -> Option<Shown> {
+    if reference.outcome.is_err() {
+        return None;
+    }
+    let none = Moving::new();
+    let moving = known.moving.get(&step.request).unwrap_or(&none);
+    let difference = moving.difference(&reference.text(), &seen.text())?;
+    let what = match seen.status() == reference.status() {
+        true => format!("the answer to {} is another than under PHP-FPM", name(&step.request)),
+        false => format!(
+            "{} answers {} instead of {}",
+            name(&step.request),
+            seen.status(),
+            reference.status()
+        ),
+    };
+    let (subject, evidence) = (name(&step.request), difference.text);
+    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, at })
+}
+
+fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    for held in &place.turn.held {
+        let owner = users::owner(known.seed, known.users, &held.token);
+        let Some((user, planted)) = owner else { continue };
+        if all.iter().any(|shown| shown.subject == held.place) {
+            continue;
+        }
+        all.push(Shown {
+            kind: FindingKind::Kept,
+            subject: held.place.clone(),
+            what: format!(
+                "after {} the worker keeps what belongs to {} in {}",
+                name(&step.request),
+                person(user),
+                held.place
+            ),
+            evidence: format!("  {}: the {}, `{}`", held.place, planted.words(), held.token),
+            at,
+        });
+    }
+    all
+}
+
+/// State that a request begins with although it is none of its own doing.
+fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let (boot, before) = (&place.worker.boot, &place.turn.before);
+    let names: BTreeSet<&String> = boot.keys().chain(before.keys()).collect();
+    let is_innocent = |name: &String| {
+        known.innocent.get(name).is_some_and(|requests| requests.contains(&step.request))
+    };
+    let names = names.into_iter().filter(|name| is_telling(name));
+    let names = names.filter(|name| boot.get(*name) != before.get(*name) && is_innocent(name));
+    let shown = names.map(|state| Shown {
+        kind: FindingKind::State,
+        subject: state.clone(),
+        what: format!(
+            "{} begins with {} of an earlier request: {} instead of {}",
+            name(&step.request),
+            words(state),
+            value(before.get(state)),
+            value(boot.get(state))
+        ),
+        evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(before.get(state))),
+        at,
+    });
+    shown.collect()
+}
+
+fn is_telling(name: &str) -> bool {
+    !HARMLESS.iter().any(|harmless| name.starts_with(harmless))
+}
+
+fn value(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => format!("`{text}`"),
+        Some(other) => format!("`{other}`"),
+    }
+}
+
+/// A name of state as people say it.
+fn words(state: &str) -> String {
+    match state.split_once(':') {
+        Some(("ini", name)) => format!("the ini setting `{name}`"),
+        Some(("env", name)) => format!("the environment variable `{name}`"),
+        Some(("globals", name)) => format!("the global variable `${name}`"),
+        Some(("server", name)) => format!("`$_SERVER['{name}']`"),
+        _ => match state {
+            "cwd" => "the working folder".to_owned(),
+            "ob_level" => "open output buffers".to_owned(),
+            "headers" => "headers".to_owned(),
+            other => format!("the {}", other.replace('_', " ")),
+        },
+    }
+}
+
+/// Requests that leave a state as it was at the boot: what they begin with later is not their doing.
+pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
+    let turns = turns(&toured.workers);
+    for (step, seen) in toured.steps.iter().zip(&toured.seen) {
+        let Some(place) = turns.get(&seen.number) else { continue };
+        let Some(after) = &place.turn.after else { continue };
+        let boot = &place.worker.boot;
+        let names: BTreeSet<&String> = boot.keys().chain(after.keys()).collect();
+        for name in names.into_iter().filter(|name| is_telling(name)) {
+            let states = [boot.get(name), place.turn.before.get(name), after.get(name)];
+            if states[0] == states[1] && states[0] == states[2] {
+                into.entry(name.clone()).or_default().insert(step.request.clone());
+            }
+        }
+    }
+}
+
+/// Workers that ended although nobody asked them to.
+pub fn lost(toured: &Toured) -> u64 {
+    let busy = toured.workers.iter().filter(|worker| !worker.turns.is_empty());
+    (busy.count() as u64).saturating_sub(1)
+}

@@ -1,0 +1,178 @@
+//! A fresh start of a runtime with one worker, and requests of users sent to it one after the other.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::http::Request;
+
+use super::headers;
+use super::model::{Asked, Step};
+use super::users::User;
+use super::watch::{self, Worker};
+use crate::plan::model::RuntimeChoice;
+use crate::runtime::{
+    self, Answer, App, Catalogue, Placement, Running, RuntimeError, WATCHED, WatchMode,
+    client_config,
+};
+
+/// What is needed to start anything.
+pub struct Bench {
+    /// Runtimes.
+    pub catalogue: Catalogue,
+    /// The app; its folder is copied for each start.
+    pub app: App,
+    /// Where stacks run.
+    pub placement: Placement,
+    /// Of the users' tokens.
+    pub seed: u64,
+    /// Headers of each user beside those that all have; as many as there are users.
+    pub users: Vec<Vec<(String, String)>>,
+    /// Longest wait for an answer.
+    pub timeout: Duration,
+}
+
+/// A runtime that was started for one tour.
+pub struct Stand<'a> {
+    running: Running,
+    users: Vec<User>,
+    client: Agent,
+    sent: u64,
+    bench: &'a Bench,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The request's number on this stand, from 1.
+    pub number: u64,
+    /// The answer, or why there is none.
+    pub outcome: Result<Answer, String>,
+    /// The other users whose cookies it shows.
+    pub shows: Vec<u32>,
+}
+
+impl Seen {
+    /// The status, 0 where there is no answer.
+    pub fn status(&self) -> u16 {
+        self.outcome.as_ref().map_or(0, |answer| answer.status)
+    }
+
+    /// What of it is compared, as one text: status, the headers that an app means, the body.
+    pub fn text(&self) -> String {
+        match &self.outcome {
+            Err(problem) => format!("no answer: {problem}\n"),
+            Ok(answer) => {
+                let mut text = format!("{}\n", answer.status);
+                for (name, value) in headers::meant(&answer.headers) {
+                    text.push_str(&format!("{name}: {value}\n"));
+                }
+                text + "\n" + &answer.body
+            }
+        }
+    }
+}
+
+impl Bench {
+    /// Starts `choice`; its workers are watched where it has such.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand<'_>, RuntimeError> {
+        let placement = Placement { watch: Some(watch), ..self.placement.clone() };
+        let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
+        let users = self.users.iter().zip(0..);
+        let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
+        let client = client_config(self.timeout).into();
+        Ok(Stand { running, users, client, sent: 0, bench: self })
+    }
+}
+
+impl Stand<'_> {
+    /// Sends a request and waits for its answer; the user keeps its cookies.
+    pub fn send(&mut self, step: &Step) -> Seen {
+        self.sent += 1;
+        let user = step.user as usize;
+        let asked = self.users[user].dressed(&step.request);
+        let outcome = self.ask(&asked).map_err(|error| error.to_string());
+        let mut shows = Vec::new();
+        if let Ok(answer) = &outcome {
+            let text = format!("{:?}{}", answer.headers, answer.body);
+            let others = self.users.iter().zip(0..).filter(|(_, number)| *number != step.user);
+            shows = others.filter(|(other, _)| other.is_shown(&text)).map(|(_, n)| n).collect();
+            self.users[user].got(answer);
+        }
+        Seen { number: self.sent, outcome, shows }
+    }
+
+    /// The same for many, in order; ends early where a person wants an end.
+    pub fn tour(&mut self, steps: &[Step]) -> Vec<Seen> {
+        let wanted = steps.iter().take_while(|_| !crate::interrupt::asked());
+        wanted.map(|step| self.send(step)).collect()
+    }
+
+    /// A user's request with all that it brings, as it would be sent next.
+    pub fn dressed(&self, step: &Step) -> Asked {
+        self.users[step.user as usize].dressed(&step.request)
+    }
+
+    fn ask(&self, asked: &Asked) -> Result<Answer, ureq::Error> {
+        let mut request = Request::builder()
+            .method(asked.method.as_str())
+            .uri(format!("{}{}", self.running.url(), asked.target))
+            .header("Host", "localhost")
+            .header("Connection", "close")
+            .header(NUMBER, self.sent.to_string());
+        for (name, value) in &asked.headers {
+            request = request.header(name, value);
+        }
+        let body = asked.body.as_bytes().to_vec();
+        let mut answer = self.client.run(request.body(body)?)?;
+        let headers = answer.headers().iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_ascii_lowercase(), value)
+        });
+        let headers = headers.collect();
+        let bytes = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec()?;
+        let body = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Answer { status: answer.status().as_u16(), headers, body })
+    }
+
+    /// What its workers have written down.
+    pub fn workers(&self) -> Vec<Worker> {
+        watch::read(&self.running.dir().join(WATCHED))
+    }
+
+    /// The last lines of its logs, secrets masked.
+    pub fn log(&self) -> String {
+        self.running.last_lines()
+    }
+
+    /// The stack itself.
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Its folder for temporary files.
+    pub fn temporary(&self) -> PathBuf {
+        self.running.dir().join("tmp")
+    }
+
+    /// What it was started from.
+    pub fn bench(&self) -> &Bench {
+        self.bench
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// It was lost before.
+    pub fn stop(self) -> Result<(), RuntimeError> {
+        self.running.stop().map(|_| ())
+    }
+}
+
+/// By this header the workers' watch knows a request.
+const NUMBER: &str = "X-Stampede-Check";
+/// A larger answer is compared by its begin.
+const BODY_BYTES_MAX: u64 = 4 << 20;

@@ -1,0 +1,173 @@
+//! A check in words.
+
+use std::fmt::Write as _;
+
+use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
+use super::look::{name, person};
+use crate::summary::words;
+
+/// Requests that are listed as skipped; the others are counted.
+const SKIPPED_MAX: usize = 8;
+
+/// The report as text: the answer first, then each finding with its evidence.
+pub fn text(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for checked in &report.runtimes {
+        let _ = writeln!(text, "{}: {}", checked.runtime, answer(checked));
+    }
+    let _ = writeln!(text, "\n{}", tried(report));
+    for checked in &report.runtimes {
+        for finding in &checked.findings {
+            let _ = write!(text, "\n{}", one(checked, finding));
+        }
+    }
+    for checked in &report.runtimes {
+        for growth in checked.growth.iter().filter(|one| !one.grows) {
+            let _ = write!(text, "\n{}: {}", checked.runtime, steady(growth));
+        }
+    }
+    if !report.skipped.is_empty() {
+        let _ = write!(text, "\n\nnot asked:");
+        for skipped in report.skipped.iter().take(SKIPPED_MAX) {
+            let _ = write!(text, "\n  {}: {}", skipped.request, skipped.why);
+        }
+        let more = report.skipped.len().saturating_sub(SKIPPED_MAX);
+        if more > 0 {
+            let _ = write!(text, "\n  … {more} more");
+        }
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+/// The verdict in words.
+pub fn answer(checked: &Checked) -> String {
+    let open = checked.findings.iter().filter(|finding| !finding.is_accepted).count();
+    let accepted = checked.findings.len() - open;
+    let said = match &checked.verdict {
+        Verdict::Safe => "nothing unsafe was found".to_owned(),
+        Verdict::SafeWith { max_requests } => {
+            format!("safe with max_requests = {max_requests}: it grows")
+        }
+        Verdict::NotSafe => {
+            format!("NOT SAFE: {}", words::number_of(open as u32, "finding"))
+        }
+        Verdict::NotChecked => "not checked".to_owned(),
+    };
+    let known = match accepted {
+        0 => String::new(),
+        count => format!(" ({count} accepted by the baseline)"),
+    };
+    let problem = checked.problem.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    said + &known + &problem
+}
+
+fn tried(report: &CheckReport) -> String {
+    let tried = &report.tried;
+    let ended = if report.interrupted { "; ended early" } else { "" };
+    format!(
+        "tried: {} in {} tours ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
+         what was not found is not proven absent; seed {}",
+        words::number_of(tried.requests as u32, "request"),
+        tried.tours.len(),
+        tried.tours.join(", "),
+        words::number_of(tried.users, "user"),
+        words::count(tried.sent),
+        words::count(tried.growth_requests),
+        tried.seconds,
+        report.reference,
+        report.seed,
+    )
+}
+
+fn one(checked: &Checked, finding: &Finding) -> String {
+    let mut text = String::new();
+    let accepted = if finding.is_accepted { ", accepted" } else { "" };
+    let _ = writeln!(
+        text,
+        "{}. {} on {}{accepted}: {}",
+        finding.number,
+        title(finding.kind),
+        checked.runtime,
+        finding.what
+    );
+    if !finding.evidence.is_empty() {
+        let _ = writeln!(text, "{}", finding.evidence);
+    }
+    let steps: Vec<String> = finding
+        .steps
+        .iter()
+        .map(|step| format!("{} ({})", name(&step.request), person(step.user)))
+        .collect();
+    let shown = match steps.len() {
+        0..=4 => steps.join(", then "),
+        many => format!("{many} requests, the last {}", steps[many - 1]),
+    };
+    let again = match finding.is_repeatable {
+        true => format!("stampede check --finding {}", finding.number),
+        false => "not seen again on a fresh worker".to_owned(),
+    };
+    let _ = writeln!(text, "  to see it: {shown} ({again})");
+    for place in &finding.places {
+        let _ = writeln!(text, "  {}:{}: {}", place.file, place.line, place.what);
+    }
+    let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
+    let _ = writeln!(text, "  the usual mend: {}", mend(finding.kind));
+    text
+}
+
+/// A kind's name.
+pub fn title(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Leak => "one user sees another's data",
+        FindingKind::Death => "a worker dies",
+        FindingKind::Answer => "another answer",
+        FindingKind::Kept => "a user's data stays",
+        FindingKind::State => "a setting stays",
+        FindingKind::Growth => "it grows",
+    }
+}
+
+/// Why a kind matters.
+pub fn why(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Leak => "whoever asks next may be shown what is private",
+        FindingKind::Death => {
+            "a new worker has to boot while clients wait, and the next request may fail"
+        }
+        FindingKind::Answer => "clients get something else than before the move",
+        FindingKind::Kept => "any later request of the same worker can come to show it",
+        FindingKind::State => "later requests behave differently, depending on who came before",
+        FindingKind::Growth => "the worker fills its memory limit and dies, or takes the machine's",
+    }
+}
+
+/// What usually mends a kind.
+pub fn mend(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Leak | FindingKind::Kept => {
+            "keep nothing of a request in statics, globals or shared services; pass it as an argument, or reset \
+             it at the request's end"
+        }
+        FindingKind::Death => "return an answer or throw; no exit, die or fatal error in request code",
+        FindingKind::Answer => {
+            "let the framework's request and response carry it; initialise what changes in each request"
+        }
+        FindingKind::State => "set it once at boot, or set it back at the request's end",
+        FindingKind::Growth => "bound what is kept, or let the worker be replaced in time (max_requests)",
+    }
+}
+
+fn steady(growth: &Growth) -> String {
+    let (what, begin, end) = match growth.of {
+        GrowthOf::Heap => ("PHP's memory", words::bytes(growth.begin), words::bytes(growth.end)),
+        GrowthOf::Memory => ("its memory", words::bytes(growth.begin), words::bytes(growth.end)),
+        GrowthOf::Descriptors => {
+            ("open files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
+        }
+        GrowthOf::TemporaryFiles => {
+            ("temporary files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
+        }
+    };
+    let over = words::count(growth.requests);
+    format!("{what} does not grow: {begin} → {end} over {over} requests")
+}

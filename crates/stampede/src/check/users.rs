@@ -1,0 +1,249 @@
+//! Those who ask: each with tokens that nobody else sends, a language and cookies of their own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use cookie::Cookie;
+use sha2::{Digest as _, Sha256};
+
+use super::model::Asked;
+use crate::runtime::Answer;
+
+/// What every token begins with: nothing else looks like it.
+const PREFIX: &str = "stmpd";
+/// Characters that follow.
+const LENGTH: usize = 12;
+/// What stands in a request for the user's own token.
+const PLACE: &str = "{user}";
+/// Languages, in turn.
+const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
+/// A cookie's value that is shorter may be anybody's.
+const TELLING: usize = 8;
+
+/// Where a token is planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Planted {
+    /// In place of `{user}` in a request.
+    Request,
+    /// In the cookie `stampede_user`.
+    Cookie,
+    /// In the header `X-Stampede-User`.
+    Header,
+    /// In the user agent's name.
+    UserAgent,
+}
+
+impl Planted {
+    const ALL: [Planted; 4] =
+        [Planted::Request, Planted::Cookie, Planted::Header, Planted::UserAgent];
+
+    /// In words, after "the".
+    pub fn words(self) -> &'static str {
+        match self {
+            Planted::Request => "`{user}` of the request",
+            Planted::Cookie => "cookie `stampede_user`",
+            Planted::Header => "header `X-Stampede-User`",
+            Planted::UserAgent => "user agent's name",
+        }
+    }
+}
+
+/// A token of a user at a place; the same for the same seed.
+pub fn token(seed: u64, user: u32, planted: Planted) -> String {
+    let digest = Sha256::digest(format!("{seed} {user} {planted:?}"));
+    let mut text = PREFIX.to_owned();
+    for byte in digest.iter().take(LENGTH) {
+        text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::from(byte % 36)]));
+    }
+    text
+}
+
+/// Whose token it is, and where it was planted.
+pub fn owner(seed: u64, users: u32, found: &str) -> Option<(u32, Planted)> {
+    let mut all = (0..users).flat_map(|user| Planted::ALL.map(|planted| (user, planted)));
+    all.find(|(user, planted)| token(seed, *user, *planted) == found)
+}
+
+/// All tokens that a text contains.
+pub fn tokens(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(PREFIX) {
+        let from = &rest[at..];
+        let length = from
+            .bytes()
+            .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            .count();
+        if length >= PREFIX.len() + LENGTH {
+            found.push(&from[..PREFIX.len() + LENGTH]);
+        }
+        rest = &from[length.max(PREFIX.len())..];
+    }
+    found
+}
+
+/// A user of a fresh start.
+#[derive(Clone, Debug)]
+pub struct User {
+    number: u32,
+    seed: u64,
+    /// What a person gave: a login, cookies.
+    own: Vec<(String, String)>,
+    cookies: BTreeMap<String, String>,
+    /// Values of cookies that answers gave: whoever else is shown one sees what is not theirs.
+    given: Vec<String>,
+}
+
+impl User {
+    /// Before the first request. `own`: headers of this user, `Cookie` among them.
+    pub fn new(number: u32, seed: u64, own: &[(String, String)]) -> User {
+        let mut user = User {
+            number,
+            seed,
+            own: Vec::new(),
+            cookies: BTreeMap::new(),
+            given: Vec::new(),
+        };
+        user.cookies.insert("stampede_user".to_owned(), token(seed, number, Planted::Cookie));
+        for (name, value) in own {
+            match name.eq_ignore_ascii_case("cookie") {
+                true => user.take(Cookie::split_parse(value.clone())),
+                false => user.own.push((name.clone(), value.clone())),
+            }
+        }
+        user
+    }
+
+    fn take<'a>(
+        &mut self,
+        cookies: impl Iterator<Item = Result<Cookie<'a>, cookie::ParseError>>,
+    ) {
+        for cookie in cookies.flatten() {
+            self.cookies.insert(cookie.name().to_owned(), cookie.value().to_owned());
+        }
+    }
+
+    /// The request as this user sends it: its placeholders filled, its headers complete.
+    pub fn dressed(&self, asked: &Asked) -> Asked {
+        let own = token(self.seed, self.number, Planted::Request);
+        let filled = |text: &str| text.replace(PLACE, &own);
+        let mut headers: Vec<(String, String)> = Vec::new();
+        let mut add = |name: &str, value: String| {
+            if !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                headers.push((name.to_owned(), value));
+            }
+        };
+        for (name, value) in &asked.headers {
+            if !name.eq_ignore_ascii_case("cookie") {
+                add(name, filled(value));
+            }
+        }
+        for (name, value) in &self.own {
+            add(name, value.clone());
+        }
+        let agent = token(self.seed, self.number, Planted::UserAgent);
+        add("User-Agent", format!("Mozilla/5.0 (stampede check; {agent})"));
+        add("Accept", "text/html,application/json;q=0.9,*/*;q=0.8".to_owned());
+        let language = LANGUAGES[self.number as usize % LANGUAGES.len()];
+        add("Accept-Language", language.to_owned());
+        add("X-Stampede-User", token(self.seed, self.number, Planted::Header));
+        let mut cookies = self.cookies.clone();
+        for (name, value) in &asked.headers {
+            if name.eq_ignore_ascii_case("cookie") {
+                for cookie in Cookie::split_parse(filled(value)).flatten() {
+                    cookies.entry(cookie.name().to_owned()).or_insert(cookie.value().to_owned());
+                }
+            }
+        }
+        let cookies = cookies.iter().fold(String::new(), |mut line, (name, value)| {
+            let _ = write!(line, "{}{name}={value}", if line.is_empty() { "" } else { "; " });
+            line
+        });
+        add("Cookie", cookies);
+        Asked {
+            method: asked.method.clone(),
+            target: filled(&asked.target),
+            headers,
+            body: filled(&asked.body),
+        }
+    }
+
+    /// Keeps the cookies of an answer.
+    pub fn got(&mut self, answer: &Answer) {
+        for (_, value) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
+            let Ok(cookie) = Cookie::parse(value.clone()) else { continue };
+            let is_over = cookie.max_age().is_some_and(|age| !age.is_positive())
+                || cookie.value().is_empty()
+                || cookie.value() == "deleted";
+            if is_over {
+                self.cookies.remove(cookie.name());
+                continue;
+            }
+            if cookie.value().len() >= TELLING {
+                self.given.push(cookie.value().to_owned());
+            }
+            self.cookies.insert(cookie.name().to_owned(), cookie.value().to_owned());
+        }
+    }
+
+    /// Whether a text shows a cookie that this user was given.
+    pub fn is_shown(&self, text: &str) -> bool {
+        self.given.iter().any(|value| text.contains(value.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
+        let found = asked.headers.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn a_token_tells_whose_it_is_and_where_it_was_planted() {
+        for user in 0..3 {
+            for planted in Planted::ALL {
+                let text = format!("<b>Hello {}!</b>", token(7, user, planted));
+                let [found] = tokens(&text)[..] else { panic!("{text}") };
+                assert_eq!(owner(7, 3, found), Some((user, planted)));
+                assert_eq!(owner(8, 3, found), None);
+            }
+        }
+        assert!(tokens("stmpd stmpdABC stmpd0123456789a").is_empty());
+        assert_eq!(tokens("stmpdstmpd0123456789ab").len(), 1);
+    }
+
+    #[test]
+    fn each_user_sends_what_is_its_own() {
+        let asked = Asked {
+            method: "GET".to_owned(),
+            target: "/hello?name={user}".to_owned(),
+            headers: vec![
+                ("Accept-Language".to_owned(), "it".to_owned()),
+                ("Cookie".to_owned(), "theme=dark".to_owned()),
+            ],
+            body: String::new(),
+        };
+        let mut user = User::new(1, 7, &[("Cookie".to_owned(), "login=abc".to_owned())]);
+        let sent = user.dressed(&asked);
+        assert_eq!(sent.target, format!("/hello?name={}", token(7, 1, Planted::Request)));
+        assert_eq!(header(&sent, "Accept-Language"), "it");
+        assert_eq!(
+            header(&sent, "Cookie"),
+            format!("login=abc; stampede_user={}; theme=dark", token(7, 1, Planted::Cookie))
+        );
+        assert_eq!(header(&User::new(1, 7, &[]).dressed(&Asked::default()), "Accept-Language"), "de");
+        let answer = |cookie: &str| Answer {
+            status: 200,
+            headers: vec![("set-cookie".to_owned(), cookie.to_owned())],
+            body: String::new(),
+        };
+        user.got(&answer("login=xyz12345678; path=/; HttpOnly"));
+        assert!(header(&user.dressed(&asked), "Cookie").starts_with("login=xyz12345678; "));
+        assert!(user.is_shown("id xyz12345678") && !user.is_shown("id abc"));
+        user.got(&answer("login=; Max-Age=0"));
+        assert!(header(&user.dressed(&asked), "Cookie").starts_with("stampede_user="));
+    }
+}

@@ -1,0 +1,185 @@
+//! What the workers' watch wrote: what outlives a request, read from the stack's work folder.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Surviving state: its name → its value.
+pub type State = BTreeMap<String, Value>;
+
+/// What one worker wrote from its boot to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Worker {
+    /// As it was booted.
+    pub boot: State,
+    /// Its requests in order.
+    pub turns: Vec<Turn>,
+    /// Its sizes, now and then.
+    pub sizes: Vec<Sizes>,
+}
+
+/// A request to one worker.
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    /// The request's number; `None`: not one of ours.
+    pub number: Option<u64>,
+    /// The whole state as it began.
+    pub before: State,
+    /// The whole state after all was cleaned up; `None`: the worker did not get there.
+    pub after: Option<State>,
+    /// Tokens that the worker still has: where, and which.
+    pub held: Vec<Held>,
+    /// What is larger than it was: where → its new count.
+    pub grown: BTreeMap<String, u64>,
+}
+
+/// A token that is still there after its request.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Held {
+    /// `App\Cart::$user`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The token.
+    pub token: String,
+}
+
+/// A worker's sizes after so many requests.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Sizes {
+    /// Requests that it has served.
+    pub served: u64,
+    /// PHP's own memory.
+    pub memory: u64,
+    /// Memory as the kernel counts it; 0: not known.
+    #[serde(default)]
+    pub rss: u64,
+    /// Open descriptors.
+    pub files: u64,
+    /// What the app's own code keeps: where → its count.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, u64>,
+}
+
+/// A line as it is written.
+#[derive(Deserialize)]
+struct Line {
+    at: String,
+    #[serde(default)]
+    n: Option<String>,
+    #[serde(default, deserialize_with = "map")]
+    state: State,
+    #[serde(default)]
+    gone: Vec<String>,
+    #[serde(default)]
+    held: Vec<Held>,
+    #[serde(default, deserialize_with = "map")]
+    grown: BTreeMap<String, u64>,
+    #[serde(default)]
+    served: Option<u64>,
+    #[serde(default)]
+    memory: u64,
+    #[serde(default)]
+    rss: u64,
+    #[serde(default)]
+    files: u64,
+    #[serde(default, deserialize_with = "map")]
+    sizes: BTreeMap<String, u64>,
+}
+
+/// PHP writes an empty map as `[]`.
+fn map<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    V: serde::de::DeserializeOwned,
+{
+    let value = Value::deserialize(from)?;
+    match value.as_array().is_some_and(Vec::is_empty) {
+        true => Ok(BTreeMap::new()),
+        false => serde_json::from_value(value).map_err(serde::de::Error::custom),
+    }
+}
+
+impl Worker {
+    /// Reads a worker's lines. The last may be half written: its worker died.
+    pub fn read(text: &str) -> Worker {
+        let mut worker = Worker::default();
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            worker.take(line);
+        }
+        worker
+    }
+
+    fn take(&mut self, line: Line) {
+        let state = || {
+            let mut state = self.boot.clone();
+            line.gone.iter().for_each(|name| drop(state.remove(name)));
+            state.extend(line.state.clone());
+            state
+        };
+        match (line.at.as_str(), line.served) {
+            ("boot", _) => self.boot = line.state,
+            ("begin", _) => {
+                let number = line.n.as_deref().and_then(|number| number.parse().ok());
+                let before = state();
+                self.turns.push(Turn { number, before, ..Turn::default() });
+            }
+            ("end", Some(served)) => self.sizes.push(Sizes {
+                served,
+                memory: line.memory,
+                rss: line.rss,
+                files: line.files,
+                sizes: line.sizes,
+            }),
+            ("end", None) => {
+                let after = state();
+                if let Some(turn) = self.turns.last_mut() {
+                    (turn.after, turn.held, turn.grown) = (Some(after), line.held, line.grown);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All workers of a stack, in the order in which they began; what cannot be read is not there.
+pub fn read(folder: &Path) -> Vec<Worker> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|ends| ends == "ndjson"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.created().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    let read = |(_, path)| std::fs::read(path).ok();
+    let texts = files.into_iter().filter_map(read);
+    texts.map(|text| Worker::read(&String::from_utf8_lossy(&text))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workers_life_is_read_from_its_lines() {
+        let worker = Worker::read(
+            r#"{"at":"boot","worker":"7-a","pid":7,"memory":1,"state":{"locale":"C","cwd":"/"}}
+{"at":"begin","n":"1","state":[],"gone":[]}
+{"at":"end","n":"1","state":{"locale":"de_DE"},"gone":["cwd"],"memory":9,"files":5,"held":[{"where":"A::$b","token":"stmpd0"}],"grown":{"A::$log":3}}
+{"at":"begin","n":"2","state":{"locale":"de_DE"},"gone":["cwd"]}
+{"at":"end","n":"2","sta"#,
+        );
+        let [first, second] = &worker.turns[..] else { panic!("{worker:?}") };
+        assert_eq!((first.number, second.number), (Some(1), Some(2)));
+        assert_eq!(first.before, worker.boot);
+        assert_eq!(first.after.as_ref().unwrap()["locale"], "de_DE");
+        assert!(!first.after.as_ref().unwrap().contains_key("cwd"));
+        assert_eq!(first.held, [Held { place: "A::$b".into(), token: "stmpd0".into() }]);
+        assert_eq!(first.grown["A::$log"], 3);
+        assert_eq!(second.before["locale"], "de_DE");
+        assert_eq!(second.after, None, "of a worker that died nothing is made up");
+        let light = Worker::read(r#"{"at":"end","served":50,"memory":9,"files":5,"sizes":[]}"#);
+        assert_eq!((light.sizes[0].served, light.sizes[0].memory), (50, 9));
+    }
+}

@@ -1,0 +1,191 @@
+//! A whole check: the reference first, then one runtime after the other.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use super::course::{self, Course, Reference};
+use super::grow;
+use super::look::name;
+use super::model::{
+    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, Skipped, Step, Tried, Verdict,
+};
+use super::orders;
+use super::stand::Bench;
+use crate::interrupt;
+use crate::plan::model::RuntimeChoice;
+use crate::runtime::RuntimeError;
+
+/// What is checked.
+pub struct Wanted {
+    /// The check's id.
+    pub name: String,
+    /// The app as asked for.
+    pub app: String,
+    /// What it is.
+    pub kind: String,
+    /// Requests, in their order.
+    pub requests: Vec<Asked>,
+    /// What is not asked.
+    pub skipped: Vec<Skipped>,
+    /// How growth is measured; `None`: it is not.
+    pub growth: Option<grow::Wanted>,
+    /// Fingerprints of what is accepted.
+    pub baseline: BTreeSet<String>,
+}
+
+/// Who is told how far it is: a line of text.
+pub type Tell<'a> = &'a mut dyn FnMut(&str);
+
+/// Goes all tours and says what was found.
+///
+/// # Errors
+/// The reference does not start: nothing could be compared. What another runtime lacks is in its part of
+/// the report.
+pub fn check(
+    bench: &Bench,
+    reference: &RuntimeChoice,
+    runtimes: &[RuntimeChoice],
+    wanted: Wanted,
+    tell: Tell<'_>,
+) -> Result<CheckReport, RuntimeError> {
+    let begun = Instant::now();
+    let users = bench.users.len() as u32;
+    let tours = orders::tours(wanted.requests.len(), users, bench.seed);
+    let ways: Vec<Vec<Step>> =
+        tours.iter().map(|tour| course::steps(tour, &wanted.requests)).collect();
+    let mut report = begin(bench, reference, &wanted);
+    let mut forgets = Reference::new(bench, reference);
+    for (tour, way) in tours.iter().zip(&ways) {
+        tell(&format!("{}: {}, {} requests, twice", reference.name, tour.name, way.len()));
+        forgets.tour(way)?;
+    }
+    for choice in runtimes {
+        let known = std::mem::take(&mut forgets.known.innocent);
+        drop(known);
+        let mut checked = runtime(bench, choice, &ways, &mut forgets, &wanted, tell);
+        number(&mut checked, &mut report, &wanted.baseline);
+        report.runtimes.push(checked);
+    }
+    report.tried.sent = forgets.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
+    report.tried.tours = tours.iter().map(|tour| tour.name.to_owned()).collect();
+    report.tried.growth_requests = report.runtimes.iter().map(|one| largest(&one.growth)).sum();
+    report.tried.seconds = begun.elapsed().as_secs_f64();
+    report.interrupted = interrupt::asked();
+    Ok(report)
+}
+
+fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckReport {
+    CheckReport {
+        format: FORMAT,
+        stampede: env!("CARGO_PKG_VERSION").to_owned(),
+        name: wanted.name.clone(),
+        started_at: crate::trial::comparison::now(),
+        app: wanted.app.clone(),
+        kind: wanted.kind.clone(),
+        reference: reference.name.clone(),
+        seed: bench.seed,
+        tried: Tried {
+            requests: wanted.requests.len() as u64,
+            users: bench.users.len() as u32,
+            ..Tried::default()
+        },
+        skipped: wanted.skipped.clone(),
+        runtimes: Vec::new(),
+        interrupted: false,
+    }
+}
+
+fn largest(growth: &[Growth]) -> u64 {
+    growth.iter().map(|one| one.requests).max().unwrap_or(0)
+}
+
+fn runtime(
+    bench: &Bench,
+    choice: &RuntimeChoice,
+    ways: &[Vec<Step>],
+    forgets: &mut Reference<'_>,
+    wanted: &Wanted,
+    tell: Tell<'_>,
+) -> Checked {
+    let mut checked = Checked {
+        runtime: choice.name.clone(),
+        verdict: Verdict::NotChecked,
+        findings: Vec::new(),
+        growth: Vec::new(),
+        workers_lost: 0,
+        sent: 0,
+        problem: None,
+    };
+    if let Err(error) = tried(bench, choice, ways, forgets, wanted, &mut checked, tell) {
+        checked.problem = Some(course::problem(&error));
+    } else if interrupt::asked() {
+        checked.problem = Some("ended early".to_owned());
+    }
+    checked
+}
+
+fn tried(
+    bench: &Bench,
+    choice: &RuntimeChoice,
+    ways: &[Vec<Step>],
+    forgets: &mut Reference<'_>,
+    wanted: &Wanted,
+    checked: &mut Checked,
+    tell: Tell<'_>,
+) -> Result<(), RuntimeError> {
+    let mut course = Course::new(bench, choice);
+    for (at, way) in ways.iter().enumerate() {
+        tell(&format!("{}: tour {} of {}, {} requests", choice.name, at + 1, ways.len(), way.len()));
+        course.tour(way, forgets)?;
+    }
+    checked.workers_lost = course.lost;
+    checked.sent = course.sent;
+    let looked = course.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
+    checked.sent = course.sent;
+    checked.findings = looked?;
+    if let Some(growth) = wanted.growth.filter(|_| !interrupt::asked()) {
+        tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
+        let dead: Vec<&Asked> = dead(&checked.findings);
+        let steps: Vec<Step> =
+            ways[0].iter().filter(|step| !dead.contains(&&step.request)).cloned().collect();
+        let grown = grow::measure(bench, choice, &steps, growth)?;
+        checked.growth = grown.growth;
+        checked.findings.extend(grown.findings);
+    }
+    Ok(())
+}
+
+/// Requests that end a worker: with them no worker lives long enough to grow.
+fn dead(findings: &[Finding]) -> Vec<&Asked> {
+    let deaths = findings.iter().filter(|finding| finding.kind == FindingKind::Death);
+    deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
+}
+
+/// Numbers its findings on from those of the runtimes before, and says what all that means.
+fn number(checked: &mut Checked, report: &mut CheckReport, baseline: &BTreeSet<String>) {
+    let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
+    checked.findings.sort_by_key(|finding| finding.kind);
+    for (finding, number) in checked.findings.iter_mut().zip(before as u32 + 1..) {
+        finding.number = number;
+        finding.fingerprint = format!("{} {}", checked.runtime, finding.fingerprint);
+        finding.is_accepted = baseline.contains(&finding.fingerprint);
+    }
+    checked.verdict = verdict(checked);
+}
+
+fn verdict(checked: &Checked) -> Verdict {
+    let mut open = checked.findings.iter().filter(|finding| !finding.is_accepted).peekable();
+    if open.peek().is_none() {
+        return if checked.problem.is_some() { Verdict::NotChecked } else { Verdict::Safe };
+    }
+    let recycled = checked.growth.iter().filter(|one| one.grows).filter_map(|one| one.max_requests);
+    match (open.all(|finding| finding.kind == FindingKind::Growth), recycled.min()) {
+        (true, Some(max_requests)) if checked.problem.is_none() => Verdict::SafeWith { max_requests },
+        _ => Verdict::NotSafe,
+    }
+}
+
+/// A request that cannot be compared, as it is listed.
+pub fn skipped(asked: &Asked, why: String) -> Skipped {
+    Skipped { request: name(asked), why }
+}

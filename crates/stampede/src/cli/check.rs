@@ -1,0 +1,305 @@
+//! `stampede check`: is an app safe in a worker that keeps it in memory?
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use stampede_load::schedule::parse_length;
+
+use super::args_check::CheckArgs;
+use super::shell::print;
+use super::{Failure, Outcome};
+use crate::check::gather::{GatherError, Gathered, Source, gather};
+use crate::check::model::{CheckReport, FORMAT, Verdict};
+use crate::check::requests::policy::Policy;
+use crate::check::requests::sign_in;
+use crate::check::stand::Bench;
+use crate::check::{code, grow, places, replay, text, work};
+use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
+use crate::plan::{self, Overrides};
+use crate::runtime::{Catalogue, Mode, Places};
+use crate::store::{RESULTS, mask_secrets, run_id};
+use crate::trial::{budget, comparison, refusal};
+use crate::{interrupt, keeper, machine};
+
+/// Checks, or sends one finding's requests again.
+pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
+    match args.finding {
+        Some(number) => again(args, number),
+        None => check(args),
+    }
+}
+
+fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
+    let growth = growth(args)?;
+    let baseline = baseline(args.baseline.as_deref())?;
+    let out = out(args)?;
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
+    let app = args.app.clone().unwrap_or_default();
+    let meant = Meant {
+        app: &app,
+        kind: args.kind.clone(),
+        reference: &args.reference,
+        runtimes: args.runtime.as_deref().unwrap_or_default(),
+        users: args.users,
+        seed,
+    };
+    let stacks = Stacks::find(args, meant)?;
+    let policy = Policy::new(&args.methods, &args.skip);
+    let source = match &args.urls {
+        Some(file) => Source::File(file.clone()),
+        None => Source::Links { from: args.path.clone(), limit: args.limit },
+    };
+    let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
+    tell("looking for requests");
+    let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
+        .map_err(|error| from_gather(&error))?;
+    said(&gathered, &mut tell)?;
+    let wanted = work::Wanted {
+        name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        app,
+        kind: stacks.bench.app.manifest.kind.name().to_owned(),
+        requests: gathered.requests,
+        skipped: gathered.skipped,
+        growth,
+        baseline,
+    };
+    let mut report =
+        work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
+            .map_err(|error| Failure::from_runtime(&error))?;
+    let suspects = stacks.folder.as_deref().map(|folder| code::look(folder, &report.kind));
+    places::attach(&mut report, suspects.unwrap_or_default());
+    write(&out, &report)?;
+    match args.json {
+        true => print(json(&report)?.as_bytes())?,
+        false => print(format!("{}\nResult: {}\n", text::text(&report), out.display()).as_bytes())?,
+    };
+    Ok(outcome(&report))
+}
+
+/// What is started, and with what.
+struct Stacks {
+    bench: Bench,
+    reference: RuntimeChoice,
+    runtimes: Vec<RuntimeChoice>,
+    folder: Option<PathBuf>,
+}
+
+/// What a check is of: as asked for, or as an earlier one was.
+struct Meant<'a> {
+    app: &'a str,
+    kind: Option<String>,
+    reference: &'a str,
+    runtimes: &'a str,
+    users: u32,
+    seed: u64,
+}
+
+impl Stacks {
+    fn find(args: &CheckArgs, meant: Meant<'_>) -> Result<Stacks, Failure> {
+        let seed = meant.seed;
+        let overrides = Overrides {
+            app: Some(meant.app.to_owned()),
+            kind: meant.kind,
+            runtimes: Some(format!("{},{}", meant.reference, meant.runtimes)),
+            workers: Some("1".to_owned()),
+            ..Overrides::default()
+        };
+        let mut plan =
+            plan::stack_from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
+        let facts = machine::facts();
+        budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
+        let catalogue = Catalogue::load(Places::from_env());
+        let app = refusal::apps(&plan, &catalogue)
+            .map_err(|refusal| Failure::from_refusal(&refusal))?
+            .swap_remove(0);
+        if let Some(notice) = app.notice() {
+            eprintln!("note: {notice}");
+        }
+        for choice in &plan.runtimes {
+            catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+        }
+        forgetful(&catalogue, &plan)?;
+        let folder = plan.apps[0].folder().map(Path::to_path_buf);
+        let placement = comparison::place(&plan.budget).placements.swap_remove(0);
+        keeper::sweep().map_err(|error| Failure::new(&error))?;
+        interrupt::listen().map_err(|error| Failure::new(&error))?;
+        let mut choices = plan.runtimes;
+        let reference = choices.remove(0);
+        let users = sign_in::users(meant.users, &args.login, &args.cookies)
+            .map_err(|error| Failure::new(&error))?;
+        let timeout = parse_length(&args.timeout)
+            .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
+        let timeout = Duration::from_nanos(timeout.0);
+        let bench = Bench { catalogue, app, placement, seed, users, timeout };
+        Ok(Stacks { bench, reference, runtimes: choices, folder })
+    }
+}
+
+/// The reference must forget, and what is checked must not: else nothing is compared.
+fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
+    for (at, choice) in plan.runtimes.iter().enumerate() {
+        let RuntimeSource::Catalogue(name) = &choice.source else { continue };
+        let folder = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
+        let keeps = folder.manifest.mode == Mode::Worker;
+        let wrong = match (at, keeps) {
+            (0, true) => "keeps the app in memory: the reference has to be one that does not",
+            (1.., false) => "starts the app anew for each request: there is nothing to check",
+            _ => continue,
+        };
+        return Err(Failure::rendered(format!("`{}` {wrong}", choice.name))
+            .hint("`stampede runtimes` shows each runtime's mode: worker runtimes are checked"));
+    }
+    Ok(())
+}
+
+fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
+    let Some(bytes) = plan::parse_size(&args.worker_memory) else {
+        return Err(Failure::rendered(format!(
+            "--worker-memory: `{}` is no size of memory; for example 128MiB",
+            args.worker_memory
+        )));
+    };
+    let wanted = grow::Wanted { requests: args.growth, memory_bytes: bytes as u64 };
+    Ok((args.growth > 0).then_some(wanted))
+}
+
+fn from_gather(error: &GatherError) -> Failure {
+    match error {
+        GatherError::Reference(error) => Failure::from_runtime(error),
+        GatherError::List(error) => Failure::new(error),
+    }
+}
+
+/// What a person has to know of the requests before they are sent.
+fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    if let Some(broken) = &gathered.broken {
+        return Err(Failure::rendered(format!(
+            "the app fails under PHP-FPM already, so there is nothing to compare: {broken}"
+        ))
+        .hint("`stampede up nginx-fpm --app DIR` starts it alone, with its logs"));
+    }
+    let count = gathered.requests.len();
+    tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));
+    if gathered.foreign > 0 {
+        tell(&format!("{} links lead elsewhere and are not followed", gathered.foreign));
+    }
+    if gathered.logins * 2 > count {
+        tell(&format!(
+            "note: {} of {count} requests lead to a login: `--login NAME:PASSWORD` or `--cookies FILE` lets \
+             a user in",
+            gathered.logins
+        ));
+    }
+    Ok(())
+}
+
+fn out(args: &CheckArgs) -> Result<PathBuf, Failure> {
+    let id = run_id(&jiff::Zoned::now());
+    let out = args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(id));
+    match out.exists() {
+        true => Err(Failure::rendered(format!("`{}` is there already", out.display()))
+            .hint("`--out` names another folder")),
+        false => Ok(out),
+    }
+}
+
+/// Fingerprints of an earlier check.
+fn baseline(path: Option<&Path>) -> Result<BTreeSet<String>, Failure> {
+    let Some(path) = path else { return Ok(BTreeSet::new()) };
+    let findings = read(path)?.runtimes.into_iter().flat_map(|one| one.findings);
+    Ok(findings.map(|finding| finding.fingerprint).collect())
+}
+
+/// Reads a check: its folder or its file.
+fn read(path: &Path) -> Result<CheckReport, Failure> {
+    let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
+    let failed = |why: String| {
+        Failure::rendered(format!("cannot read the check `{}`: {why}", file.display()))
+            .hint("`stampede check` writes its result to stampede-results/<check>/check.json")
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
+    let report: CheckReport =
+        serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    match report.format > FORMAT {
+        true => Err(failed(format!(
+            "it has format {}, and this stampede reads up to {FORMAT}",
+            report.format
+        ))),
+        false => Ok(report),
+    }
+}
+
+fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
+    let text = json(report)?;
+    let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(out.join(FILE), text));
+    written.map_err(|error| {
+        Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
+            .hint("`--out` names another folder")
+    })
+}
+
+fn json(report: &CheckReport) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
+    Ok(mask_secrets(&text) + "\n")
+}
+
+/// The schema of `check.json`.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(CheckReport)
+}
+
+fn outcome(report: &CheckReport) -> Outcome {
+    let mut open = report.runtimes.iter().flat_map(|one| &one.findings);
+    if open.any(|finding| !finding.is_accepted) {
+        return Outcome::NotMet;
+    }
+    let is_whole = report.runtimes.iter().all(|one| one.verdict != Verdict::NotChecked);
+    if is_whole && !report.interrupted { Outcome::Fine } else { Outcome::Incomplete }
+}
+
+/// Sends the steps of a finding again: to its runtime and to the reference.
+fn again(args: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
+    let path = match &args.of {
+        Some(path) => path.clone(),
+        None => last(Path::new(RESULTS))?,
+    };
+    let report = read(&path)?;
+    let found = report.runtimes.iter().find_map(|one| {
+        let finding = one.findings.iter().find(|finding| finding.number == number);
+        finding.map(|finding| (one, finding))
+    });
+    let Some((checked, finding)) = found else {
+        let all: usize = report.runtimes.iter().map(|one| one.findings.len()).sum();
+        return Err(Failure::rendered(format!(
+            "check `{}` has no finding {number}; it has {all}",
+            report.name
+        )));
+    };
+    let app = args.app.clone().unwrap_or_else(|| report.app.clone());
+    let meant = Meant {
+        app: &app,
+        kind: args.kind.clone(),
+        reference: &report.reference,
+        runtimes: &checked.runtime,
+        users: report.tried.users,
+        seed: report.seed,
+    };
+    let stacks = Stacks::find(args, meant)?;
+    let shown = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], finding)
+        .map_err(|error| Failure::from_runtime(&error))?;
+    print(mask_secrets(&shown).as_bytes())
+}
+
+/// The newest check of a folder of results.
+fn last(results: &Path) -> Result<PathBuf, Failure> {
+    let mut folders: Vec<PathBuf> = crate::store::folders(results);
+    folders.retain(|folder| folder.join(FILE).is_file());
+    folders.sort();
+    folders.pop().ok_or_else(|| {
+        Failure::rendered(format!("there is no check in `{}`", results.display()))
+            .hint("`--of` names another check's folder")
+    })
+}
+
+const FILE: &str = "check.json";
