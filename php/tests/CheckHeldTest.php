@@ -5,6 +5,9 @@ declare(strict_types=1);
 namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Check\Place;
+use Stampede\Worker\Check\Services;
+use Stampede\Worker\Check\Walk;
 
 /** What `stampede check` is told of values that outlive their request, and of what grows. */
 final class CheckHeldTest extends TestCase
@@ -121,5 +124,33 @@ final class CheckHeldTest extends TestCase
         [$files, $memory] = [array_column($ends, 'files'), array_column($ends, 'memory')];
         self::assertSame([1, 1], [$files[1] - $files[0], $files[2] - $files[1]]);
         self::assertEqualsWithDelta(1 << 20, $memory[2] - $memory[1], 1 << 14);
+    }
+
+    public function testAServiceIsFoundInAContainerThatIsNotLookedInto(): void
+    {
+        $space = 'Own' . bin2hex(random_bytes(4));
+        $scratch = new Scratch(['own.php' => "<?php namespace $space;
+            class Base { private \$user = 'stmpd0123456789ab'; public static \$made; }
+            class Cart extends Base { public \$framework; protected \$old; public \$next;
+                function __construct(\$framework, \$old) {
+                    [\$this->framework, \$this->old] = [\$framework, \$old]; } }
+            return [Cart::class, fn () => 1];"]);
+        [$class, $closure] = require "{$scratch->folder}/own.php";
+        $current = (object) ['request' => 'stmpdcurrent00000'];
+        $cart = new $class($current, (object) ['request' => 'stmpdold000000000']);
+        $container = (object) ['services' => ['a' => [$current, $cart], 'b' => new \ArrayObject([$closure])]];
+        $cart->next = $container;
+        $services = new Services(new Place($scratch->folder), $container);
+        $walk = new Walk($services->foreign, true);
+        $found = [];
+        foreach ($services->values() as $where => $value) {
+            $found[$where] = $walk->into($value)[1];
+        }
+        self::assertEquals([
+            "$space\\Cart->framework" => [],
+            "$space\\Cart->old" => ['stmpdold000000000'],
+            "$space\\Cart->next" => [],
+            "$space\\Cart->user" => ['stmpd0123456789ab'],
+        ], $found);
     }
 }

@@ -21,22 +21,27 @@ final class Held
     {
         $services = new Services($this->place, $this->app);
         $walk = new Walk($services->foreign, true);
-        $found = new Found();
-        $all = [$this->owned->values(), self::globals(), self::superglobals(), self::process()];
-        foreach ([...$all, $services->values()] as $values) {
+        $found = $this->through($walk, $services);
+        // Not what these hold: `state` tells them one by one.
+        foreach ([self::superglobals(), self::process()] as $values) {
             foreach ($values as $where => $value) {
-                $found->add($where, ...$walk->into($value));
+                $found->add($where, 0, $walk->into($value)[1]);
             }
         }
 
         return $found;
     }
 
-    /** @return array<string, int> how much everything holds that grows in most cases */
+    /** @return array<string, int> how much everything holds */
     public function sizes(): array
     {
         $services = new Services($this->place, $this->app);
-        $walk = new Walk($services->foreign, false);
+
+        return $this->through(new Walk($services->foreign, false), $services)->sizes;
+    }
+
+    private function through(Walk $walk, Services $services): Found
+    {
         $found = new Found();
         foreach ([$this->owned->values(), self::globals(), $services->values()] as $values) {
             foreach ($values as $where => $value) {
@@ -44,7 +49,7 @@ final class Held
             }
         }
 
-        return $found->sizes;
+        return $found;
     }
 
     /** @return iterable<string, mixed> */
@@ -55,6 +60,7 @@ final class Held
                 yield "global \$$name" => $value;
             }
         }
+        yield '$_SESSION' => $_SESSION ?? [];
     }
 
     /** @return iterable<string, mixed> as they were left */
@@ -67,7 +73,6 @@ final class Held
         yield '$_COOKIE' => $_COOKIE;
         yield '$_FILES' => $_FILES;
         yield '$_REQUEST' => $_REQUEST;
-        yield '$_SESSION' => $_SESSION ?? [];
     }
 
     /** @return iterable<string, mixed> */
