@@ -10,6 +10,8 @@ namespace Stampede\Worker;
  */
 final class Output
 {
+    /** Buffers that were begun and not ended, since somebody set this to 0. */
+    public int $left = 0;
     private string $printed = '';
     /** How deep the guard's buffer is; 0: there is none. */
     private int $guard = 0;
@@ -33,6 +35,7 @@ final class Output
         try {
             return $work();
         } finally {
+            $this->left += max(0, ob_get_level() - $level - 1);
             $this->drain($level);
         }
     }

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
+use Stampede\Worker\Check\Watch;
+
 /** The docroot: the app, and the scripts beside its front controller. Nothing in it throws. */
 final class Site
 {
@@ -19,6 +21,8 @@ final class Site
     /** @var callable(string): void */
     private $log;
     private bool $reached = false;
+    /** Only where `stampede check` has asked for it. */
+    private ?Watch $watch = null;
 
     /** @param ?callable(string): void $log takes a line; standard error when not given */
     public function __construct(
@@ -41,13 +45,18 @@ final class Site
         $front = "{$setup->docroot}/{$setup->index}";
         $app = Apps::boot($setup->app, $setup->kind, $setup->word('adapter', 'own'), $front);
 
-        return new self($app, $setup->docroot, $setup->index, $setup->isOn('reboot_kernel'));
+        $site = new self($app, $setup->docroot, $setup->index, $setup->isOn('reboot_kernel'));
+        $site->watch = Watch::over($setup, $app, $site->output, $site->base);
+
+        return $site;
     }
 
     public function answer(Request $request): Response
     {
+        $this->watch?->begin($request);
         $script = $this->script($request);
         $this->enter($request, $script ?? "/{$this->index}");
+        $this->watch?->entered();
         $this->reached = $script === null;
         $this->exited = false;
         try {
@@ -90,6 +99,7 @@ final class Site
         }
         $_GET = $_POST = $_COOKIE = $_FILES = $_REQUEST = [];
         $_SERVER = $this->base;
+        $this->watch?->end();
     }
 
     /** The answer of an app that called `exit`; a text that it gave is printed last. */

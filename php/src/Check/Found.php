@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/** What one look has found, by holders: the outermost place that the app's code can name. */
+final class Found
+{
+    /** Holders that are told. */
+    private const HOLDERS = 2_000;
+
+    /** @var list<array{where: string, token: string}> */
+    public array $tokens = [];
+    /** @var array<string, int> how much each holds, if anything */
+    public array $sizes = [];
+
+    /** @param list<string> $tokens */
+    public function add(string $where, int $size, array $tokens): void
+    {
+        foreach ($tokens as $token) {
+            $found = ['where' => $where, 'token' => $token];
+            in_array($found, $this->tokens, true) || $this->tokens[] = $found;
+        }
+        if ($size > 0 && (isset($this->sizes[$where]) || count($this->sizes) < self::HOLDERS)) {
+            $this->sizes[$where] = ($this->sizes[$where] ?? 0) + $size;
+        }
+    }
+}

@@ -1,0 +1,91 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+use Stampede\Worker\App;
+
+/** Looks through everything of the app's that outlives a request. */
+final class Held
+{
+    private Owned $owned;
+
+    public function __construct(private Place $place, private App $app)
+    {
+        $this->owned = new Owned($place);
+    }
+
+    /** How much everything holds, and where the tokens are that were sent by users. */
+    public function look(): Found
+    {
+        $services = new Services($this->place, $this->app);
+        $walk = new Walk($services->foreign, true);
+        $found = $this->through($walk, $services);
+        // Not what these hold: `state` tells them one by one.
+        foreach ([self::superglobals(), self::process()] as $values) {
+            foreach ($values as $where => $value) {
+                $found->add($where, 0, $walk->into($value)[1]);
+            }
+        }
+
+        return $found;
+    }
+
+    /** @return array<string, int> how much everything holds */
+    public function sizes(): array
+    {
+        $services = new Services($this->place, $this->app);
+
+        return $this->through(new Walk($services->foreign, false), $services)->sizes;
+    }
+
+    private function through(Walk $walk, Services $services): Found
+    {
+        $found = new Found();
+        foreach ([$this->owned->values(), self::globals(), $services->values()] as $values) {
+            foreach ($values as $where => $value) {
+                $found->add($where, ...$walk->into($value));
+            }
+        }
+
+        return $found;
+    }
+
+    /** @return iterable<string, mixed> */
+    private static function globals(): iterable
+    {
+        foreach ($GLOBALS as $name => $value) {
+            if (!in_array($name, State::SUPERGLOBALS, true)) {
+                yield "global \$$name" => $value;
+            }
+        }
+        yield '$_SESSION' => $_SESSION ?? [];
+    }
+
+    /** @return iterable<string, mixed> as they were left */
+    private static function superglobals(): iterable
+    {
+        yield '$_SERVER' => $_SERVER;
+        yield '$_ENV' => $_ENV;
+        yield '$_GET' => $_GET;
+        yield '$_POST' => $_POST;
+        yield '$_COOKIE' => $_COOKIE;
+        yield '$_FILES' => $_FILES;
+        yield '$_REQUEST' => $_REQUEST;
+    }
+
+    /** @return iterable<string, mixed> */
+    private static function process(): iterable
+    {
+        foreach (get_defined_constants(true)['user'] ?? [] as $name => $value) {
+            yield "constant $name" => $value;
+        }
+        foreach (getenv() as $name => $value) {
+            yield "environment $name" => $value;
+        }
+        foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+            yield "ini $name" => (string) $value;
+        }
+    }
+}

@@ -1,0 +1,44 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/** The file of one worker: a JSON object a line, each by one write. */
+final class Journal
+{
+    /** Whatever an app has in its strings, a line is JSON. */
+    private const FLAGS = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE
+        | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PARTIAL_OUTPUT_ON_ERROR;
+
+    public string $worker;
+    private string $file;
+    private int $pid;
+
+    public function __construct(string $folder)
+    {
+        $this->pid = (int) getmypid();
+        $this->worker = "{$this->pid}-" . bin2hex(random_bytes(6));
+        $this->file = "$folder/{$this->worker}.ndjson";
+    }
+
+    /** @param array<string, mixed> $line */
+    public function write(array $line): void
+    {
+        // A process that the app has forked is no worker.
+        if ($this->pid === getmypid()) {
+            // Opened each time: a descriptor that stays would be one more among the app's.
+            file_put_contents($this->file, json_encode($line, self::FLAGS) . "\n", FILE_APPEND);
+        }
+    }
+
+    /** Why there is no line. */
+    public function failed(\Throwable $error): void
+    {
+        try {
+            $why = get_class($error) . ": {$error->getMessage()}";
+            $this->write(['at' => 'failed', 'why' => $why]);
+        } catch (\Throwable) {
+        }
+    }
+}

@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/**
+ * Objects and closures of the app's own that live as long as the booted app: its handler, and what
+ * a framework's container keeps. They are found from the app itself; what is met on the way there is
+ * the framework's, which has its own rules for what it keeps until when.
+ */
+final class Services
+{
+    /** Arrays and objects that are looked into; an app that has more is not looked at so. */
+    private const NODES = 60_000;
+    /** What is emptied when the next request comes, or holds everything. */
+    private const LEFT_ALONE = [
+        'Symfony\Contracts\Service\ResetInterface',
+        'Psr\Container\ContainerInterface',
+        'Symfony\Component\HttpKernel\HttpKernelInterface',
+        'Illuminate\Contracts\Http\Kernel',
+        'Illuminate\Support\ServiceProvider',
+    ];
+
+    /** @var array<int, true> ids of what is the framework's */
+    public array $foreign = [];
+    /** @var array<int, object> */
+    private array $own = [];
+
+    public function __construct(private Place $place, object $app)
+    {
+        $this->find($app);
+    }
+
+    /** @return iterable<string, mixed> by where it is */
+    public function values(): iterable
+    {
+        foreach ($this->own as $object) {
+            if ($object instanceof \Closure) {
+                $closure = new \ReflectionFunction($object);
+                $where = $this->place->closure($closure) . ' static ';
+                foreach ($closure->getStaticVariables() as $name => $value) {
+                    yield "$where\$$name" => $value;
+                }
+                continue;
+            }
+            $class = $this->place->class(get_class($object));
+            foreach (Inside::of($object) as $name => $value) {
+                yield "$class->" . Inside::name((string) $name) => $value;
+            }
+        }
+    }
+
+    private function find(object $app): void
+    {
+        $next = [$app];
+        for ($at = 0; isset($next[$at]); $at++) {
+            if ($at === self::NODES) {
+                $this->own = [];
+
+                return;
+            }
+            $inside = is_array($next[$at]) ? $next[$at] : $this->entered($next[$at]);
+            unset($next[$at]);
+            foreach ($inside as $value) {
+                if (is_array($value) ? $value !== [] : is_object($value)) {
+                    $next[] = $value;
+                }
+            }
+        }
+    }
+
+    /** @return array<mixed> what is in there, where that is the framework's too */
+    private function entered(object $object): array
+    {
+        $id = spl_object_id($object);
+        if (isset($this->foreign[$id]) || isset($this->own[$id])) {
+            return [];
+        }
+        if ($this->isOwn($object)) {
+            $this->own[$id] = $object;
+
+            return [];
+        }
+        $this->foreign[$id] = true;
+
+        return Inside::of($object);
+    }
+
+    private function isOwn(object $object): bool
+    {
+        foreach (self::LEFT_ALONE as $type) {
+            if ($object instanceof $type) {
+                return false;
+            }
+        }
+        $code = $object instanceof \Closure
+            ? new \ReflectionFunction($object)
+            : new \ReflectionClass($object);
+
+        return $this->place->isOwn($code->getFileName());
+    }
+}

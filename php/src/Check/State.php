@@ -1,0 +1,173 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/** State of the process that a request may change and the next one finds: a value for each key. */
+final class State
+{
+    /** What PHP itself has among the globals. */
+    public const SUPERGLOBALS = [
+        'GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', '_SESSION',
+    ];
+    /** Bytes of a value that are told; of a longer one, its beginning and a hash. */
+    private const LENGTH = 160;
+    /** Names whose values nobody should read: a hash tells whether they change. */
+    private const SECRET = '/pass|pwd|secret|token|key|auth|credential|dsn|_url$|\b(pw|default_pw)$/i';
+
+    public function __construct(private Place $place)
+    {
+    }
+
+    /**
+     * All but what a request has of its own.
+     *
+     * @return array<string, scalar>
+     */
+    public function lasting(mixed $errorHandler): array
+    {
+        return [
+            'locale' => (string) setlocale(LC_ALL, '0'),
+            'timezone' => date_default_timezone_get(),
+            'error_handler' => $this->place->callable($errorHandler),
+            'exception_handler' => $this->place->callable(self::exceptionHandler()),
+            'umask' => Process::umask(),
+            'session' => self::session(),
+            'libxml_errors' => self::libxml(),
+            'error_reporting' => error_reporting(),
+            'gc' => gc_enabled(),
+            'streams' => self::streams(),
+            'constants' => count(get_defined_constants(true)['user'] ?? []),
+            'autoloaders' => count(spl_autoload_functions()),
+        ] + self::ini() + self::environment() + $this->globals();
+    }
+
+    /** Those that `header()` has set, as PHP still has them; its own is in every request. */
+    public static function headers(): string
+    {
+        $set = preg_grep('/^X-Powered-By:/i', headers_list(), PREG_GREP_INVERT) ?: [];
+
+        return self::short(implode("\n", $set));
+    }
+
+    /**
+     * @param array<mixed> $values
+     * @return array<string, string>
+     */
+    public static function superglobal(string $begin, array $values): array
+    {
+        $told = [];
+        foreach ($values as $name => $value) {
+            $told["$begin$name"] = self::named((string) $name, self::plain($value));
+        }
+
+        return $told;
+    }
+
+    private static function exceptionHandler(): mixed
+    {
+        $handler = set_exception_handler(null);
+        restore_exception_handler();
+
+        return $handler;
+    }
+
+    private static function session(): string
+    {
+        if (!function_exists('session_status')) {
+            return '';
+        }
+        $words = [PHP_SESSION_NONE => 'none', PHP_SESSION_ACTIVE => 'active'];
+        $id = (string) session_id();
+
+        return ($words[session_status()] ?? 'disabled') . ($id === '' ? '' : ' ' . self::hash($id));
+    }
+
+    private static function libxml(): string
+    {
+        if (!function_exists('libxml_get_errors')) {
+            return '';
+        }
+        $kept = libxml_use_internal_errors() ? 'kept' : 'raised';
+
+        return "$kept, " . count(libxml_get_errors());
+    }
+
+    private static function streams(): string
+    {
+        $wrappers = count(stream_get_wrappers());
+        $filters = count(stream_get_filters());
+
+        return "$wrappers wrappers, $filters filters";
+    }
+
+    /** @return array<string, string> */
+    private static function ini(): array
+    {
+        $told = [];
+        foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+            $told["ini:$name"] = self::named($name, (string) $value);
+        }
+
+        return $told;
+    }
+
+    /** @return array<string, string> */
+    private static function environment(): array
+    {
+        $told = [];
+        foreach (getenv() as $name => $value) {
+            $told["env:$name"] = self::named((string) $name, $value);
+        }
+
+        return $told;
+    }
+
+    /** @return array<string, string> */
+    private function globals(): array
+    {
+        $told = [];
+        foreach ($GLOBALS as $name => $value) {
+            if (!in_array($name, self::SUPERGLOBALS, true)) {
+                $told["globals:$name"] = self::named((string) $name, match (true) {
+                    is_array($value) => 'array of ' . count($value),
+                    is_object($value) => $this->place->class(get_class($value)),
+                    default => get_debug_type($value) . ' ' . self::plain($value),
+                });
+            }
+        }
+
+        return $told;
+    }
+
+    private static function plain(mixed $value): string
+    {
+        return match (true) {
+            is_string($value) => $value,
+            is_bool($value) => $value ? 'true' : 'false',
+            is_int($value) => (string) $value,
+            // Not by `precision`, which the app may set.
+            is_float($value) => var_export($value, true),
+            is_array($value) => 'array of ' . count($value),
+            default => get_debug_type($value),
+        };
+    }
+
+    private static function named(string $name, string $value): string
+    {
+        return preg_match(self::SECRET, $name) === 1 ? self::hash($value) : self::short($value);
+    }
+
+    private static function short(string $value): string
+    {
+        $isLong = strlen($value) > self::LENGTH;
+
+        return $isLong ? substr($value, 0, self::LENGTH) . ' … ' . self::hash($value) : $value;
+    }
+
+    private static function hash(string $value): string
+    {
+        return '#' . substr(hash('sha256', $value), 0, 12);
+    }
+}

@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/** One walk through all that survives: each object once, no deeper and no further than bounds say. */
+final class Walk
+{
+    public const TOKEN = '/stmpd[0-9a-z]{12}/';
+    private const DEPTH = 8;
+    private const NODES = 50_000;
+    /** Of these one holder has no more. */
+    private const NODES_OF_ONE = 20_000;
+    /** Elements of a long array that are looked at, at its beginning and at its end each. */
+    private const ENDS = 1_000;
+
+    /** @var array<int, true> ids of objects */
+    private array $seen;
+    private int $left = self::NODES;
+    private int $leftOfOne = 0;
+    private int $size = 0;
+    /** @var array<string, true> */
+    private array $tokens = [];
+
+    /** @param array<int, true> $foreign ids of objects that are not entered */
+    public function __construct(array $foreign, private bool $seeks)
+    {
+        $this->seen = $foreign;
+    }
+
+    /**
+     * @return array{int, list<string>} how much it holds (elements of all arrays in there; of a
+     *     string its length), and the tokens
+     */
+    public function into(mixed $value): array
+    {
+        $this->leftOfOne = self::NODES_OF_ONE;
+        $this->size = is_string($value) ? strlen($value) : 0;
+        $this->tokens = [];
+        $this->node($value, self::DEPTH);
+
+        return [$this->size, array_keys($this->tokens)];
+    }
+
+    private function node(mixed $value, int $deep): void
+    {
+        if (is_string($value)) {
+            $this->seeks && $this->text($value);
+        } elseif (is_array($value)) {
+            $this->size += count($value);
+            $deep > 0 && $this->elements($value, $deep - 1);
+        } elseif (is_object($value) && !isset($this->seen[spl_object_id($value)])) {
+            $this->seen[spl_object_id($value)] = true;
+            $deep > 0 && $this->elements(Inside::of($value), $deep - 1);
+        }
+    }
+
+    /** @param array<mixed> $elements */
+    private function elements(array $elements, int $deep): void
+    {
+        if (count($elements) > 2 * self::ENDS) {
+            $this->elements(array_slice($elements, -self::ENDS, null, true), $deep);
+            $elements = array_slice($elements, 0, self::ENDS, true);
+        }
+        foreach ($elements as $key => $value) {
+            if (--$this->left < 0 || --$this->leftOfOne < 0) {
+                return;
+            }
+            $this->seeks && is_string($key) && $this->text($key);
+            is_scalar($value) && !is_string($value) || $this->node($value, $deep);
+        }
+    }
+
+    private function text(string $text): void
+    {
+        if (str_contains($text, 'stmpd') && preg_match_all(self::TOKEN, $text, $found) > 0) {
+            $this->tokens += array_fill_keys($found[0], true);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+use Stampede\Worker\App;
+use Stampede\Worker\Output;
+use Stampede\Worker\Request;
+use Stampede\Worker\Setup;
+
+/**
+ * What a worker keeps from one request to the next, told line by line for `stampede check`. It is
+ * there only where the work folder has a folder `check`. It changes nothing that the app sees, and
+ * nothing in it throws.
+ */
+final class Watch
+{
+    /** Requests from one line to the next where only growth is asked. */
+    public const LIGHT_EVERY = 50;
+
+    private State $state;
+    private Held $held;
+    /** @var array<string, scalar> */
+    private array $booted = [];
+    /** @var array<string, int> by holder, as of the last look */
+    private array $sizes = [];
+    private ?string $asked = null;
+    private string $entered = '';
+    private int $served = 0;
+
+    private function __construct(
+        private Journal $journal,
+        private Output $output,
+        private bool $light,
+        Setup $setup,
+        App $app,
+    ) {
+        $place = new Place($setup->app);
+        $this->state = new State($place);
+        $this->held = new Held($place, $app);
+    }
+
+    /**
+     * Null where nothing is to be watched.
+     *
+     * @param array<string, mixed> $server what `$_SERVER` is between requests
+     */
+    public static function over(Setup $setup, App $app, Output $output, array $server): ?self
+    {
+        $folder = "{$setup->dir}/check";
+        if ($setup->dir === '' || !is_dir($folder)) {
+            return null;
+        }
+        $mode = is_file("$folder/mode") ? (string) file_get_contents("$folder/mode") : '';
+        $watch = new self(new Journal($folder), $output, trim($mode) === 'light', $setup, $app);
+        $watch->boot($server);
+
+        return $watch;
+    }
+
+    /** Before the request's superglobals are there. */
+    public function begin(Request $request): void
+    {
+        if ($this->light) {
+            return;
+        }
+        $this->asked = $request->header('X-Stampede-Check');
+        $this->quietly(function (mixed $handler): void {
+            $now = $this->state->lasting($handler) + [
+                'ob_level' => 0,
+                'cwd' => $this->cwd(),
+                'headers' => State::headers(),
+            ] + $this->booted('server:') + self::env($this->booted('_ENV:'));
+            $this->journal->write(['at' => 'begin', 'n' => $this->asked] + $this->differing($now));
+        });
+        $this->output->left = 0;
+    }
+
+    /** The working folder is the request's. */
+    public function entered(): void
+    {
+        if (!$this->light) {
+            $this->entered = (string) getcwd();
+        }
+    }
+
+    /** After everything that the library cleans up. */
+    public function end(): void
+    {
+        $this->served++;
+        if (!$this->light) {
+            $this->quietly(fn (mixed $handler) => $this->look($handler));
+        } elseif ($this->served % self::LIGHT_EVERY === 0) {
+            $this->quietly(fn () => $this->glance());
+        }
+    }
+
+    /** @param array<string, mixed> $server */
+    private function boot(array $server): void
+    {
+        $this->quietly(function (mixed $handler) use ($server): void {
+            // The folder is the worker's own until the first request comes.
+            $this->entered = (string) getcwd();
+            $this->booted = $this->state->lasting($handler) + $this->left($server);
+            $this->light || $this->sizes = $this->held->look()->sizes;
+            $this->journal->write([
+                'at' => 'boot',
+                'worker' => $this->journal->worker,
+                'pid' => getmypid(),
+                'thread' => Process::thread(),
+                'memory' => memory_get_usage(),
+                'state' => (object) $this->booted,
+            ]);
+        });
+    }
+
+    private function look(mixed $handler): void
+    {
+        gc_collect_cycles();
+        $memory = memory_get_usage();
+        $files = Process::files();
+        $now = $this->state->lasting($handler) + $this->left($_SERVER);
+        $found = $this->held->look();
+        $grew = fn (int $size, string $where): bool => $size > ($this->sizes[$where] ?? 0);
+        $grown = array_filter($found->sizes, $grew, ARRAY_FILTER_USE_BOTH);
+        $this->sizes = $found->sizes;
+        $this->journal->write(['at' => 'end', 'n' => $this->asked] + $this->differing($now) + [
+            'memory' => $memory,
+            'files' => $files,
+            'held' => $found->tokens,
+            'grown' => (object) $grown,
+        ]);
+    }
+
+    private function glance(): void
+    {
+        $line = ['at' => 'end', 'served' => $this->served, 'memory' => memory_get_usage()];
+        $line['files'] = Process::files();
+        $line['sizes'] = (object) $this->held->sizes();
+        $this->journal->write($line);
+    }
+
+    /**
+     * What a request has of its own, and the library puts back.
+     *
+     * @param array<string, mixed> $server
+     * @return array<string, scalar>
+     */
+    private function left(array $server): array
+    {
+        return [
+            'ob_level' => $this->output->left,
+            'cwd' => $this->cwd(),
+            // FrankenPHP's are those of the answer that was just sent.
+            'headers' => self::isWebServer() ? $this->booted['headers'] ?? '' : State::headers(),
+        ] + State::superglobal('server:', $server) + State::superglobal('_ENV:', $_ENV);
+    }
+
+    /**
+     * @param array<string, scalar> $booted what it was then: FrankenPHP's is now the request's
+     * @return array<string, scalar>
+     */
+    private static function env(array $booted): array
+    {
+        return self::isWebServer() ? $booted : State::superglobal('_ENV:', $_ENV);
+    }
+
+    private static function isWebServer(): bool
+    {
+        return PHP_SAPI === 'frankenphp';
+    }
+
+    /** Empty as long as the app leaves the folder that a request began in. */
+    private function cwd(): string
+    {
+        $now = (string) getcwd();
+
+        return $now === $this->entered ? '' : $now;
+    }
+
+    /** @return array<string, scalar> */
+    private function booted(string $begin): array
+    {
+        $begins = static fn (string $key): bool => str_starts_with($key, $begin);
+
+        return array_filter($this->booted, $begins, ARRAY_FILTER_USE_KEY);
+    }
+
+    /**
+     * @param array<string, scalar> $now
+     * @return array<string, mixed>
+     */
+    private function differing(array $now): array
+    {
+        $differs = fn (mixed $value, string $key): bool => ($this->booted[$key] ?? null) !== $value;
+        $gone = array_keys(array_diff_key($this->booted, $now));
+
+        return [
+            'state' => (object) array_filter($now, $differs, ARRAY_FILTER_USE_BOTH),
+            'gone' => $gone,
+        ];
+    }
+
+    /**
+     * The app's own handler hears of nothing that happens here.
+     *
+     * @param callable(mixed): void $work is given that handler
+     */
+    private function quietly(callable $work): void
+    {
+        $handler = set_error_handler(static fn (): bool => true);
+        try {
+            $work($handler);
+        } catch (\Throwable $error) {
+            // Whoever reads the lines misses one of them, and can say why.
+            $this->journal->failed($error);
+        } finally {
+            restore_error_handler();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+use PHPUnit\Framework\TestCase;
+
+/** What `stampede check` is told of state that a request leaves to the next. */
+final class CheckStateTest extends TestCase
+{
+    /** A request to /set runs the code, and another follows. */
+    private static function after(string $code, string $then = ''): Checked
+    {
+        $checked = new Checked(
+            "if (\$server['REQUEST_URI'] === '/set') { $code } $then
+            return ['status' => 200, 'body' => 'fine'];",
+            ['/', '/set', '/'],
+        );
+        self::assertSame(['', ['fine', 'fine', 'fine']], [$checked->said, $checked->bodies]);
+
+        return $checked;
+    }
+
+    /** @return iterable<string, array{string, string, mixed}> code, key, and its value from then on */
+    public static function changes(): iterable
+    {
+        yield 'locale' => ["setlocale(LC_TIME, 'C.UTF-8');", 'locale', null];
+        yield 'timezone' => ["date_default_timezone_set('Europe/Berlin');", 'timezone', 'Europe/Berlin'];
+        yield 'ini' => ["ini_set('precision', '4');", 'ini:precision', '4'];
+        yield 'error reporting' => ['error_reporting(7);', 'error_reporting', 7];
+        yield 'named handler' => ["set_error_handler('var_dump');", 'error_handler', 'var_dump'];
+        yield 'closure as handler' => [
+            'set_error_handler(static fn () => true);', 'error_handler', 'closure handler.php:1',
+        ];
+        yield 'method as handler' => [
+            "set_exception_handler([new ArrayObject(), 'count']);",
+            'exception_handler', 'ArrayObject::count',
+        ];
+        yield 'umask' => ['umask(0027);', 'umask', '0027'];
+        yield 'environment' => ["putenv('STAMPEDE_X=1');", 'env:STAMPEDE_X', '1'];
+        yield 'environment that is secret' => [
+            "putenv('MY_PASSWORD=1');", 'env:MY_PASSWORD', '#6b86b273ff34',
+        ];
+        yield 'environment array' => ["\$_ENV['STAMPEDE_X'] = '1';", '_ENV:STAMPEDE_X', '1'];
+        yield 'global' => ["\$GLOBALS['basket'] = [1, 2];", 'globals:basket', 'array of 2'];
+        yield 'global object' => ["\$GLOBALS['o'] = new ArrayObject();", 'globals:o', 'ArrayObject'];
+        yield 'global text' => ["\$GLOBALS['text'] = 'a';", 'globals:text', 'string a'];
+        yield 'libxml' => ['libxml_use_internal_errors(true);', 'libxml_errors', 'kept, 0'];
+        yield 'gc' => ['gc_disable();', 'gc', false];
+        yield 'streams' => ["stream_wrapper_register('own', ArrayObject::class);", 'streams', null];
+        yield 'constant' => ["define('STAMPEDE_X', 1);", 'constants', 1];
+        yield 'autoloader' => ['spl_autoload_register(static function (): void {});', 'autoloaders', 2];
+        yield 'session' => ["session_id('abc');", 'session', 'none #ba7816bf8f01'];
+    }
+
+    /** @dataProvider changes */
+    public function testWhatOneRequestSetsTheNextOneFinds(string $code, string $key, mixed $value): void
+    {
+        $checked = self::after($code);
+        [$first, $second, $third] = $checked->at('end');
+        self::assertArrayHasKey($key, $checked->at('boot')[0]['state'] + [$key => null]);
+        self::assertArrayNotHasKey($key, $first['state']);
+        self::assertArrayHasKey($key, $second['state']);
+        self::assertArrayHasKey($key, $third['state']);
+        self::assertSame($second['state'][$key], $checked->found($key));
+        $value === null || self::assertSame($value, $checked->found($key));
+        self::assertNotSame($checked->at('boot')[0]['state'][$key] ?? null, $checked->found($key));
+    }
+
+    public function testNothingIsToldOfAnAppThatLeavesNothing(): void
+    {
+        $checked = self::after('', "\$a = \$_GET + \$_COOKIE; echo ''; ob_start(); ob_end_clean();");
+        $all = ['boot', 'begin', 'end', 'begin', 'end', 'begin', 'end'];
+        self::assertSame($all, array_column($checked->lines, 'at'));
+        foreach ([...$checked->at('begin'), ...$checked->at('end')] as $line) {
+            self::assertSame([[], []], [$line['state'], $line['gone']]);
+        }
+        self::assertSame(['0', '1', '2'], array_column($checked->at('begin'), 'n'));
+        self::assertSame(['0', '1', '2'], array_column($checked->at('end'), 'n'));
+    }
+
+    public function testABufferAndAFolderAreToldThoughTheNextRequestDoesNotFindThem(): void
+    {
+        $checked = self::after("ob_start(); ob_start(); chdir('/');");
+        $left = array_column($checked->at('end'), 'state');
+        self::assertSame([[], ['ob_level' => 2, 'cwd' => '/'], []], $left);
+        self::assertSame('/', $checked->found('cwd'), 'until its own is entered');
+        self::assertNull($checked->found('ob_level'));
+    }
+
+    public function testWhatVanishesIsToldByItsKey(): void
+    {
+        $checked = new Checked(
+            "putenv('STAMPEDE_GONE'); return ['status' => 200];",
+            ['/'],
+            ['check/none' => ''],
+            "putenv('STAMPEDE_GONE=here');",
+        );
+        self::assertSame('here', $checked->at('boot')[0]['state']['env:STAMPEDE_GONE']);
+        self::assertSame([], $checked->at('begin')[0]['gone']);
+        self::assertSame(['env:STAMPEDE_GONE'], $checked->at('end')[0]['gone']);
+    }
+
+    public function testABootTellsWhoItIs(): void
+    {
+        $checked = new Checked("return ['status' => 200];", []);
+        [$boot] = $checked->lines;
+        $file = basename((glob("{$checked->scratch->folder}/check/*.ndjson") ?: [''])[0], '.ndjson');
+        self::assertSame($file, $boot['worker']);
+        self::assertMatchesRegularExpression("/^{$boot['pid']}-[0-9a-f]{12}$/", $file);
+        self::assertSame($boot['pid'], $boot['thread']);
+        self::assertGreaterThan(100_000, $boot['memory']);
+        self::assertSame('UTC', $boot['state']['timezone']);
+    }
+
+    public function testAWorkerThatDiesHasBegunAndNotEnded(): void
+    {
+        $handler = 'if ($server["REQUEST_URI"] === "/exit") { exit; } return ["status" => 200];';
+        $checked = new Checked($handler, ['/', '/exit', '/']);
+        self::assertSame(['boot', 'begin', 'end', 'begin'], array_column($checked->lines, 'at'));
+        self::assertSame('1', $checked->lines[3]['n']);
+        $checked = new Checked('nothing_of_that_name(); return [];', ['/', '/']);
+        self::assertCount(2, $checked->at('end'), 'an exception ends no worker');
+    }
+
+    public function testALongValueIsToldByItsBeginningAndAHash(): void
+    {
+        $checked = self::after("\$GLOBALS['text'] = str_repeat('é', 500) . \"\\xff\";");
+        $told = $checked->left('globals:text');
+        self::assertStringStartsWith('string éé', $told);
+        self::assertMatchesRegularExpression('/ … #[0-9a-f]{12}$/', $told);
+        self::assertLessThan(200, strlen($told));
+    }
+}

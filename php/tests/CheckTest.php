@@ -1,0 +1,104 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Check\Watch;
+
+/** The watch of `stampede check` itself: when it is there, and what it leaves alone. */
+final class CheckTest extends TestCase
+{
+    /** What an app can see of its process. */
+    private const SEES = '$old = set_error_handler(null); restore_error_handler();
+        trigger_error("noticed", E_USER_NOTICE); @trigger_error("silent", E_USER_NOTICE);
+        unset($_SERVER["REQUEST_TIME"], $_SERVER["REQUEST_TIME_FLOAT"]);
+        return ["status" => 200, "body" => json_encode([
+            is_object($old), $GLOBALS["heard"] ?? [], error_get_last(), get_included_files(),
+            $_SERVER, $_GET, $_ENV, ini_get_all(null, false), headers_list(), ob_get_level(),
+            error_reporting(), umask(), getcwd(), spl_autoload_functions(), get_declared_classes(),
+            array_keys($GLOBALS), json_last_error(), mt_rand(),
+        ])];';
+
+    /** @return list<mixed> what the app has seen at its third request, without what is the test's own */
+    private static function seen(array $files): array
+    {
+        $before = 'mt_srand(7); set_error_handler(static function (int $kind, string $text): bool {
+            $GLOBALS["heard"][] = $text; return true; });';
+        $checked = new Checked(self::SEES, ['/?a=1', '/', '/?b=2'], $files, $before);
+        self::assertSame('', $checked->said);
+        $text = str_replace(basename($checked->scratch->folder), 'folder', $checked->bodies[2]);
+        $seen = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
+        // The watch's own code is loaded where it is on.
+        $foreign = static fn (string $name): bool => !preg_match('~[\\\\/]Check[\\\\/]~', $name);
+        foreach ([3, 14] as $at) {
+            $seen[$at] = array_values(array_filter($seen[$at], $foreign));
+        }
+
+        return $seen;
+    }
+
+    public function testItChangesNothingThatTheAppSees(): void
+    {
+        $plain = self::seen([]);
+        self::assertCount(6, $plain[1], 'its handler hears what it did before');
+        self::assertSame($plain, self::seen(['check/none' => '']));
+    }
+
+    public function testWithoutAFolderNothingIsLoadedAndNothingWritten(): void
+    {
+        $body = 'return ["status" => 200, "body" => implode(" ", get_included_files())];';
+        $checked = new Checked($body, ['/', '/'], []);
+        self::assertSame([], $checked->lines);
+        self::assertStringNotContainsString('Check/Journal', $checked->bodies[1]);
+        $folder = $checked->scratch->folder;
+        self::assertSame([], array_diff(scandir($folder) ?: [], [
+            '.', '..', 'handler.php', 'bodies', 'public', 'run.php', 'said',
+        ]));
+    }
+
+    public function testOnlyGrowthIsToldWhereThatIsAskedFor(): void
+    {
+        $every = Watch::LIGHT_EVERY;
+        $handler = 'static $log = []; $log[] = 1; $GLOBALS["t"] = "stmpd0123456789ab";
+            return ["status" => 200];';
+        $checked = new Checked($handler, array_fill(0, 2 * $every + 1, '/'), ['check/mode' => "light\n"]);
+        self::assertSame(['boot', 'end', 'end'], array_column($checked->lines, 'at'));
+        foreach ($checked->at('end') as $at => $line) {
+            $served = ($at + 1) * $every;
+            self::assertSame(['at', 'served', 'memory', 'files', 'sizes'], array_keys($line));
+            self::assertSame($served, $line['served']);
+            $sizes = ['global $t' => 17, 'closure handler.php:1 static $log' => $served];
+            self::assertSame($sizes, array_diff_key($line['sizes'], ['global $argv' => 1]));
+        }
+    }
+
+    public function testAnAppThatMakesLookingHardIsStillAnswered(): void
+    {
+        $handler = '<?php class Odd extends ArrayObject { public $own; public $more; public static $all = [];
+            public function __get($name) { throw new Error("asked"); }
+            public function __debugInfo(): array { throw new Error("asked"); }
+            public function getIterator(): Iterator { throw new Error("asked"); } }
+            return static function () { $odd = new Odd([1]); unset($odd->own); $odd->more = 1;
+                Odd::$all[] = $odd; Odd::$all["self"] = &Odd::$all; Odd::$all[] = new WeakMap();
+                Odd::$all[] = (static function () { yield 1; })(); Odd::$all[] = new ReflectionClass("Odd");
+                set_error_handler(static function () { throw new Error("heard"); });
+                return ["status" => 200, "body" => "fine"]; };';
+        $checked = new Checked($handler, ['/', '/']);
+        self::assertSame([['fine', 'fine'], ''], [$checked->bodies, $checked->said]);
+        self::assertSame(['boot', 'begin', 'end', 'begin', 'end'], array_column($checked->lines, 'at'));
+    }
+
+    public function testWhatTheAppForksTellsNothing(): void
+    {
+        if (!function_exists('pcntl_fork')) {
+            self::markTestSkipped('no pcntl');
+        }
+        $handler = '$child = pcntl_fork(); $child && pcntl_wait($status);
+            return ["status" => 200, "body" => $child ? "parent" : "child"];';
+        $checked = new Checked($handler, ['/']);
+        self::assertSame(['child', 'parent'], $checked->bodies);
+        self::assertSame(['boot', 'begin', 'end'], array_column($checked->lines, 'at'));
+    }
+}

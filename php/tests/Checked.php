@@ -1,0 +1,103 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Tests;
+
+/** A worker that is watched, in a process of its own: what it answers, and the lines about it. */
+final class Checked
+{
+    public Scratch $scratch;
+    /** @var list<string> bodies of its answers */
+    public array $bodies = [];
+    /** @var list<array<string, mixed>> */
+    public array $lines = [];
+    /** What else the process said. */
+    public string $said;
+
+    /**
+     * @param string $handler body of the app's, or the whole of its file
+     * @param list<string> $targets that are asked, one after the other
+     * @param array<string, string> $files beside the app's; `check/none` has it watched
+     * @param string $before code that runs before the worker boots
+     */
+    public function __construct(
+        string $handler,
+        array $targets,
+        array $files = ['check/none' => ''],
+        string $before = '',
+    ) {
+        $code = str_starts_with($handler, '<?php')
+            ? $handler
+            : "<?php return static function (array \$server): array { $handler };";
+        $this->scratch = new Scratch(['handler.php' => $code, 'bodies' => ''] + $files);
+        $folder = $this->scratch->folder;
+        file_put_contents("$folder/run.php", self::script($folder, $targets, $before));
+        $pipes = [1 => ['file', "$folder/said", 'w'], 2 => ['file', "$folder/said", 'a']];
+        $options = ['-n', '-d', 'display_errors=1', '-d', 'date.timezone=UTC'];
+        $none = [];
+        proc_close(proc_open([PHP_BINARY, ...$options, "$folder/run.php"], $pipes, $none));
+        $this->said = (string) file_get_contents("$folder/said");
+        $this->bodies = self::parsed("$folder/bodies");
+        foreach (glob("$folder/check/*.ndjson") ?: [] as $file) {
+            array_push($this->lines, ...self::parsed($file));
+        }
+    }
+
+    /** @return list<array<string, mixed>> the lines of one kind */
+    public function at(string $at): array
+    {
+        $is = static fn (array $line): bool => $line['at'] === $at;
+
+        return array_values(array_filter($this->lines, $is));
+    }
+
+    /** What the last finished request left of a key. */
+    public function left(string $key): mixed
+    {
+        $ends = $this->at('end');
+
+        return end($ends)['state'][$key] ?? null;
+    }
+
+    /** What the last request found of a key. */
+    public function found(string $key): mixed
+    {
+        $begins = $this->at('begin');
+
+        return end($begins)['state'][$key] ?? null;
+    }
+
+    /** @param list<string> $targets */
+    private static function script(string $folder, array $targets, string $before): string
+    {
+        $set = [
+            'app' => $folder, 'kind' => 'callable', 'docroot' => "$folder/public", 'dir' => $folder,
+        ];
+        [$library, $set, $asks, $bodies] = array_map(
+            static fn (mixed $value): string => var_export($value, true),
+            [dirname(__DIR__) . '/autoload.php', $set, $targets, "$folder/bodies"],
+        );
+
+        return "<?php declare(strict_types=1); require $library; $before
+            (static function (): void {
+                \$site = Stampede\\Worker\\Site::boot(new Stampede\\Worker\\Setup(...$set));
+                \$site->output->guard();
+                foreach ($asks as \$n => \$target) {
+                    \$headers = ['Host' => ['h'], 'X-Stampede-Check' => [(string) \$n]];
+                    \$request = new Stampede\\Worker\\Request('GET', \$target, \$headers);
+                    \$body = \$site->answer(\$request)->body;
+                    file_put_contents($bodies, json_encode(\$body) . \"\\n\", FILE_APPEND);
+                    \$site->after();
+                }
+            })();";
+    }
+
+    /** @return list<mixed> */
+    private static function parsed(string $file): array
+    {
+        $decoded = static fn (string $line): mixed => json_decode($line, true, 512, JSON_THROW_ON_ERROR);
+
+        return array_map($decoded, file($file, FILE_IGNORE_NEW_LINES) ?: []);
+    }
+}
