@@ -15,6 +15,14 @@ final class Process
         return $entries === false ? null : count($entries) - count(['.', '..', 'its own']);
     }
 
+    /** Bytes of memory that the kernel counts as this process's own and present; 0 where there is no /proc. */
+    public static function resident(): int
+    {
+        $pages = explode(' ', (string) file_get_contents('/proc/self/statm'))[1] ?? '0';
+
+        return (int) $pages * 4096;
+    }
+
     /** Of this thread; that of a process with one thread is its pid. */
     public static function thread(): ?int
     {

@@ -136,6 +136,7 @@ final class Watch
     private function glance(): void
     {
         $line = ['at' => 'end', 'served' => $this->served, 'memory' => memory_get_usage()];
+        $line['rss'] = Process::resident();
         $line['files'] = Process::files();
         $line['sizes'] = (object) $this->held->sizes();
         $this->journal->write($line);

@@ -189,7 +189,7 @@ impl<'a> Course<'a> {
             candidate.shown.kind == FindingKind::Answer
                 && worse.iter().any(|kind| first.contains_key(&(*kind, subject.clone())))
         };
-        let keys: Vec<_> = first.iter().filter(|(_, one)| !is_told(one)).map(|(key, _)| key.clone());
+        let keys = first.iter().filter(|(_, one)| !is_told(one)).map(|(key, _)| key.clone());
         let keys: Vec<_> = keys.collect();
         keys.into_iter().filter_map(|key| first.remove(&key)).collect()
     }

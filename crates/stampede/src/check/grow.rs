@@ -128,7 +128,7 @@ fn block(stand: &Stand<'_>, ammo: &[Request], requests: u64, begin: u64) -> u64 
         ..Load::new(target, Model::Closed { users: 1, until }, turned)
     };
     match stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Deaf) {
-        Ok(fired) => fired.counts.ok + fired.counts.failed,
+        Ok(fired) => fired.counts.ok + fired.counts.failed.values().sum::<u64>(),
         Err(error) => {
             eprintln!("note: growth: {}", chain(&error));
             0

@@ -56,6 +56,9 @@ pub struct Shown {
 const HARMLESS: [&str; 7] =
     ["ini:session.", "autoloaders", "constants", "gc", "streams", "session", "shutdown"];
 
+/// State that is put back before the next request begins, so that it is told by its end.
+const PUT_BACK: [&str; 3] = ["cwd", "ob_level", "headers"];
+
 /// Method and target.
 pub fn name(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
@@ -79,6 +82,7 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
         if let Some(turn) = turns.get(&seen.number) {
             all.extend(kept(known, step, turn, at));
             all.extend(changed(known, step, turn, at));
+            all.extend(left(step, turn, at));
         }
     }
     all
@@ -236,6 +240,26 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
     all
 }
 
+/// What stampede's own worker puts back before the next request, and others do not.
+fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
+    let Some(after) = &place.turn.after else { return Vec::new() };
+    let boot = &place.worker.boot;
+    let left = PUT_BACK.into_iter().filter(|state| boot.get(*state) != after.get(*state));
+    let shown = left.map(|state| Shown {
+        kind: FindingKind::State,
+        subject: format!("{state} {}", name(&step.request)),
+        what: format!(
+            "{} leaves {} behind: {}",
+            name(&step.request),
+            words(state),
+            value(after.get(state))
+        ),
+        evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(after.get(state))),
+        at,
+    });
+    shown.collect()
+}
+
 /// State that a request begins with although it is none of its own doing.
 fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let (boot, before) = (&place.worker.boot, &place.turn.before);
@@ -243,7 +267,7 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
     let is_innocent = |name: &String| {
         known.innocent.get(name).is_some_and(|requests| requests.contains(&step.request))
     };
-    let names = names.into_iter().filter(|name| is_telling(name));
+    let names = names.into_iter().filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
     let names = names.filter(|name| boot.get(*name) != before.get(*name) && is_innocent(name));
     let shown = names.map(|state| Shown {
         kind: FindingKind::State,

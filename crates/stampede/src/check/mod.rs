@@ -7,6 +7,21 @@
 //! The reference is PHP-FPM, which forgets everything after each request: whatever differs from it, once
 //! what moves by nature is known, is a worker's memory.
 
+pub mod code;
+pub mod course;
+pub mod gather;
+pub mod grow;
+pub mod growth;
+pub mod headers;
+pub mod look;
 pub mod model;
-
-pub use model::CheckReport;
+pub mod moving;
+pub mod orders;
+pub mod places;
+pub mod replay;
+pub mod requests;
+pub mod stand;
+pub mod text;
+pub mod users;
+pub mod watch;
+pub mod work;
