@@ -1,0 +1,30 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+use PDO;
+
+/** Orders, in a database of one file. */
+final class Shop
+{
+    private static ?PDO $db = null;
+
+    public static function db(): PDO
+    {
+        if (self::$db === null) {
+            self::$db = new PDO('sqlite:' . dirname(__DIR__) . '/var/shop.db', null, null, [PDO::ATTR_TIMEOUT => 1]);
+            self::$db->exec('CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT)');
+        }
+
+        return self::$db;
+    }
+
+    public static function order(): string
+    {
+        self::db()->beginTransaction();
+
+        return 'Really order? Nothing is in stock.';
+    }
+}
