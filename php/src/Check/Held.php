@@ -48,6 +48,7 @@ final class Held
                 $found->add($where, ...$walk->into($value));
             }
         }
+        $found->transactions = $services->transactions + $walk->transactions;
 
         return $found;
     }

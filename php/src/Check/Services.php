@@ -24,6 +24,8 @@ final class Services
 
     /** @var array<int, true> ids of what is the framework's */
     public array $foreign = [];
+    /** Transactions that are open in what is the framework's. */
+    public int $transactions = 0;
     /** @var array<int, object> */
     private array $own = [];
 
@@ -83,6 +85,7 @@ final class Services
             return [];
         }
         $this->foreign[$id] = true;
+        $this->transactions += (int) Inside::isInTransaction($object);
 
         return Inside::of($object);
     }
