@@ -25,10 +25,10 @@ final class Walk
     /** @var array<string, true> */
     private array $tokens = [];
 
-    /** @param array<int, true> $foreign ids of objects that are not entered */
-    public function __construct(array $foreign, private bool $seeks)
+    /** @param array<int, true> $known ids of objects that are not entered */
+    public function __construct(array $known, private bool $seeks)
     {
-        $this->seen = $foreign;
+        $this->seen = $known;
     }
 
     /**

@@ -36,7 +36,7 @@ final class Watch
         App $app,
     ) {
         $place = new Place($setup->app);
-        $this->state = new State($place);
+        $this->state = new State($place, $app);
         $this->held = new Held($place, $app);
         $this->found = new Found();
     }
