@@ -130,18 +130,20 @@ final class CheckHeldTest extends TestCase
     {
         $space = 'Own' . bin2hex(random_bytes(4));
         $scratch = new Scratch(['own.php' => "<?php namespace $space;
+            class Last { public \$seen = 'stmpdlast00000000'; }
+            class Cart0 { function __construct(private Last \$last) {} }
             class Base { private \$user = 'stmpd0123456789ab'; public static \$made; }
             class Cart extends Base { public \$framework; protected \$old; public \$next;
                 function __construct(\$framework, \$old) {
                     [\$this->framework, \$this->old] = [\$framework, \$old]; } }
-            return [Cart::class, fn () => 1];"]);
-        [$class, $closure] = require "{$scratch->folder}/own.php";
+            return [Cart::class, fn () => 1, new Cart0(new Last())];"]);
+        [$class, $closure, $given] = require "{$scratch->folder}/own.php";
         $current = (object) ['request' => 'stmpdcurrent00000'];
         $cart = new $class($current, (object) ['request' => 'stmpdold000000000']);
-        $container = (object) ['services' => ['a' => [$current, $cart], 'b' => new \ArrayObject([$closure])]];
+        $container = (object) ['services' => ['a' => [$current, $cart], 'b' => new \ArrayObject([$closure, $given])]];
         $cart->next = $container;
         $services = new Services(new Place($scratch->folder), $container);
-        $walk = new Walk($services->foreign, true);
+        $walk = new Walk($services->known(), true);
         $found = [];
         foreach ($services->values() as $where => $value) {
             $found[$where] = $walk->into($value)[1];
@@ -151,6 +153,8 @@ final class CheckHeldTest extends TestCase
             "$space\\Cart->old" => ['stmpdold000000000'],
             "$space\\Cart->next" => [],
             "$space\\Cart->user" => ['stmpd0123456789ab'],
+            "$space\\Cart0->last" => [],
+            "$space\\Last->seen" => ['stmpdlast00000000'],
         ], $found);
     }
 }

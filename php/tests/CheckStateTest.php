@@ -124,6 +124,27 @@ final class CheckStateTest extends TestCase
         self::assertCount(2, $checked->at('end'), 'an exception ends no worker');
     }
 
+    public function testATransactionThatIsOpenIsToldUntilItEnds(): void
+    {
+        $sqlite = ini_get('extension_dir') . '/pdo_sqlite.so';
+        if (!is_file($sqlite)) {
+            self::markTestSkipped('no pdo_sqlite of its own');
+        }
+        $handler = '<?php class Own extends PDO { public function inTransaction(): bool { exit("asked"); } }
+            return static function (array $server): array { static $db = null;
+                $db ??= new Own("sqlite::memory:");
+                $path = substr($server["REQUEST_URI"], 1);
+                $path === "" || $db->$path();
+                return ["status" => 200]; };';
+        $checked = new Checked($handler, ['/', '/beginTransaction', '/', '/commit'], options: [
+            '-d', 'extension=pdo.so', '-d', 'extension=pdo_sqlite.so',
+        ]);
+        self::assertSame('', $checked->said);
+        $open = static fn (array $line): int => $line['state']['transactions'] ?? 0;
+        self::assertSame([0, 1, 1, 0], array_map($open, $checked->at('end')));
+        self::assertSame([0, 0, 1, 1], array_map($open, $checked->at('begin')));
+    }
+
     public function testALongValueIsToldByItsBeginningAndAHash(): void
     {
         $checked = self::after("\$GLOBALS['text'] = str_repeat('é', 500) . \"\\xff\";");

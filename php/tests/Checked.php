@@ -20,12 +20,14 @@ final class Checked
      * @param list<string> $targets that are asked, one after the other
      * @param array<string, string> $files beside the app's; `check/none` has it watched
      * @param string $before code that runs before the worker boots
+     * @param list<string> $options of PHP
      */
     public function __construct(
         string $handler,
         array $targets,
         array $files = ['check/none' => ''],
         string $before = '',
+        array $options = [],
     ) {
         $code = str_starts_with($handler, '<?php')
             ? $handler
@@ -34,7 +36,7 @@ final class Checked
         $folder = $this->scratch->folder;
         file_put_contents("$folder/run.php", self::script($folder, $targets, $before));
         $pipes = [1 => ['file', "$folder/said", 'w'], 2 => ['file', "$folder/said", 'a']];
-        $options = ['-n', '-d', 'display_errors=1', '-d', 'date.timezone=UTC'];
+        $options = ['-n', '-d', 'display_errors=1', '-d', 'date.timezone=UTC', ...$options];
         $none = [];
         proc_close(proc_open([PHP_BINARY, ...$options, "$folder/run.php"], $pipes, $none));
         $this->said = (string) file_get_contents("$folder/said");

@@ -15,6 +15,8 @@ final class Found
     /** @var array<string, int> how much each holds, if anything */
     public array $sizes = [];
 
+    public int $transactions = 0;
+
     /** @param list<string> $tokens */
     public function add(string $where, int $size, array $tokens): void
     {

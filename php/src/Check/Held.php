@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\Check;
 
 use Stampede\Worker\App;
+use Stampede\Worker\App\SymfonyApp;
 
 /** Looks through everything of the app's that outlives a request. */
 final class Held
@@ -20,7 +21,7 @@ final class Held
     public function look(): Found
     {
         $services = new Services($this->place, $this->app);
-        $walk = new Walk($services->foreign, true);
+        $walk = new Walk($services->known(), true);
         $found = $this->through($walk, $services);
         // Not what these hold: `state` tells them one by one.
         foreach ([self::superglobals(), self::process()] as $values) {
@@ -37,30 +38,32 @@ final class Held
     {
         $services = new Services($this->place, $this->app);
 
-        return $this->through(new Walk($services->foreign, false), $services)->sizes;
+        return $this->through(new Walk($services->known(), false), $services)->sizes;
     }
 
     private function through(Walk $walk, Services $services): Found
     {
         $found = new Found();
-        foreach ([$this->owned->values(), self::globals(), $services->values()] as $values) {
+        foreach ([$this->owned->values(), $this->globals(), $services->values()] as $values) {
             foreach ($values as $where => $value) {
                 $found->add($where, ...$walk->into($value));
             }
         }
+        $found->transactions = $services->transactions + $walk->transactions;
 
         return $found;
     }
 
     /** @return iterable<string, mixed> */
-    private static function globals(): iterable
+    private function globals(): iterable
     {
         foreach ($GLOBALS as $name => $value) {
             if (!in_array($name, State::SUPERGLOBALS, true)) {
                 yield "global \$$name" => $value;
             }
         }
-        yield '$_SESSION' => $_SESSION ?? [];
+        // Symfony empties it when the next request comes.
+        yield '$_SESSION' => $this->app instanceof SymfonyApp ? [] : $_SESSION ?? [];
     }
 
     /** @return iterable<string, mixed> as they were left */

@@ -23,13 +23,21 @@ final class Services
     ];
 
     /** @var array<int, true> ids of what is the framework's */
-    public array $foreign = [];
+    private array $foreign = [];
+    /** Transactions that are open in what is the framework's. */
+    public int $transactions = 0;
     /** @var array<int, object> */
     private array $own = [];
 
     public function __construct(private Place $place, object $app)
     {
         $this->find($app);
+    }
+
+    /** @return array<int, true> ids of objects that no other one holds in its own right */
+    public function known(): array
+    {
+        return $this->foreign + array_fill_keys(array_keys($this->own), true);
     }
 
     /** @return iterable<string, mixed> by where it is */
@@ -80,11 +88,26 @@ final class Services
         if ($this->isOwn($object)) {
             $this->own[$id] = $object;
 
-            return [];
+            return $this->given($object);
         }
         $this->foreign[$id] = true;
+        $this->transactions += (int) Inside::isInTransaction($object);
 
         return Inside::of($object);
+    }
+
+    /** @return list<object> own services that were given to it when it was made */
+    private function given(object $object): array
+    {
+        $types = [];
+        foreach ((new \ReflectionClass($object))->getConstructor()?->getParameters() ?? [] as $parameter) {
+            $type = $parameter->getType();
+            $types[] = $type instanceof \ReflectionNamedType ? $type->getName() : '';
+        }
+        $isGiven = fn (mixed $value): bool => is_object($value) && $this->isOwn($value)
+            && array_filter($types, static fn (string $type): bool => $value instanceof $type) !== [];
+
+        return $types === [] ? [] : array_values(array_filter(Inside::of($object), $isGiven));
     }
 
     private function isOwn(object $object): bool

@@ -4,6 +4,9 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
+use Stampede\Worker\App;
+use Stampede\Worker\App\SymfonyApp;
+
 /** State of the process that a request may change and the next one finds: a value for each key. */
 final class State
 {
@@ -16,7 +19,7 @@ final class State
     /** Names whose values nobody should read: a hash tells whether they change. */
     private const SECRET = '/pass|pwd|secret|token|key|auth|credential|dsn|_url$|\b(pw|default_pw)$/i';
 
-    public function __construct(private Place $place)
+    public function __construct(private Place $place, private App $app)
     {
     }
 
@@ -33,7 +36,7 @@ final class State
             'error_handler' => $this->place->callable($errorHandler),
             'exception_handler' => $this->place->callable(self::exceptionHandler()),
             'umask' => Process::umask(),
-            'session' => self::session(),
+            'session' => $this->session(),
             'libxml_errors' => self::libxml(),
             'error_reporting' => error_reporting(),
             'gc' => gc_enabled(),
@@ -73,13 +76,14 @@ final class State
         return $handler;
     }
 
-    private static function session(): string
+    /** Its id too, which the next session would have; but Symfony leaves it when a request comes. */
+    private function session(): string
     {
         if (!function_exists('session_status')) {
             return '';
         }
         $words = [PHP_SESSION_NONE => 'none', PHP_SESSION_ACTIVE => 'active'];
-        $id = (string) session_id();
+        $id = $this->app instanceof SymfonyApp ? '' : (string) session_id();
 
         return ($words[session_status()] ?? 'disabled') . ($id === '' ? '' : ' ' . self::hash($id));
     }

@@ -15,6 +15,8 @@ final class Walk
     /** Elements of a long array that are looked at, at its beginning and at its end each. */
     private const ENDS = 1_000;
 
+    /** Transactions that are open. */
+    public int $transactions = 0;
     /** @var array<int, true> ids of objects */
     private array $seen;
     private int $left = self::NODES;
@@ -23,10 +25,10 @@ final class Walk
     /** @var array<string, true> */
     private array $tokens = [];
 
-    /** @param array<int, true> $foreign ids of objects that are not entered */
-    public function __construct(array $foreign, private bool $seeks)
+    /** @param array<int, true> $known ids of objects that are not entered */
+    public function __construct(array $known, private bool $seeks)
     {
-        $this->seen = $foreign;
+        $this->seen = $known;
     }
 
     /**
@@ -52,6 +54,7 @@ final class Walk
             $deep > 0 && $this->elements($value, $deep - 1);
         } elseif (is_object($value) && !isset($this->seen[spl_object_id($value)])) {
             $this->seen[spl_object_id($value)] = true;
+            $this->transactions += (int) Inside::isInTransaction($value);
             $deep > 0 && $this->elements(Inside::of($value), $deep - 1);
         }
     }

@@ -23,8 +23,7 @@ final class Watch
     private Held $held;
     /** @var array<string, scalar> */
     private array $booted = [];
-    /** @var array<string, int> by holder, as of the last look */
-    private array $sizes = [];
+    private Found $found;
     private ?string $asked = null;
     private string $entered = '';
     private int $served = 0;
@@ -37,8 +36,9 @@ final class Watch
         App $app,
     ) {
         $place = new Place($setup->app);
-        $this->state = new State($place);
+        $this->state = new State($place, $app);
         $this->held = new Held($place, $app);
+        $this->found = new Found();
     }
 
     /**
@@ -68,6 +68,7 @@ final class Watch
         $this->asked = $request->header('X-Stampede-Check');
         $this->quietly(function (mixed $handler): void {
             $now = $this->state->lasting($handler) + [
+                'transactions' => $this->found->transactions,
                 'ob_level' => 0,
                 'cwd' => $this->cwd(),
                 'headers' => State::headers(),
@@ -102,8 +103,8 @@ final class Watch
         $this->quietly(function (mixed $handler) use ($server): void {
             // The folder is the worker's own until the first request comes.
             $this->entered = (string) getcwd();
+            $this->found = $this->light ? new Found() : $this->held->look();
             $this->booted = $this->state->lasting($handler) + $this->left($server);
-            $this->light || $this->sizes = $this->held->look()->sizes;
             $this->journal->write([
                 'at' => 'boot',
                 'worker' => $this->journal->worker,
@@ -120,15 +121,14 @@ final class Watch
         gc_collect_cycles();
         $memory = memory_get_usage();
         $files = Process::files();
+        [$before, $this->found] = [$this->found->sizes, $this->held->look()];
         $now = $this->state->lasting($handler) + $this->left($_SERVER);
-        $found = $this->held->look();
-        $grew = fn (int $size, string $where): bool => $size > ($this->sizes[$where] ?? 0);
-        $grown = array_filter($found->sizes, $grew, ARRAY_FILTER_USE_BOTH);
-        $this->sizes = $found->sizes;
+        $grew = static fn (int $size, string $where): bool => $size > ($before[$where] ?? 0);
+        $grown = array_filter($this->found->sizes, $grew, ARRAY_FILTER_USE_BOTH);
         $this->journal->write(['at' => 'end', 'n' => $this->asked] + $this->differing($now) + [
             'memory' => $memory,
             'files' => $files,
-            'held' => $found->tokens,
+            'held' => $this->found->tokens,
             'grown' => (object) $grown,
         ]);
     }
@@ -151,6 +151,7 @@ final class Watch
     private function left(array $server): array
     {
         return [
+            'transactions' => $this->found->transactions,
             'ob_level' => $this->output->left,
             'cwd' => $this->cwd(),
             // FrankenPHP's are those of the answer that was just sent.

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+/** Whoever looks at the pages. */
+final class Visitor
+{
+    private static ?string $user = null;
+
+    public static function named(string $user): string
+    {
+        return self::$user ??= $user;
+    }
+}
