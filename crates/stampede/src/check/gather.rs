@@ -1,5 +1,4 @@
-//! The requests of a check: of a list, or found by following the app's links; those that the reference
-//! itself does not answer are left out.
+//! The requests of a check: of a list, or found by following the app's links.
 
 use std::path::PathBuf;
 
@@ -32,10 +31,12 @@ pub enum Source {
 /// What is sent, and what is not.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Requests that the reference answers, in their order.
+    /// Requests, in their order.
     pub requests: Vec<Asked>,
-    /// The others, with why.
+    /// What is not sent, with why.
     pub skipped: Vec<Skipped>,
+    /// Those of the requests that fail under the reference already: they may end a worker all the same.
+    pub bad: Vec<Skipped>,
     /// Requests that lead to a login.
     pub logins: usize,
     /// Links that lead elsewhere and are not followed.
@@ -81,15 +82,12 @@ pub fn gather(
         match bad(&seen) {
             Some(why) => {
                 last_bad = Some(format!("{} {why}", name(&asked)));
-                gathered.skipped.push(skipped(&asked, why));
-                None
+                gathered.bad.push(skipped(&asked, why));
             }
-            None => {
-                gathered.logins += usize::from(is_login(&seen));
-                gathered.requests.push(asked);
-                Some(seen)
-            }
+            None => gathered.logins += usize::from(is_login(&seen)),
         }
+        gathered.requests.push(asked);
+        Some(seen)
     };
     match (listed, source) {
         (Some(listed), _) => {
@@ -120,7 +118,7 @@ pub fn gather(
         }
         (None, Source::File(_)) => {}
     }
-    if gathered.requests.is_empty() {
+    if gathered.bad.len() == gathered.requests.len() {
         gathered.broken = Some(format!("{}\n{}", last_bad.unwrap_or_default(), stand.log()));
     }
     stand.stop()?;

@@ -40,6 +40,8 @@ const BLOCKS: u64 = 10;
 const PART: u64 = 2_000;
 /// Files that are counted at most: more are many.
 const FILES_MAX: usize = 100_000;
+/// Requests that a finding names.
+const STEPS_MAX: usize = 10;
 /// Statuses that are an answer.
 const STATUSES: std::ops::Range<u16> = 100..600;
 
@@ -68,7 +70,11 @@ pub fn measure(
         }
         let (culprits, sent) = culprits(bench, choice, steps, one.of, wanted)?;
         grown.sent += sent;
-        grown.findings.push(finding(one, &culprits, &series.sizes));
+        // How much it is with each of just these.
+        let alone = fire(bench, choice, &culprits, PART)?;
+        grown.sent += alone.sent;
+        let alone = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
+        grown.findings.push(finding(&alone.unwrap_or_else(|| one.clone()), &culprits, &series.sizes));
     }
     Ok(grown)
 }
@@ -220,7 +226,7 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes]) -> Finding {
         GrowthOf::Descriptors => ("open files and connections grow", Unit::Number),
         GrowthOf::TemporaryFiles => ("temporary files are left behind", Unit::Number),
     };
-    let steps = culprits.iter().take(1).cloned().collect();
+    let steps = culprits.iter().take(STEPS_MAX).cloned().collect();
     let names = names(sizes);
     let subject = match culprits {
         [one] => name(one),
@@ -232,7 +238,7 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes]) -> Finding {
         what: format!("{what}: {} with {with}", unit.words(growth.per_request)),
         evidence: evidence(growth, unit, &names),
         steps,
-        is_repeatable: culprits.len() == 1,
+        is_repeatable: true,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
         is_accepted: false,

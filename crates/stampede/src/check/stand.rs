@@ -1,7 +1,7 @@
 //! A fresh start of a runtime with one worker, and requests of users sent to it one after the other.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ureq::Agent;
 use ureq::http::Request;
@@ -138,9 +138,19 @@ impl Stand<'_> {
         Ok(Answer { status: answer.status().as_u16(), headers, body })
     }
 
-    /// What its workers have written down.
+    /// What its workers have written down. A worker answers first and cleans up then: it is waited for,
+    /// so that only one that died has not come to its end.
     pub fn workers(&self) -> Vec<Worker> {
-        watch::read(&self.running.dir().join(WATCHED))
+        let begun = Instant::now();
+        loop {
+            let workers = watch::read(&self.running.dir().join(WATCHED));
+            let last = workers.iter().flat_map(|worker| worker.turns.last());
+            let is_busy = last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
+            if !is_busy || begun.elapsed() > CLEAN_WITHIN {
+                return workers;
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// The last lines of its logs, secrets masked.
@@ -174,5 +184,9 @@ impl Stand<'_> {
 
 /// By this header the workers' watch knows a request.
 const NUMBER: &str = "X-Stampede-Check";
+/// For a worker to clean up after its last answer.
+const CLEAN_WITHIN: Duration = Duration::from_secs(2);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
 /// A larger answer is compared by its begin.
 const BODY_BYTES_MAX: u64 = 4 << 20;

@@ -181,6 +181,9 @@ fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> 
     }
     let count = gathered.requests.len();
     tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));
+    for bad in &gathered.bad {
+        tell(&format!("note: {} {}", bad.request, bad.why));
+    }
     if gathered.foreign > 0 {
         tell(&format!("{} links lead elsewhere and are not followed", gathered.foreign));
     }
