@@ -8,5 +8,6 @@
 //! what moves by nature is known, is a worker's memory.
 
 pub mod model;
+pub mod requests;
 
 pub use model::CheckReport;
