@@ -4,12 +4,8 @@ use std::path::PathBuf;
 
 use super::look::name;
 use super::model::{Asked, Skipped, Step};
-use super::requests::crawl::Crawl;
-use super::requests::policy::Policy;
-use super::requests::sign_in::wants_login;
-use super::requests::{self, RequestError};
-use super::stand::{Bench, Seen};
-use super::work::skipped;
+use super::requests::{self, Crawl, Policy, RequestError, wants_login};
+use super::stand::{Bench, Seen, Stand};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
@@ -39,8 +35,6 @@ pub struct Gathered {
     pub bad: Vec<Skipped>,
     /// Requests that lead to a login.
     pub logins: usize,
-    /// Links that lead elsewhere and are not followed.
-    pub foreign: usize,
     /// Where nothing is left: what the reference says.
     pub broken: Option<String>,
 }
@@ -72,57 +66,55 @@ pub fn gather(
         Source::Links { .. } => None,
     };
     let mut stand = bench.up(reference, WatchMode::Full)?;
-    let mut last_bad = None;
-    let mut ask = |asked: Asked, gathered: &mut Gathered| -> Option<Seen> {
-        if let Some(why) = policy.judge(&asked) {
-            gathered.skipped.push(skipped(&asked, why));
-            return None;
-        }
-        let seen = stand.send(&Step { user: 0, request: asked.clone() });
-        match bad(&seen) {
-            Some(why) => {
-                last_bad = Some(format!("{} {why}", name(&asked)));
-                gathered.bad.push(skipped(&asked, why));
-            }
-            None => gathered.logins += usize::from(is_login(&seen)),
-        }
-        gathered.requests.push(asked);
-        Some(seen)
-    };
     match (listed, source) {
         (Some(listed), _) => {
-            for asked in listed.requests {
-                if interrupt::asked() {
-                    break;
-                }
-                ask(asked, &mut gathered);
+            let (asked, skipped) = policy.part(listed.asked);
+            gathered.skipped.extend(listed.skipped.into_iter().chain(skipped));
+            for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
+                gathered.ask(&mut stand, asked);
             }
         }
         (None, Source::Links { from, limit }) => {
-            let mut crawl = Crawl::new(from, *limit);
-            while let Some(target) = crawl.next() {
-                if interrupt::asked() {
-                    break;
-                }
-                let asked =
-                    Asked { method: "GET".to_owned(), target: target.clone(), ..Asked::default() };
-                let Some(seen) = ask(asked, &mut gathered) else { continue };
-                let Ok(answer) = &seen.outcome else { continue };
-                let kind = answer.header("content-type").unwrap_or_default();
-                crawl.saw(&target, kind, &answer.body);
-                if let Some(location) = answer.header("location") {
-                    crawl.saw(&target, "text/html", &format!("<a href=\"{location}\"></a>"));
-                }
-            }
-            gathered.foreign = crawl.foreign();
+            let mut crawl = Crawl::new("localhost", from, *limit, policy.clone());
+            follow(&mut crawl, &mut stand, &mut gathered);
+            gathered.skipped.extend(crawl.skipped());
         }
         (None, Source::File(_)) => {}
     }
     if gathered.bad.len() == gathered.requests.len() {
-        gathered.broken = Some(format!("{}\n{}", last_bad.unwrap_or_default(), stand.log()));
+        let last = gathered.bad.last();
+        let why = last.map_or(String::new(), |bad| format!("{} {}", bad.request, bad.why));
+        gathered.broken = Some(format!("{why}\n{}", stand.log()));
     }
     stand.stop()?;
     Ok(gathered)
+}
+
+/// Page after page, as long as there are links.
+fn follow(crawl: &mut Crawl, stand: &mut Stand<'_>, gathered: &mut Gathered) {
+    while let Some(target) = crawl.next().filter(|_| !interrupt::asked()) {
+        let method = "GET".to_owned();
+        let seen =
+            gathered.ask(stand, Asked { method, target: target.clone(), ..Asked::default() });
+        let Ok(answer) = &seen.outcome else { continue };
+        let kind = answer.header("content-type").unwrap_or_default();
+        crawl.saw(&target, kind, answer.body.as_bytes());
+        if let Some(location) = answer.header("location") {
+            crawl.link(&target, location);
+        }
+    }
+}
+
+impl Gathered {
+    fn ask(&mut self, stand: &mut Stand<'_>, asked: Asked) -> Seen {
+        let seen = stand.send(&Step { user: 0, request: asked.clone() });
+        match bad(&seen) {
+            Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
+            None => self.logins += usize::from(is_login(&seen)),
+        }
+        self.requests.push(asked);
+        seen
+    }
 }
 
 /// Why it cannot be compared.
@@ -139,6 +131,11 @@ fn bad(seen: &Seen) -> Option<String> {
 fn is_login(seen: &Seen) -> bool {
     seen.outcome.as_ref().is_ok_and(|answer| {
         let header = |name| answer.header(name);
-        wants_login(answer.status, header("location"), &answer.body, header("www-authenticate"))
+        wants_login(
+            answer.status,
+            header("location"),
+            answer.body.as_bytes(),
+            header("www-authenticate"),
+        )
     })
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use super::course::{self, Course, Reference};
 use super::grow;
-use super::look::name;
 use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, Skipped, Step, Tried, Verdict,
 };
@@ -60,8 +59,7 @@ pub fn check(
         forgets.tour(way)?;
     }
     for choice in runtimes {
-        let known = std::mem::take(&mut forgets.known.innocent);
-        drop(known);
+        forgets.known.innocent.clear();
         let mut checked = runtime(bench, choice, &ways, &mut forgets, &wanted, tell);
         number(&mut checked, &mut report, &wanted.baseline);
         report.runtimes.push(checked);
@@ -183,9 +181,4 @@ fn verdict(checked: &Checked) -> Verdict {
         (true, Some(max_requests)) if checked.problem.is_none() => Verdict::SafeWith { max_requests },
         _ => Verdict::NotSafe,
     }
-}
-
-/// A request that cannot be compared, as it is listed.
-pub fn skipped(asked: &Asked, why: String) -> Skipped {
-    Skipped { request: name(asked), why }
 }

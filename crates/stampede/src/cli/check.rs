@@ -11,8 +11,7 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::model::{CheckReport, FORMAT, Verdict};
-use crate::check::requests::policy::Policy;
-use crate::check::requests::sign_in;
+use crate::check::requests::{Credentials, Policy, RequestError};
 use crate::check::stand::Bench;
 use crate::check::{code, grow, places, replay, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
@@ -45,7 +44,8 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         seed,
     };
     let stacks = Stacks::find(args, meant)?;
-    let policy = Policy::new(&args.methods, &args.skip);
+    let policy =
+        Policy::new(&args.methods, &args.skip).map_err(|error| from_request(&error))?;
     let source = match &args.urls {
         Some(file) => Source::File(file.clone()),
         None => Source::Links { from: args.path.clone(), limit: args.limit },
@@ -126,8 +126,10 @@ impl Stacks {
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = plan.runtimes;
         let reference = choices.remove(0);
-        let users = sign_in::users(meant.users, &args.login, &args.cookies)
-            .map_err(|error| Failure::new(&error))?;
+        let credentials = Credentials::read(&args.login, &args.cookies)
+            .map_err(|error| from_request(&error))?;
+        let count = (meant.users as usize).max(credentials.users());
+        let users = (0..count).map(|user| own(&credentials, user)).collect();
         let timeout = parse_length(&args.timeout)
             .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
         let timeout = Duration::from_nanos(timeout.0);
@@ -167,8 +169,23 @@ fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
 fn from_gather(error: &GatherError) -> Failure {
     match error {
         GatherError::Reference(error) => Failure::from_runtime(error),
-        GatherError::List(error) => Failure::new(error),
+        GatherError::List(error) => from_request(error),
     }
+}
+
+fn from_request(error: &RequestError) -> Failure {
+    Failure::new(error).hint(error.hint())
+}
+
+/// A user's own headers.
+fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
+    let mut headers = credentials.headers(user);
+    let cookies = credentials.cookies(user).iter();
+    let cookies: Vec<String> = cookies.map(|(name, value)| format!("{name}={value}")).collect();
+    if !cookies.is_empty() {
+        headers.push(("Cookie".to_owned(), cookies.join("; ")));
+    }
+    headers
 }
 
 /// What a person has to know of the requests before they are sent.
@@ -183,9 +200,6 @@ fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> 
     tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));
     for bad in &gathered.bad {
         tell(&format!("note: {} {}", bad.request, bad.why));
-    }
-    if gathered.foreign > 0 {
-        tell(&format!("{} links lead elsewhere and are not followed", gathered.foreign));
     }
     if gathered.logins * 2 > count {
         tell(&format!(

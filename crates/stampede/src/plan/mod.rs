@@ -24,7 +24,7 @@ mod stray;
 pub mod tank;
 mod tank_keys;
 mod tree;
-mod urls;
+pub(crate) mod urls;
 mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};

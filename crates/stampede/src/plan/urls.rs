@@ -56,7 +56,7 @@ fn lines(source: &Arc<Source>) -> Result<(Vec<Node>, Option<String>), PlanError>
 }
 
 /// Host and path of a line; no host where it is a path alone.
-fn parts(written: &str) -> (Option<&str>, String) {
+pub(crate) fn parts(written: &str) -> (Option<&str>, String) {
     let rest = ["http://", "https://", "//"].iter().find_map(|begin| written.strip_prefix(begin));
     let Some(rest) = rest else { return (None, written.to_owned()) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -69,7 +69,7 @@ fn parts(written: &str) -> (Option<&str>, String) {
 }
 
 /// All lines are of one site: the one whose app is asked.
-fn foreign(first: Option<&str>, host: Option<&str>) -> Option<Mistake> {
+pub(crate) fn foreign(first: Option<&str>, host: Option<&str>) -> Option<Mistake> {
     let wanted = match (first, host) {
         (first, host) if first == host => return None,
         (Some(_), _) => "of the same host as those before it",

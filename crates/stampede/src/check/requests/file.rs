@@ -1,0 +1,295 @@
+//! Requests that a file lists: a path or URL a line, or any other kind of ammo.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use stampede_load::ammo::{AmmoError, AmmoFile, AmmoNotes, Format, Request, read_all};
+use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
+
+use super::policy::shown;
+use super::{Listed, RequestError};
+use crate::check::model::{Asked, Skipped};
+use crate::plan::urls;
+
+/// Largest file: as much as is kept of any ammo in memory.
+const MIB_MAX: u64 = 64;
+/// Headers of a request at most; PHP's servers take about a hundred.
+const HEADERS_MAX: usize = 128;
+
+/// The requests of the file at `path`, in its order, each once.
+///
+/// # Errors
+/// What is no such list; a URL of another site.
+pub fn read(path: &Path) -> Result<Listed, RequestError> {
+    let unreadable = |source: io::Error| {
+        let (path, source) = (path.to_owned(), Arc::new(source));
+        RequestError::Ammo(AmmoError::Unreadable { path, source })
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take((MIB_MAX << 20) + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MIB_MAX << 20 {
+        return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
+    }
+    of(&bytes, path)
+}
+
+/// Those of its bytes.
+pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
+    let list = list_of_paths(bytes);
+    let ammo = AmmoFile { format: list.as_ref().map(|_| Format::Uri), ..AmmoFile::new(path) };
+    if let Some(list) = &list {
+        of_one_site(list, path)?;
+    }
+    let bytes = list.as_deref().map_or(bytes, str::as_bytes);
+    let (requests, notes) = read_all(bytes, &ammo, HABITS).map_err(RequestError::Ammo)?;
+    if let Some(what) = notes.broken_first {
+        return Err(RequestError::Broken { path: path.to_owned(), what });
+    }
+    let mut listed = gather(&requests);
+    listed.skipped.extend(left_out(&notes));
+    if listed.asked.is_empty() && listed.skipped.is_empty() {
+        let empty = AmmoError::Empty { path: path.to_owned(), why: String::new() };
+        return Err(RequestError::Ammo(empty));
+    }
+    Ok(listed)
+}
+
+/// A list of paths and URLs, as `compare --urls` takes them: with its comments as empty lines, so
+/// that the numbers of the others stay; `None`: another kind of ammo.
+fn list_of_paths(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let written = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // Of comments alone it is a list too, an empty one.
+    let first =
+        written().find(|line| !line.starts_with('#')).or(written().next()).unwrap_or_default();
+    if !["#", "/", "http://", "https://"].iter().any(|begin| first.starts_with(begin)) {
+        return None;
+    }
+    let mut list = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = line.trim();
+        let line = if line.starts_with('#') { "" } else { line };
+        if line.starts_with("//") {
+            list.push_str("http:");
+        }
+        list.push_str(line);
+        list.push('\n');
+    }
+    Some(list)
+}
+
+fn of_one_site(list: &str, path: &Path) -> Result<(), RequestError> {
+    let mut site = None;
+    for (number, line) in (1..).zip(list.lines()) {
+        if line.is_empty() || line.starts_with('[') {
+            continue;
+        }
+        let (host, _) = urls::parts(line.split_ascii_whitespace().next().unwrap_or_default());
+        if let Some(mistake) = urls::foreign(*site.get_or_insert(host), host) {
+            let (path, what) = (path.to_owned(), mistake.to_string());
+            return Err(RequestError::Foreign { path, line: number, what });
+        }
+    }
+    Ok(())
+}
+
+/// Each request once; those of another host than the first one's are not sent.
+fn gather(requests: &[Request]) -> Listed {
+    let mut listed = Listed::default();
+    let (mut known, mut site) = (HashSet::new(), None);
+    for request in requests {
+        let (asked, host) = match parse(&request.bytes) {
+            Ok(parsed) => parsed,
+            Err(skipped) => {
+                listed.skipped.push(skipped);
+                continue;
+            }
+        };
+        let site = site.get_or_insert_with(|| host.clone());
+        if *site != host {
+            let why = format!("of another host: `{host}`");
+            listed.skipped.push(Skipped { request: shown(&asked), why });
+        } else if known.insert(asked.clone()) {
+            listed.asked.push(asked);
+        }
+    }
+    let mut told = HashSet::new();
+    listed.skipped.retain(|skipped| told.insert(skipped.request.clone()));
+    listed
+}
+
+/// What was well-formed and yet no request to send, by reason.
+fn left_out(notes: &AmmoNotes) -> impl Iterator<Item = Skipped> {
+    notes.skipped.iter().map(|(why, count)| {
+        let noun = if *count == 1 { "entry" } else { "entries" };
+        Skipped { request: format!("{count} {noun} of the file"), why: why.clone() }
+    })
+}
+
+/// A request from the bytes that it is on the wire, and its host.
+fn parse(bytes: &[u8]) -> Result<(Asked, String), Skipped> {
+    let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let skip = |why: &str| {
+        let request = String::from_utf8_lossy(&bytes[..line_end]);
+        let request = request.trim_end().rsplit_once(' ').map_or("", |(request, _)| request);
+        Skipped { request: request.to_owned(), why: why.to_owned() }
+    };
+    let ascii = ascii_line(bytes, line_end);
+    let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Request::new(&mut fields);
+    let end = match head.parse(&ascii) {
+        Ok(httparse::Status::Complete(end)) => end,
+        Ok(httparse::Status::Partial) => return Err(skip("no end of its head")),
+        Err(error) => return Err(skip(&format!("no HTTP request: {error}"))),
+    };
+    let Ok(body) = std::str::from_utf8(&ascii[end..]) else {
+        return Err(skip("its body is no text"));
+    };
+    let target = head.path.unwrap_or_default().split('#').next().unwrap_or_default();
+    if !target.starts_with('/') {
+        return Err(skip("no path"));
+    }
+    let mut asked = Asked {
+        method: head.method.unwrap_or_default().to_owned(),
+        target: target.to_owned(),
+        headers: Vec::new(),
+        body: body.to_owned(),
+    };
+    let mut host = String::new();
+    for field in head.headers.iter() {
+        let value = String::from_utf8_lossy(field.value).into_owned();
+        if field.name.eq_ignore_ascii_case("host") {
+            host = value.to_ascii_lowercase();
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(skip("its body is in chunks"));
+        } else if !is_added(field.name, &value) {
+            asked.headers.push((field.name.to_owned(), value));
+        }
+    }
+    Ok((asked, host))
+}
+
+/// With what is not ASCII in its first line percent-encoded: nothing else stands in a request line.
+fn ascii_line(bytes: &[u8], line_end: usize) -> Vec<u8> {
+    let mut ascii = String::with_capacity(line_end);
+    for byte in &bytes[..line_end] {
+        match byte.is_ascii() {
+            true => ascii.push(char::from(*byte)),
+            false => write!(ascii, "%{byte:02X}").expect("writing into a string does not fail"),
+        }
+    }
+    [ascii.as_bytes(), &bytes[line_end..]].concat()
+}
+
+/// Whether a header comes with each request anyway, or would keep the answer's text from us.
+fn is_added(name: &str, value: &str) -> bool {
+    const OTHERS: [&str; 7] = [
+        "connection",
+        "content-length",
+        "keep-alive",
+        // Of a browser with a cache: the answer would be 304, or packed.
+        "accept-encoding",
+        "if-modified-since",
+        "if-none-match",
+        "upgrade-insecure-requests",
+    ];
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    OTHERS.into_iter().any(is)
+        || (is("accept") && value == "*/*")
+        || (is("user-agent") && value.starts_with("stampede/"))
+}
+
+const HABITS: Habits =
+    Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(text: &str) -> Listed {
+        of(text.as_bytes(), "list".as_ref()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn targets(text: &str) -> Vec<String> {
+        let listed = listed(text);
+        assert_eq!(listed.skipped, [], "{text}");
+        listed.asked.iter().map(shown).collect()
+    }
+
+    fn reasons(listed: &Listed) -> Vec<String> {
+        let skipped = listed.skipped.iter();
+        skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect()
+    }
+
+    #[test]
+    fn a_list_of_paths_keeps_its_order_and_says_each_once() {
+        let text = "\u{feff}# the shop\n\n/b?x={user}\r\n  /a#top\n/b?x={user}\n/a\n/straße tag\n";
+        assert_eq!(targets(text), ["GET /b?x={user}", "GET /a", "GET /stra%C3%9Fe"]);
+        let text =
+            "https://shop.example\nhttps://joe:pw@shop.example/cart#top\n//shop.example?p=2\n";
+        assert_eq!(targets(text), ["GET /", "GET /cart", "GET /?p=2"]);
+        assert_eq!(targets("/"), ["GET /"]);
+    }
+
+    #[test]
+    fn headers_that_come_anyway_are_left_out() {
+        let text = "[Host: shop.example]\n[Accept-Language: de]\n[Connection: close]\n/a\n/b\n";
+        let listed = listed(text);
+        let language = ("Accept-Language".to_owned(), "de".to_owned());
+        assert_eq!(listed.asked.len(), 2);
+        assert!(listed.asked.iter().all(|asked| asked.headers == [language.clone()]));
+    }
+
+    #[test]
+    fn ammo_of_other_kinds_is_read_as_well() {
+        let log =
+            "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?x=1 HTTP/1.1\" 200 5 \"-\" \"x\"\n";
+        assert_eq!(targets(log), ["GET /a?x=1"]);
+        let har = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "https://a.b/x",
+            "headers": [{"name": "If-None-Match", "value": "7"}, {"name": "Cookie", "value": "a=b"}]}}]}}"#;
+        let of_har = listed(har).asked.remove(0);
+        assert_eq!((of_har.target.as_str(), of_har.headers.len()), ("/x", 1));
+        assert_eq!(
+            targets("13 buy\nGET / HTTP/1.0\r\n\r\n".replace("13", "18").as_str()),
+            ["GET /"]
+        );
+        let lines =
+            "{\"path\": \"/buy\", \"headers\": {\"X-User\": \"{user}\"}, \"body\": \"a={user}\"}\n";
+        let line = listed(lines).asked.remove(0);
+        assert_eq!(
+            (line.method.as_str(), line.body.as_str(), &line.headers[..]),
+            ("POST", "a={user}", &[("X-User".to_owned(), "{user}".to_owned())][..])
+        );
+    }
+
+    #[test]
+    fn what_is_not_sent_is_listed() {
+        let log = "::1 - - [x] \"GET / HTTP/1.1\" 200 5\n::1 - - [x] \"POST /a HTTP/1.1\" 200 5\n\
+                   ::1 - - [x] \"POST /b HTTP/1.1\" 200 5\n";
+        assert_eq!(reasons(&listed(log)), ["2 entries of the file: method POST"]);
+        let hosts = "{\"path\": \"/a\", \"host\": \"a.example\"}\n{\"path\": \"/b\", \"host\": \"b.example\"}\n\
+                     {\"path\": \"/b\", \"host\": \"b.example\"}\n";
+        let hosts = listed(hosts);
+        assert_eq!(reasons(&hosts), ["GET /b: of another host: `b.example`"]);
+        assert_eq!(hosts.asked.len(), 1);
+        let raw = "18 x\nGET * HTTP/1.0\r\n\r\n";
+        assert_eq!(reasons(&listed(raw)), ["GET *: no path"]);
+    }
+
+    #[test]
+    fn bodies_that_are_no_text_are_not_sent() {
+        let post = [&b"POST /a HTTP/1.1\r\nContent-Length: 1\r\n\r\n"[..], b"\xff"].concat();
+        let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        let why = |bytes: &[u8]| parse(bytes).map_err(|skipped| (skipped.request, skipped.why));
+        let skipped = |why: &str| Err(("POST /a".to_owned(), why.to_owned()));
+        assert_eq!(why(&post), skipped("its body is no text"));
+        assert_eq!(why(chunks), skipped("its body is in chunks"));
+        assert_eq!(why(b"POST /a HTTP/1.1\r\n"), skipped("no end of its head"));
+    }
+}

@@ -1,0 +1,233 @@
+//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin.
+
+/// A form while its page is read.
+#[derive(Debug, Default)]
+pub(super) struct Form {
+    /// `None`: the page itself.
+    action: Option<String>,
+    is_get: bool,
+    /// In the order of the page.
+    fields: Vec<(String, String)>,
+    /// The first button that sends it: what the enter key presses.
+    has_button: bool,
+    has_password: bool,
+    open: Option<Open>,
+}
+
+/// A field with text of its own, not yet at its end.
+#[derive(Debug)]
+enum Open {
+    Area { name: String, text: String },
+    Select { name: String, chosen: Option<String>, first: Option<String>, option: Option<Choice> },
+}
+
+/// An option of a selection.
+#[derive(Debug, Default)]
+struct Choice {
+    value: Option<String>,
+    text: String,
+    is_selected: bool,
+}
+
+/// An attribute of the element that begins, by its name.
+pub(super) type Attribute<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+impl Form {
+    pub(super) fn new(attribute: &Attribute<'_>) -> Form {
+        let method = attribute("method").unwrap_or_default();
+        let is_get =
+            !["post", "dialog"].iter().any(|other| method.trim().eq_ignore_ascii_case(other));
+        let action = attribute("action").filter(|action| !action.trim().is_empty());
+        Form { action, is_get, ..Form::default() }
+    }
+
+    /// An element begins in it.
+    pub(super) fn start(&mut self, name: &str, attribute: &Attribute<'_>) {
+        let has = |name: &str| attribute(name).is_some();
+        if name == "option" {
+            return self.option(Choice {
+                value: attribute("value"),
+                text: String::new(),
+                is_selected: has("selected"),
+            });
+        }
+        let field = attribute("name").filter(|field| !field.is_empty() && !has("disabled"));
+        match (name, field) {
+            ("input", field) => self.input(field, attribute),
+            ("button", Some(field)) => {
+                let kind = attribute("type").unwrap_or_default();
+                if !["button", "reset"].iter().any(|other| kind.eq_ignore_ascii_case(other)) {
+                    self.button(field, attribute("value").unwrap_or_default());
+                }
+            }
+            ("textarea", Some(name)) => {
+                self.open = Some(Open::Area { name, text: String::new() });
+            }
+            ("select", Some(name)) => {
+                self.open = Some(Open::Select { name, chosen: None, first: None, option: None });
+            }
+            _ => {}
+        }
+    }
+
+    fn input(&mut self, field: Option<String>, attribute: &Attribute<'_>) {
+        let kind = attribute("type").unwrap_or_default().to_ascii_lowercase();
+        self.has_password |= kind == "password";
+        let Some(field) = field else { return };
+        let value = attribute("value");
+        match kind.as_str() {
+            "submit" => self.button(field, value.unwrap_or_default()),
+            "button" | "reset" | "image" | "file" => {}
+            "checkbox" | "radio" if attribute("checked").is_none() => {}
+            "checkbox" | "radio" => {
+                self.fields.push((field, value.unwrap_or_else(|| "on".to_owned())))
+            }
+            _ => self.fields.push((field, value.unwrap_or_default())),
+        }
+    }
+
+    fn button(&mut self, name: String, value: String) {
+        if !self.has_button {
+            self.has_button = true;
+            self.fields.push((name, value));
+        }
+    }
+
+    /// An option begins, which ends the one before it.
+    fn option(&mut self, choice: Choice) {
+        self.end("option");
+        if let Some(Open::Select { option, .. }) = &mut self.open {
+            *option = Some(choice);
+        }
+    }
+
+    /// Text in it.
+    pub(super) fn text(&mut self, more: &str) {
+        match &mut self.open {
+            Some(Open::Area { text, .. }) => text.push_str(more),
+            Some(Open::Select { option: Some(option), .. }) => option.text.push_str(more),
+            Some(Open::Select { .. }) | None => {}
+        }
+    }
+
+    /// An element of it ends.
+    pub(super) fn end(&mut self, name: &str) {
+        match (name, &mut self.open) {
+            (
+                "option" | "optgroup" | "select",
+                Some(Open::Select { chosen, first, option, .. }),
+            ) => {
+                if let Some(option) = option.take() {
+                    let is_selected = option.is_selected;
+                    let text =
+                        || option.text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+                    let value = option.value.unwrap_or_else(text);
+                    if is_selected {
+                        *chosen = Some(value);
+                    } else {
+                        first.get_or_insert(value);
+                    }
+                }
+            }
+            ("textarea", Some(Open::Area { .. })) => {}
+            _ => return,
+        }
+        if name == "select" || name == "textarea" {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        match self.open.take() {
+            Some(Open::Area { name, text }) => {
+                // The first line break belongs to the tag (HTML, 13.2.6.4.7).
+                let text = text.strip_prefix('\n').unwrap_or(&text).to_owned();
+                self.fields.push((name, text));
+            }
+            Some(Open::Select { name, chosen, first, .. }) => {
+                self.fields.extend(chosen.or(first).map(|value| (name, value)));
+            }
+            None => {}
+        }
+    }
+
+    /// What is asked for when it is sent; `None`: a POST, or a sign-in. `page`: the URL of its own.
+    pub(super) fn link(mut self, page: &str) -> Option<String> {
+        self.end("select");
+        self.end("textarea");
+        if !self.is_get || self.has_password {
+            return None;
+        }
+        let action = self.action.as_deref().map_or(page, str::trim);
+        let action = action.split(['?', '#']).next().unwrap_or_default();
+        if self.fields.is_empty() {
+            return Some(action.to_owned());
+        }
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&self.fields);
+        Some(format!("{action}?{}", query.finish()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::links::links;
+
+    fn sent(html: &str) -> String {
+        let page = "http://localhost/list?page=2".parse().expect("a URL");
+        links(&page, html.as_bytes()).inside.join(" ")
+    }
+
+    #[test]
+    fn a_form_is_sent_as_it_stands() {
+        let cases = [
+            ("<form action=/find><input name=q value='a &amp; b'></form>", "/find?q=a+%26+b"),
+            ("<form action='/find?old=1#x'><input name=q></form>", "/find?q="),
+            ("<form action=find></form>", "/find"),
+            ("<form></form>", "/list"),
+            ("<form action=' '><input name=q></form>", "/list?q="),
+            ("<form action=/a method=post><input name=q></form>", ""),
+            ("<form action=/a method=DIALOG></form>", ""),
+            ("<form action=/a method=Get><input name=q type=password></form>", ""),
+            ("<form action=/a><input type=password></form>", ""),
+            ("<form action=/open><input name=q>", "/open?q="),
+            ("<form action=/a><form action=/b><input name=q></form>", "/a?q="),
+            ("<form action=javascript:x()><input name=q></form>", ""),
+            ("<input name=outside><form action=/a><input value=unnamed></form>", "/a"),
+        ];
+        for (html, expected) in cases {
+            assert_eq!(sent(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn its_fields_have_the_values_that_a_browser_sends() {
+        let cases = [
+            ("<input name=a disabled><input name=b type=file><input name=c type=image>", ""),
+            ("<input name=a type=checkbox><input name=b type=radio value=1>", ""),
+            (
+                "<input name=a type=checkbox checked><input name=b type=radio value=1 checked>",
+                "a=on&b=1",
+            ),
+            ("<input name=a type=hidden value=7><input name=b type=number value=8>", "a=7&b=8"),
+            ("<input name=a type=submit value=1><button name=b value=2>x</button>", "a=1"),
+            (
+                "<button name=a type=button>x</button><button name=b type=reset>x</button><button name=c>x</button>",
+                "c=",
+            ),
+            ("<textarea name=a>\n<b>x</b> &lt;</textarea>", "a=%3Cb%3Ex%3C%2Fb%3E+%3C"),
+            ("<select name=a><option value=1>one<option value=2>two</select>", "a=1"),
+            ("<select name=a><option>  one  word <option selected>two</select>", "a=two"),
+            (
+                "<select name=a><optgroup><option value=1>x</optgroup><option value=2 selected>y</option></select>",
+                "a=2",
+            ),
+            ("<select name=a></select><select name=b disabled><option>x</select>", ""),
+            ("<select name=a><option>one", "a=one"),
+        ];
+        for (fields, query) in cases {
+            let expected = if query.is_empty() { "/x".into() } else { format!("/x?{query}") };
+            assert_eq!(sent(&format!("<form action=/x>{fields}</form>")), expected, "{fields}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Which requests are not sent: those that may destroy something, or end the session.
+
+use regex::Regex;
+
+use super::RequestError;
+use super::words::{decoded, is_routing, pairs, parts, words};
+use crate::check::model::{Asked, Skipped};
+
+/// Sent where nobody says more: RFC 9110 section 9.2.1 calls them safe.
+pub const METHODS: &str = "GET,HEAD";
+
+/// What may be sent.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    methods: Vec<String>,
+    skip: Vec<Pattern>,
+}
+
+/// A pattern of the user's.
+#[derive(Clone, Debug)]
+struct Pattern {
+    written: String,
+    regex: Regex,
+}
+
+impl Policy {
+    /// Methods with commas between them, as [`METHODS`]; and patterns of targets that are not to be
+    /// asked for: `*` stands for anything, and one that does not begin with `/` may begin anywhere.
+    ///
+    /// # Errors
+    /// What is no method; an empty pattern.
+    pub fn new(methods: &str, more_skips: &[String]) -> Result<Policy, RequestError> {
+        let upper = methods.split(',').map(|method| method.trim().to_ascii_uppercase());
+        let upper: Vec<String> = upper.collect();
+        let is_method =
+            |word: &String| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase());
+        if !upper.iter().all(is_method) {
+            return Err(RequestError::Methods(methods.to_owned()));
+        }
+        let skip =
+            more_skips.iter().map(|written| Pattern::new(written)).collect::<Result<_, _>>()?;
+        Ok(Policy { methods: upper, skip })
+    }
+
+    /// Why it is not sent; `None`: it is.
+    pub fn judge(&self, asked: &Asked) -> Option<String> {
+        if !self.methods.contains(&asked.method) {
+            return Some(format!("only {} are sent", self.methods.join(", ")));
+        }
+        if let Some(pattern) = self.skip.iter().find(|pattern| pattern.fits(&asked.target)) {
+            return Some(format!("fits `--skip {}`", pattern.written));
+        }
+        let (path, query) = parts(&asked.target);
+        let word = path.split('/').find_map(|segment| danger(&decoded(segment)));
+        if let Some(word) = word {
+            return Some(format!("`{word}` in its path"));
+        }
+        let pair = pairs(query).find_map(|(key, value)| in_pair(&key, &value));
+        pair.map(|pair| format!("`{pair}` in its query"))
+    }
+
+    /// Those that are sent, and the others with the reason of each.
+    pub fn part(&self, all: Vec<Asked>) -> (Vec<Asked>, Vec<Skipped>) {
+        let (mut sent, mut skipped) = (Vec::new(), Vec::new());
+        for asked in all {
+            match self.judge(&asked) {
+                None => sent.push(asked),
+                Some(why) => skipped.push(Skipped { request: shown(&asked), why }),
+            }
+        }
+        (sent, skipped)
+    }
+}
+
+/// Method and target, as the list of what is skipped has them.
+pub(super) fn shown(asked: &Asked) -> String {
+    format!("{} {}", asked.method, asked.target)
+}
+
+impl Pattern {
+    fn new(written: &str) -> Result<Pattern, RequestError> {
+        let pattern = written.trim();
+        if pattern.is_empty() {
+            return Err(RequestError::Pattern);
+        }
+        let escaped = regex::escape(pattern).replace(r"\*", ".*");
+        let regex = match pattern.starts_with(['/', '*']) {
+            true => format!("(?s)^(?:{escaped})$"),
+            false => format!("(?s){escaped}"),
+        };
+        let regex = Regex::new(&regex).map_err(|_| RequestError::Pattern)?;
+        Ok(Pattern { written: written.to_owned(), regex })
+    }
+
+    /// With a query or without it.
+    fn fits(&self, target: &str) -> bool {
+        self.regex.is_match(target) || self.regex.is_match(parts(target).0)
+    }
+}
+
+/// The part of a query that says the same as such a path does.
+fn in_pair(key: &str, value: &str) -> Option<String> {
+    if let Some(word) = danger(key) {
+        return Some(word);
+    }
+    let word = value.split('/').find_map(danger).filter(|_| is_routing(key))?;
+    Some(format!("{key}={word}"))
+}
+
+/// The word in a segment for which it is not asked.
+fn danger(segment: &str) -> Option<String> {
+    let words = words(segment);
+    let alone = words.iter().find(|word| WORDS.contains(&word.as_str())).cloned();
+    // `log-out` and `logOut` are `logout`.
+    alone.or_else(|| {
+        let joined = words.windows(2).map(|pair| pair.concat());
+        joined.into_iter().find(|word| JOINED.contains(&word.as_str()))
+    })
+}
+
+/// Words that destroy, or end what the requests after them need.
+const WORDS: [&str; 26] = [
+    "cancel",
+    "clear",
+    "deactivate",
+    "del",
+    "delete",
+    "destroy",
+    "drop",
+    "erase",
+    "flush",
+    "logoff",
+    "logout",
+    "purge",
+    "remove",
+    "reset",
+    "revoke",
+    "shutdown",
+    "signoff",
+    "signout",
+    "terminate",
+    "trash",
+    "truncate",
+    "uninstall",
+    "unlink",
+    "unregister",
+    "unsubscribe",
+    "wipe",
+];
+/// Those of them that are written as two as well.
+const JOINED: [&str; 6] = ["logoff", "logout", "shutdown", "signoff", "signout", "unsubscribe"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: &str, target: &str) -> Asked {
+        Asked { method: method.into(), target: target.into(), ..Asked::default() }
+    }
+
+    fn judged(policy: &Policy, method: &str, target: &str) -> String {
+        policy.judge(&asked(method, target)).unwrap_or_else(|| "sent".into())
+    }
+
+    #[test]
+    fn what_ends_a_session_or_destroys_is_not_sent() {
+        let policy = Policy::new(METHODS, &[]).unwrap();
+        let cases = [
+            ("/", "sent"),
+            ("/deleted-scenes", "sent"),
+            ("/dropdown", "sent"),
+            ("/presets", "sent"),
+            ("/search?q=how+to+delete&sort=reset", "sent"),
+            ("/blog?title_id=7", "sent"),
+            ("/logout", "`logout` in its path"),
+            ("/account/Log-Out", "`logout` in its path"),
+            ("/signOut.php", "`signout` in its path"),
+            ("/user/7/delete", "`delete` in its path"),
+            ("/deleteUser?id=7", "`delete` in its path"),
+            ("/user/7/%64elete", "`delete` in its path"),
+            ("/DELETE/7", "`delete` in its path"),
+            ("/newsletter/unsubscribe/{user}", "`unsubscribe` in its path"),
+            ("/wp-login.php?action=logout&_wpnonce=1", "`action=logout` in its query"),
+            ("/index.php?route=account/logout", "`route=logout` in its query"),
+            ("/x.php?a=1&delete=7", "`delete` in its query"),
+            ("/x.php?logout", "`logout` in its query"),
+            ("/x.php?_method=DELETE", "`_method=delete` in its query"),
+        ];
+        for (target, expected) in cases {
+            assert_eq!(judged(&policy, "GET", target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn only_safe_methods_are_sent_unless_more_are_named() {
+        let policy = Policy::new(METHODS, &[]).unwrap();
+        assert_eq!(judged(&policy, "HEAD", "/"), "sent");
+        assert_eq!(judged(&policy, "POST", "/"), "only GET, HEAD are sent");
+        let policy = Policy::new(" get, post ", &[]).unwrap();
+        assert_eq!(judged(&policy, "POST", "/"), "sent");
+        assert_eq!(judged(&policy, "HEAD", "/"), "only GET, POST are sent");
+        assert_eq!(judged(&policy, "POST", "/cart/clear"), "`clear` in its path");
+    }
+
+    #[test]
+    fn patterns_of_the_user_are_skipped_too() {
+        let patterns = ["/admin*", "/cart?add=*", "/exact", "report", "*.pdf"].map(String::from);
+        let policy = Policy::new(METHODS, &patterns).unwrap();
+        let cases = [
+            ("/", "sent"),
+            ("/admin", "fits `--skip /admin*`"),
+            ("/admin/users?page=2", "fits `--skip /admin*`"),
+            ("/cart", "sent"),
+            ("/cart?add=7", "fits `--skip /cart?add=*`"),
+            ("/exact?x", "fits `--skip /exact`"),
+            ("/exactly", "sent"),
+            ("/a/report.json", "fits `--skip report`"),
+            ("/a.pdf?x=1", "fits `--skip *.pdf`"),
+            ("/apdf", "sent"),
+        ];
+        for (target, expected) in cases {
+            assert_eq!(judged(&policy, "GET", target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_is_listed_with_its_reason() {
+        let policy = Policy::new(METHODS, &[]).unwrap();
+        let all = vec![asked("GET", "/"), asked("POST", "/"), asked("GET", "/logout")];
+        let (sent, skipped) = policy.part(all);
+        assert_eq!(sent, [asked("GET", "/")]);
+        let shown: Vec<String> =
+            skipped.iter().map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect();
+        assert_eq!(shown, ["POST /: only GET, HEAD are sent", "GET /logout: `logout` in its path"]);
+    }
+}

@@ -1,0 +1,181 @@
+//! Which targets are of one shape: `/product/1` and `/product/900` are answered by the same code.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::words::{decoded, is_routing, pairs, parts};
+
+/// Of one shape that is told by a number, an id or a slug: enough to see what one of them leaves
+/// for the next.
+const SAME_MAX: usize = 3;
+/// Of plain words behind one path (`/docs/install`, `/docs/usage`): pages of their own, or not.
+const WORDS_MAX: usize = 10;
+/// What stands for what differs.
+const NUMBER: &str = "{n}";
+const TITLE: &str = "{title}";
+const WORD: &str = "{word}";
+
+/// Counts targets by their shape.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    seen: HashMap<String, usize>,
+    /// How many more there were of it.
+    beyond: BTreeMap<String, u64>,
+}
+
+/// The shape of a target, and how many of it are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Shape {
+    text: String,
+    most: usize,
+}
+
+impl Shapes {
+    /// Whether another one of this target's shape is to be asked for; it counts then.
+    pub(super) fn take(&mut self, target: &str) -> bool {
+        let Shape { text, most } = Shape::of(target);
+        let seen = self.seen.entry(text.clone()).or_default();
+        *seen += 1;
+        if *seen > most {
+            *self.beyond.entry(text).or_default() += 1;
+        }
+        *seen <= most
+    }
+
+    /// Shapes of which there were more, and how many more.
+    pub(super) fn beyond(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.beyond.iter().map(|(shape, count)| (shape.as_str(), *count))
+    }
+}
+
+impl Shape {
+    fn of(target: &str) -> Shape {
+        let (path, query) = parts(target);
+        let (mut text, mut most) = (String::new(), usize::MAX);
+        let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let last = segments.iter().rposition(|segment| !segment.is_empty()).unwrap_or_default();
+        for (number, segment) in segments.iter().enumerate() {
+            let segment = decoded(segment);
+            let kind =
+                if number == last { Kind::of_last(&segment, last) } else { Kind::of(&segment) };
+            let (shown, of_kind) = match kind {
+                Kind::Own => (segment.into_owned(), usize::MAX),
+                Kind::Number => (without_numbers(&segment), SAME_MAX),
+                Kind::Title => (TITLE.to_owned(), SAME_MAX),
+                Kind::Word => (WORD.to_owned(), WORDS_MAX),
+            };
+            text.push('/');
+            text.push_str(&shown);
+            most = most.min(of_kind);
+        }
+        let keys = keys(query);
+        if !keys.is_empty() {
+            text.push('?');
+            text.push_str(&keys.join("&"));
+            most = most.min(SAME_MAX);
+        }
+        Shape { text, most }
+    }
+}
+
+/// What a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A part of the app's own paths.
+    Own,
+    /// With a number or an id in it.
+    Number,
+    /// Words with hyphens: a title.
+    Title,
+    /// One word, behind another segment.
+    Word,
+}
+
+impl Kind {
+    fn of(segment: &str) -> Kind {
+        if segment.chars().any(|char| char.is_ascii_digit()) { Kind::Number } else { Kind::Own }
+    }
+
+    /// Of the last one, which is the `last`th of its path.
+    fn of_last(segment: &str, last: usize) -> Kind {
+        let is_file = segment.contains('.');
+        let is_title = segment.contains(['-', '_', ' ']) && !segment.starts_with('_');
+        match Kind::of(segment) {
+            Kind::Own if last == 0 || is_file || segment.is_empty() => Kind::Own,
+            Kind::Own if is_title => Kind::Title,
+            Kind::Own => Kind::Word,
+            other => other,
+        }
+    }
+}
+
+/// With `{n}` for each number, and for the whole where it is an id: a UUID, a ULID, a hash.
+fn without_numbers(segment: &str) -> String {
+    let is_id =
+        segment.len() >= 16 && segment.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let digits = segment.chars().filter(char::is_ascii_digit).count();
+    if is_id && (segment.len() == 36 || digits * 5 >= segment.len()) {
+        return NUMBER.to_owned();
+    }
+    let mut text = String::with_capacity(segment.len());
+    for char in segment.chars() {
+        match char.is_ascii_digit() {
+            true if text.ends_with(NUMBER) => {}
+            true => text.push_str(NUMBER),
+            false => text.push(char),
+        }
+    }
+    text
+}
+
+/// A query's keys, without values unless apps choose by them what they do.
+fn keys(query: &str) -> Vec<String> {
+    let key = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+        let is_word = !value.is_empty() && !value.chars().any(|char| char.is_ascii_digit());
+        if is_word && is_routing(&key) { format!("{key}={value}") } else { without_numbers(&key) }
+    };
+    let mut keys: Vec<String> = pairs(query).map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_ids_titles_and_values_make_no_shape() {
+        let cases = [
+            ("/", "/", usize::MAX),
+            ("/about-us", "/about-us", usize::MAX),
+            ("/product/17", "/product/{n}", 3),
+            ("/product/17/edit", "/product/{n}/{word}", 3),
+            ("/p-17.html", "/p-{n}.html", 3),
+            ("/2024/05/31/a-title/", "/{n}/{n}/{n}/{title}/", 3),
+            ("/u/0190163d-8694-739b-aea5-966c26f8ad91", "/u/{n}", 3),
+            ("/u/5f3b0c1d9a7e4f62", "/u/{n}", 3),
+            ("/blog/my-first-post", "/blog/{title}", 3),
+            ("/blog/mein%20erster", "/blog/{title}", 3),
+            ("/docs/install", "/docs/{word}", 10),
+            ("/admin/user-list.php", "/admin/user-list.php", usize::MAX),
+            ("/list?page=2&sort=name", "/list?page&sort", 3),
+            ("/list?sort=id&page=9", "/list?page&sort", 3),
+            ("/?page=about", "/?page=about", 3),
+            ("/index.php?route=product/list&id=7", "/index.php?id&route=product/list", 3),
+            ("/x?filter[3]=a", "/x?filter[{n}]", 3),
+        ];
+        for (target, text, most) in cases {
+            let shape = Shape { text: text.to_owned(), most };
+            assert_eq!(Shape::of(target), shape, "{target}");
+        }
+    }
+
+    #[test]
+    fn of_one_shape_three_are_taken_and_the_rest_counted() {
+        let mut shapes = Shapes::default();
+        let taken = (1..=900).filter(|number| shapes.take(&format!("/product/{number}"))).count();
+        assert_eq!(taken, 3);
+        assert!(shapes.take("/product"));
+        assert_eq!(shapes.beyond().collect::<Vec<_>>(), [("/product/{n}", 897)]);
+    }
+}
