@@ -81,12 +81,10 @@ impl Crawl {
     /// What was linked to and is not asked for, and why.
     pub fn skipped(&self) -> Vec<Skipped> {
         let mut skipped = self.skipped.clone();
+        skipped.extend(self.shapes.skipped("GET"));
         let mut say = |request: String, why: &str| {
             skipped.push(Skipped { request, why: why.to_owned() });
         };
-        for (shape, count) in self.shapes.beyond().take(LISTED_MAX) {
-            say(format!("GET {shape} ({count})"), "enough others are of its shape");
-        }
         let left = self.queue.len();
         if left > 0 {
             say(format!("{left} {}", noun(left)), &format!("beyond the limit of {}", self.limit));

@@ -1,5 +1,6 @@
 //! What is no request, and what to do about it.
 
+use std::io;
 use std::path::PathBuf;
 
 use stampede_load::ammo::AmmoError;
@@ -42,6 +43,33 @@ pub enum RequestError {
     /// Of `--skip`.
     #[error("a pattern of `--skip` is empty")]
     Pattern,
+    /// What the app's console printed in place of its routes.
+    #[error("the app's console lists no routes, it printed {begins}")]
+    Routes {
+        /// The first line of it in backticks, or `nothing`.
+        begins: String,
+    },
+    /// Of `--user`. What is written there may be a password alone: it is not shown.
+    #[error("`--user` is without a name or without a password")]
+    User,
+    /// A file of cookies that is not there, or cannot be read.
+    #[error("cannot read the cookies `{}`", path.display())]
+    Jar {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line that is no cookie, or one of another site. Its text is not shown: it is a secret.
+    #[error("line {line} of the cookies `{}`: {what}", path.display())]
+    Cookies {
+        /// Which file.
+        path: PathBuf,
+        /// Where, 1 for the first.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 impl RequestError {
@@ -58,6 +86,14 @@ impl RequestError {
             RequestError::Ammo(error) => error.hint(),
             RequestError::Foreign { .. } => "URLs of one site: nothing is sent to another host",
             RequestError::Methods(_) => "methods are words with commas between them: GET,HEAD,POST",
+            RequestError::Routes { .. } => {
+                "see what `php bin/console debug:router` or `php artisan route:list` says, or name the requests in a file"
+            }
+            RequestError::User => "it is NAME:PASSWORD, as curl has it",
+            RequestError::Jar { .. } => "check that the file is there and may be read",
+            RequestError::Cookies { .. } => {
+                "a line is `name=value`, or has the seven columns of curl's cookie jar; and all are of the app's site"
+            }
             RequestError::Pattern => "a pattern is such as `/admin*`: `*` stands for anything",
         }
     }
@@ -67,7 +103,7 @@ const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Policy, file};
+    use super::super::{Credentials, Policy, file, routes};
     use super::*;
 
     fn shown(error: &RequestError) -> String {
@@ -78,6 +114,9 @@ mod tests {
     fn each_error_says_what_where_and_what_next() {
         let of_bytes = |bytes: &[u8]| file::of(bytes, "urls.txt".as_ref()).expect_err("no list");
         let of = |text: &str| of_bytes(text.as_bytes());
+        let folder = tempfile::tempdir().expect("a folder");
+        let jar = folder.path().join("cookies.txt");
+        std::fs::write(&jar, "sid=secret\nsecret\n").expect("written");
         let large = RequestError::TooLarge { path: "a.log".into(), mib_max: 64 };
         let errors = [
             file::read("/nowhere/urls.txt".as_ref()).expect_err("not there"),
@@ -95,8 +134,16 @@ mod tests {
             Policy::new("GET,PO ST", &[]).expect_err("no method"),
             Policy::new("", &[]).expect_err("no method"),
             Policy::new("GET", &[" ".into()]).expect_err("empty"),
+            routes::read("symfony", b"\n  There is no command \"debug\".\n").expect_err("no list"),
+            routes::read("laravel", b"[{\"name\": 1}]").expect_err("no list"),
+            routes::read("symfony", b"").expect_err("nothing"),
+            Credentials::read(&["secret".into()], &[]).expect_err("no name"),
+            Credentials::read(&[], &["/nowhere/jar".into()]).expect_err("not there"),
+            Credentials::read(&[], &[jar]).expect_err("no cookie"),
         ];
         let shown: Vec<String> = errors.iter().map(shown).collect();
-        insta::assert_snapshot!(shown.join("\n"));
+        let shown = shown.join("\n").replace(&folder.path().display().to_string(), "FOLDER");
+        assert!(!shown.contains("secret"));
+        insta::assert_snapshot!(shown);
     }
 }

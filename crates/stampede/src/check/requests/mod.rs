@@ -7,8 +7,14 @@ mod file;
 mod form;
 mod links;
 mod policy;
+pub mod routes;
 mod shape;
+mod sign_in;
 mod words;
+
+use std::collections::BTreeMap;
+
+use shape::Shapes;
 
 use crate::check::model::{Asked, Skipped};
 
@@ -17,6 +23,7 @@ pub use error::RequestError;
 pub use file::read;
 pub use links::{Links, json_links, links};
 pub use policy::{METHODS, Policy};
+pub use sign_in::{Credentials, wants_login};
 
 /// Requests, and what of their list is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,4 +32,50 @@ pub struct Listed {
     pub asked: Vec<Asked>,
     /// Not to be asked, and why.
     pub skipped: Vec<Skipped>,
+}
+
+impl Listed {
+    /// Of each shape (`/product/1`, `/product/2` …) as many as a crawl asks for, and `limit` in all; the
+    /// rest is skipped, by its shape: a day's access log has each page of a shop.
+    #[must_use]
+    pub fn thinned(self, limit: usize) -> Listed {
+        let Listed { asked, mut skipped } = self;
+        let mut shapes: BTreeMap<String, Shapes> = BTreeMap::new();
+        let (mut kept, mut beyond) = (Vec::new(), 0);
+        for asked in asked {
+            let is_taken = shapes.entry(asked.method.clone()).or_default().take(&asked.target);
+            if is_taken && kept.len() < limit {
+                kept.push(asked);
+            } else if is_taken {
+                beyond += 1;
+            }
+        }
+        skipped.extend(shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
+        if beyond > 0 {
+            let why = format!("beyond the limit of {limit}");
+            skipped.push(Skipped { request: format!("{beyond} more"), why });
+        }
+        Listed { asked: kept, skipped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_thinned_by_shape_and_then_by_number() {
+        let list: Vec<String> = (1..=500).map(|id| format!("/product/{id}")).collect();
+        let list = format!("{}\n/a\n/b\n/c\n", list.join("\n"));
+        let listed = file::of(list.as_bytes(), "urls.txt".as_ref()).expect("a list").thinned(5);
+        let asked: Vec<&str> = listed.asked.iter().map(|asked| asked.target.as_str()).collect();
+        assert_eq!(asked, ["/product/1", "/product/2", "/product/3", "/a", "/b"]);
+        let skipped =
+            listed.skipped.iter().map(|skipped| format!("{}: {}", skipped.request, skipped.why));
+        let expected = [
+            "GET /product/{n} (497): enough others are of its shape",
+            "1 more: beyond the limit of 5",
+        ];
+        assert_eq!(skipped.collect::<Vec<_>>(), expected);
+    }
 }

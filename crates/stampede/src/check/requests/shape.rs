@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::words::{decoded, is_routing, pairs, parts};
+use crate::check::model::Skipped;
 
 /// Of one shape that is told by a number, an id or a slug: enough to see what one of them leaves
 /// for the next.
 const SAME_MAX: usize = 3;
 /// Of plain words behind one path (`/docs/install`, `/docs/usage`): pages of their own, or not.
 const WORDS_MAX: usize = 10;
+/// Shapes that are listed as skipped.
+const LISTED_MAX: usize = 100;
 /// What stands for what differs.
 const NUMBER: &str = "{n}";
 const TITLE: &str = "{title}";
@@ -42,8 +45,11 @@ impl Shapes {
     }
 
     /// Shapes of which there were more, and how many more.
-    pub(super) fn beyond(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.beyond.iter().map(|(shape, count)| (shape.as_str(), *count))
+    pub(super) fn skipped(&self, method: &str) -> impl Iterator<Item = Skipped> {
+        self.beyond.iter().take(LISTED_MAX).map(move |(shape, count)| {
+            let why = "enough others are of its shape".to_owned();
+            Skipped { request: format!("{method} {shape} ({count})"), why }
+        })
     }
 }
 
@@ -176,6 +182,7 @@ mod tests {
         let taken = (1..=900).filter(|number| shapes.take(&format!("/product/{number}"))).count();
         assert_eq!(taken, 3);
         assert!(shapes.take("/product"));
-        assert_eq!(shapes.beyond().collect::<Vec<_>>(), [("/product/{n}", 897)]);
+        let skipped: Vec<String> = shapes.skipped("GET").map(|skipped| skipped.request).collect();
+        assert_eq!(skipped, ["GET /product/{n} (897)"]);
     }
 }

@@ -1,0 +1,409 @@
+//! What the app's router lists: Symfony's and Laravel's.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::policy::shown;
+use super::{Listed, RequestError};
+use crate::check::model::{Asked, Skipped};
+
+/// The command that lists an app's routes, without the `php` before it; `None`: its kind has none,
+/// or its folder is without the file.
+pub fn command(kind: &str, app: &Path) -> Option<Vec<String>> {
+    let (file, arguments) = match kind {
+        "symfony" => ("bin/console", &["debug:router", "--format=json", "--no-interaction"][..]),
+        "laravel" => ("artisan", &["route:list", "--json", "--no-interaction"][..]),
+        _ => return None,
+    };
+    let file = app.join(file);
+    let file = file.is_file().then(|| file.display().to_string())?;
+    Some([file].into_iter().chain(arguments.iter().map(|word| (*word).to_owned())).collect())
+}
+
+/// The routes of what that command printed: those whose path is known, by GET where they take it.
+///
+/// # Errors
+/// Where it printed something else.
+pub fn read(kind: &str, printed: &[u8]) -> Result<Listed, RequestError> {
+    let routes = match kind {
+        "laravel" => json(printed).and_then(laravel),
+        _ => json(printed).and_then(symfony),
+    };
+    let routes = routes.ok_or_else(|| RequestError::Routes { begins: begin(printed) })?;
+    let (mut listed, mut known) = (Listed::default(), HashSet::new());
+    for route in routes.iter().filter(|route| !is_tool(&route.path)) {
+        let mut asked =
+            Asked { method: route.method(), target: route.path.clone(), ..Asked::default() };
+        match route.target() {
+            Ok(target) => {
+                asked.target = target;
+                if known.insert(asked.clone()) {
+                    listed.asked.push(asked);
+                }
+            }
+            Err(why) => listed.skipped.push(Skipped { request: shown(&asked), why }),
+        }
+    }
+    Ok(listed)
+}
+
+/// A route of either.
+#[derive(Clone, Debug, Default)]
+struct Route {
+    path: String,
+    /// None: any.
+    methods: Vec<String>,
+    /// `None`: any.
+    host: Option<String>,
+    /// `null`: it may be left out.
+    defaults: BTreeMap<String, Value>,
+    requirements: BTreeMap<String, String>,
+}
+
+/// As Symfony's `JsonDescriptor` writes it.
+#[derive(Deserialize)]
+struct OfSymfony {
+    path: String,
+    #[serde(default)]
+    host: String,
+    #[serde(default)]
+    method: String,
+    /// Where PHP has an empty array it is a list.
+    #[serde(default)]
+    defaults: Value,
+    /// Where there is none it is a text.
+    #[serde(default)]
+    requirements: Value,
+}
+
+/// As Laravel's `RouteListCommand` writes it.
+#[derive(Deserialize)]
+struct OfLaravel {
+    uri: String,
+    #[serde(default)]
+    domain: Option<String>,
+    #[serde(default)]
+    method: String,
+}
+
+fn symfony(list: Value) -> Option<Vec<Route>> {
+    let Value::Object(routes) = list else {
+        return list.as_array().filter(|routes| routes.is_empty()).map(|_| Vec::new());
+    };
+    let route = |value: Value| {
+        let of: OfSymfony = serde_json::from_value(value).ok()?;
+        let of_object = |value: Value| match value {
+            Value::Object(members) => members.into_iter().collect(),
+            _ => BTreeMap::new(),
+        };
+        let requirements = of_object(of.requirements).into_iter();
+        let text = |(name, value): (String, Value)| Some((name, value.as_str()?.to_owned()));
+        Some(Route {
+            path: of.path,
+            methods: methods(&of.method),
+            host: Some(of.host).filter(|host| !host.is_empty() && host != "ANY"),
+            defaults: of_object(of.defaults),
+            requirements: requirements.filter_map(text).collect(),
+        })
+    };
+    routes.into_iter().map(|(_, value)| route(value)).collect()
+}
+
+fn laravel(list: Value) -> Option<Vec<Route>> {
+    let routes: Vec<OfLaravel> = serde_json::from_value(list).ok()?;
+    let route = |of: OfLaravel| Route {
+        path: format!("/{}", of.uri.trim_start_matches('/')),
+        methods: methods(&of.method),
+        host: of.domain.filter(|domain| !domain.is_empty()),
+        ..Route::default()
+    };
+    Some(routes.into_iter().map(route).collect())
+}
+
+fn methods(written: &str) -> Vec<String> {
+    let methods = written.split('|').filter(|method| !method.is_empty() && *method != "ANY");
+    methods.map(str::to_ascii_uppercase).collect()
+}
+
+impl Route {
+    fn method(&self) -> String {
+        let get = "GET".to_owned();
+        if self.methods.contains(&get) { get } else { self.methods.first().cloned().unwrap_or(get) }
+    }
+
+    /// Its path with its placeholders filled; or why it cannot be asked for.
+    fn target(&self) -> Result<String, String> {
+        if let Some(host) = &self.host {
+            return Err(format!("only of the host `{host}`"));
+        }
+        let mut filled = String::new();
+        let mut rest = self.path.as_str();
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (inner, after) = behind.split_once('}').unwrap_or((behind, ""));
+            filled.push_str(before);
+            rest = after;
+            // `{!page}`, which is never left out; `{post:slug}`; `{page?}`.
+            let name = inner.trim_start_matches('!').trim_end_matches('?');
+            let name = name.split(':').next().unwrap_or_default();
+            match self.value(name, inner.ends_with('?'))? {
+                Some(value) => filled.push_str(&value),
+                // Nothing may stand behind what is left out (Symfony's and Laravel's rule).
+                None if filled.len() > 1 && filled.ends_with('/') => {
+                    filled.pop();
+                    rest = "";
+                }
+                None => rest = "",
+            }
+        }
+        filled.push_str(rest);
+        Ok(utf8_percent_encode(&filled, ENCODED).to_string())
+    }
+
+    /// What stands for a placeholder: `None` where it may be left out.
+    fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, String> {
+        match self.defaults.get(name) {
+            Some(Value::String(text)) => return Ok(Some(text.clone())),
+            Some(Value::Number(number)) => return Ok(Some(number.to_string())),
+            Some(Value::Null) => return Ok(None),
+            _ if is_optional => return Ok(None),
+            _ => {}
+        }
+        let value = match self.requirements.get(name) {
+            Some(requirement) => fitting(name, requirement)
+                .ok_or_else(|| format!("nobody knows a `{{{name}}}` that fits `{requirement}`")),
+            None => usual(name).ok_or_else(|| format!("nobody knows a `{{{name}}}`")),
+        };
+        value.map(Some)
+    }
+}
+
+/// A value that says itself by its name.
+fn usual(name: &str) -> Option<String> {
+    let value = match name {
+        "_locale" | "locale" => "en",
+        "_format" => "html",
+        "id" | "page" => "1",
+        _ if name.ends_with("_id") || name.ends_with("Id") => "1",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+/// A value that a requirement allows, where it asks for a number or lists all that it allows. Of
+/// others (`[^/]+`) one that is made up is rarely one that the app has.
+fn fitting(name: &str, requirement: &str) -> Option<String> {
+    let plain = requirement.trim_start_matches('^').trim_end_matches('$');
+    let inner =
+        plain.strip_prefix("(?:").or(plain.strip_prefix('(')).and_then(|r| r.strip_suffix(')'));
+    let listed = inner.unwrap_or(plain);
+    let is_plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|char| char.is_alphanumeric() || "_-".contains(char))
+    };
+    if listed.split('|').all(is_plain) {
+        return listed.split('|').next().map(str::to_owned);
+    }
+    let regex = Regex::new(&format!("^(?:{requirement})$")).ok()?;
+    if let Some(usual) = usual(name).filter(|usual| regex.is_match(usual)) {
+        return Some(usual);
+    }
+    if regex.is_match("word") || regex.is_match("a-title") {
+        return None;
+    }
+    let numbers = ["1", "10", "100", "2024", "2024-01-01", "10000", "100000"];
+    numbers.into_iter().find(|number| regex.is_match(number)).map(str::to_owned)
+}
+
+/// Whether a path is of a tool for developers, or of the framework's own.
+fn is_tool(path: &str) -> bool {
+    const TOOLS: [&str; 17] = [
+        "__clockwork",
+        "_boost",
+        "_debugbar",
+        "_dusk",
+        "_error",
+        "_fragment",
+        "_ignition",
+        "_profiler",
+        "_wdt",
+        "clockwork",
+        "debugbar",
+        "horizon",
+        "livewire",
+        "log-viewer",
+        "pulse",
+        "sanctum",
+        "telescope",
+    ];
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    TOOLS.contains(&first)
+}
+
+/// The list in what was printed: deprecations may stand before it.
+fn json(printed: &[u8]) -> Option<Value> {
+    let text = String::from_utf8_lossy(printed);
+    let mut offset = 0;
+    let mut tries = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with(['{', '[']) {
+            let mut values = serde_json::Deserializer::from_str(&text[offset..]).into_iter();
+            if let Some(Ok(value @ (Value::Object(_) | Value::Array(_)))) = values.next() {
+                return Some(value);
+            }
+            tries += 1;
+            if tries == TRIES_MAX {
+                return None;
+            }
+        }
+        offset += line.len();
+    }
+    None
+}
+
+/// The first line of it, for a message.
+fn begin(printed: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&printed[..printed.len().min(BEGIN_BYTES)]);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let Some(line) = line else { return "nothing".to_owned() };
+    let shown = line.chars().filter(|char| !char.is_control()).take(BEGIN_CHARS);
+    format!("`{}`", shown.collect::<String>())
+}
+
+/// What may not stand in a request line as it is.
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}');
+/// Lines that may be the list's first.
+const TRIES_MAX: usize = 10;
+const BEGIN_BYTES: usize = 4_096;
+const BEGIN_CHARS: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is asked for, and what is not.
+    fn listed(kind: &str, printed: &str) -> (Vec<String>, Vec<String>) {
+        let listed = read(kind, printed.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let skipped = listed.skipped.iter();
+        (
+            listed.asked.iter().map(shown).collect(),
+            skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect(),
+        )
+    }
+
+    const SYMFONY: &str = r##"
+PHP Deprecated:  Something in {"a": 1} on line 7
+{
+    "_preview_error": {"path": "\/_error\/{code}.{_format}", "host": "ANY", "method": "ANY",
+        "defaults": {"_format": "html"}, "requirements": {"code": "\\d+"}},
+    "_wdt": {"path": "/_wdt/{token}", "host": "ANY", "method": "ANY", "defaults": [], "requirements": "NO CUSTOM"},
+    "home": {"path": "\/", "pathRegex": "#^/$#", "host": "ANY", "hostRegex": "", "scheme": "ANY",
+        "method": "ANY", "class": "Symfony\\Component\\Routing\\Route",
+        "defaults": {"_controller": "App\\Home"}, "requirements": "NO CUSTOM", "options": {"utf8": true}},
+    "blog": {"path": "/{_locale}/blog/{page}", "host": "ANY", "method": "GET|HEAD",
+        "defaults": {"page": 1, "_locale": "de"}, "requirements": {"page": "[1-9]\\d*"}},
+    "archive": {"path": "/archive/{year}/{!tag}", "host": "ANY", "method": "GET",
+        "defaults": {"tag": null}, "requirements": {"year": "\\d{4}"}},
+    "post": {"path": "/post/{slug}", "host": "ANY", "method": "GET", "defaults": [], "requirements": {"slug": "[^/]++"}},
+    "show": {"path": "/post/{id}.{_format}", "host": "ANY", "method": "PUT|GET", "defaults": {"_format": "json"},
+        "requirements": {"id": "\\d+", "_format": "html|json"}},
+    "list": {"path": "/list.{_format}", "host": "ANY", "method": "GET", "defaults": [], "requirements": {"_format": "xml|json"}},
+    "new": {"path": "/post", "host": "ANY", "method": "POST", "defaults": [], "requirements": "NO CUSTOM"},
+    "api": {"path": "/v1", "host": "api.{domain}", "method": "ANY", "defaults": [], "requirements": "NO CUSTOM"},
+    "umlaut": {"path": "/über uns", "host": "ANY", "method": "ANY", "defaults": [], "requirements": "NO CUSTOM"},
+    "again": {"path": "/", "host": "ANY", "method": "GET", "defaults": [], "requirements": "NO CUSTOM"}
+}
+"##;
+
+    #[test]
+    fn symfony_routes_are_filled_where_their_values_are_known() {
+        let (asked, skipped) = listed("symfony", SYMFONY);
+        let expected = [
+            "GET /",
+            "GET /de/blog/1",
+            "GET /archive/2024",
+            "GET /post/1.json",
+            "GET /list.xml",
+            "POST /post",
+            "GET /%C3%BCber%20uns",
+        ];
+        assert_eq!(asked, expected);
+        let expected = [
+            "GET /post/{slug}: nobody knows a `{slug}` that fits `[^/]++`",
+            "GET /v1: only of the host `api.{domain}`",
+        ];
+        assert_eq!(skipped, expected);
+        assert_eq!(listed("symfony", "[]"), (vec![], vec![]));
+    }
+
+    #[test]
+    fn laravel_routes_are_filled_where_their_values_are_known() {
+        let printed = r#"[
+            {"domain": null, "method": "GET|HEAD", "uri": "/", "name": null, "action": "Closure", "middleware": "web"},
+            {"domain": null, "method": "GET|HEAD", "uri": "_ignition/health-check", "name": "ignition.healthCheck",
+                "action": "X", "middleware": ["web"]},
+            {"domain": "", "method": "GET|HEAD", "uri": "sanctum/csrf-cookie"},
+            {"domain": null, "method": "GET|HEAD", "uri": "users/{user}"},
+            {"domain": null, "method": "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS", "uri": "posts/{id}/comments/{comment?}"},
+            {"domain": null, "method": "GET|HEAD", "uri": "{any?}"},
+            {"domain": "admin.example", "method": "GET|HEAD", "uri": "stats"},
+            {"domain": null, "method": "POST", "uri": "api/logout"}]"#;
+        let (asked, skipped) = listed("laravel", printed);
+        assert_eq!(asked, ["GET /", "GET /posts/1/comments", "POST /api/logout"]);
+        let expected = [
+            "GET /users/{user}: nobody knows a `{user}`",
+            "GET /stats: only of the host `admin.example`",
+        ];
+        assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn a_requirement_is_met_where_it_says_all() {
+        let cases = [
+            ("n", r"\d+", Some("1")),
+            ("n", r"\d++", Some("1")),
+            ("n", r"^[0-9]{2}$", Some("10")),
+            ("n", "en|fr", Some("en")),
+            ("n", "(?:de|at)", Some("de")),
+            ("_locale", "[a-z]{2}", Some("en")),
+            ("n", "[a-z]{2}", None),
+            ("day", r"\d{4}-\d{2}-\d{2}", Some("2024-01-01")),
+            ("slug", ".+", None),
+            ("slug", "[a-z-]+", None),
+            ("slug", "(?<!x", None),
+            ("uuid", "[0-9a-f]{8}-[0-9a-f]{4}", None),
+        ];
+        for (name, requirement, expected) in cases {
+            assert_eq!(fitting(name, requirement).as_deref(), expected, "{name}: {requirement}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_there_where_its_file_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |file: &str| folder.path().join(file).display().to_string();
+        assert_eq!(command("symfony", folder.path()), None);
+        std::fs::create_dir(path("bin")).expect("made");
+        std::fs::write(path("bin/console"), "").expect("written");
+        std::fs::write(path("artisan"), "").expect("written");
+        let words = |kind: &str| command(kind, folder.path()).map(|words| words.join(" "));
+        let expected =
+            format!("{} debug:router --format=json --no-interaction", path("bin/console"));
+        assert_eq!(words("symfony"), Some(expected));
+        let expected = format!("{} route:list --json --no-interaction", path("artisan"));
+        assert_eq!(words("laravel"), Some(expected));
+        assert_eq!(words("lumen"), None);
+    }
+}
