@@ -7,6 +7,7 @@
 //! The reference is PHP-FPM, which forgets everything after each request: whatever differs from it, once
 //! what moves by nature is known, is a worker's memory.
 
+pub mod code;
 pub mod model;
 
 pub use model::CheckReport;
