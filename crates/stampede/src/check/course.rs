@@ -257,6 +257,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
     Finding {
         number: 0,
         kind: shown.kind,
+        about: shown.subject.clone(),
         what: shown.what.clone(),
         evidence: shown.evidence.clone(),
         steps,

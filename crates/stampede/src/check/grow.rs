@@ -235,6 +235,7 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes]) -> Finding {
     Finding {
         number: 0,
         kind: FindingKind::Growth,
+        about: subject.clone(),
         what: format!("{what}: {} with {with}", unit.words(growth.per_request)),
         evidence: evidence(growth, unit, &names),
         steps,

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::code::CodeLook;
+
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 1;
 
@@ -31,6 +33,8 @@ pub struct CheckReport {
     pub skipped: Vec<Skipped>,
     /// Each runtime, in the order in which they were named.
     pub runtimes: Vec<Checked>,
+    /// What the app's code says, whether or not a run has shown it.
+    pub code: CodeLook,
     /// Whether it was ended early, by Ctrl-C.
     pub interrupted: bool,
 }
@@ -124,6 +128,8 @@ pub struct Finding {
     pub number: u32,
     /// Its kind.
     pub kind: FindingKind,
+    /// What it is about: a request, `locale`, `App\\Cart::$user`.
+    pub about: String,
     /// What was seen, in one sentence.
     pub what: String,
     /// The evidence: a difference line by line, a log's last words.

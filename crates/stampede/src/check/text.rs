@@ -6,6 +6,8 @@ use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf,
 use super::look::{name, person};
 use crate::summary::words;
 
+/// Lines of code that are listed.
+const SUSPECTS_MAX: usize = 10;
 /// Requests that are listed as skipped; the others are counted.
 const SKIPPED_MAX: usize = 8;
 
@@ -26,6 +28,7 @@ pub fn text(report: &CheckReport) -> String {
             let _ = write!(text, "\n{}: {}", checked.runtime, steady(growth));
         }
     }
+    text.push_str(&of_code(report));
     if !report.skipped.is_empty() {
         let _ = write!(text, "\n\nnot asked:");
         for skipped in report.skipped.iter().take(SKIPPED_MAX) {
@@ -155,6 +158,34 @@ pub fn mend(kind: FindingKind) -> &'static str {
         FindingKind::State => "set it once at boot, or set it back at the request's end",
         FindingKind::Growth => "bound what is kept, or let the worker be replaced in time (max_requests)",
     }
+}
+
+/// What no run has shown, and looks as if it could.
+fn of_code(report: &CheckReport) -> String {
+    let findings = report.runtimes.iter().flat_map(|one| &one.findings);
+    let told: Vec<_> =
+        findings.flat_map(|finding| &finding.places).map(|place| (&place.file, place.line)).collect();
+    let suspects = &report.code.suspects;
+    let others: Vec<_> =
+        suspects.iter().filter(|one| !told.contains(&(&one.file, one.line))).collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n\nin the code, not seen to do harm:".to_owned();
+    for suspect in others.iter().take(SUSPECTS_MAX) {
+        let _ = write!(
+            text,
+            "\n  {}:{}: {}: {}",
+            suspect.file,
+            suspect.line,
+            suspect.what,
+            suspect.kind.title()
+        );
+    }
+    if others.len() > SUSPECTS_MAX {
+        let _ = write!(text, "\n  … {} more in check.json", others.len() - SUSPECTS_MAX);
+    }
+    text
 }
 
 fn steady(growth: &Growth) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use super::code::CodeLook;
 use super::course::{self, Course, Reference};
 use super::grow;
 use super::model::{
@@ -89,6 +90,7 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
         },
         skipped: wanted.skipped.clone(),
         runtimes: Vec::new(),
+        code: CodeLook::default(),
         interrupted: false,
     }
 }

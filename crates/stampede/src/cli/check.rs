@@ -67,8 +67,10 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let mut report =
         work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
             .map_err(|error| Failure::from_runtime(&error))?;
-    let suspects = stacks.folder.as_deref().map(|folder| code::look(folder, &report.kind));
-    places::attach(&mut report, suspects.unwrap_or_default());
+    if let Some(folder) = &stacks.folder {
+        report.code = code::look(folder, stacks.bench.app.manifest.kind);
+    }
+    places::attach(&mut report);
     write(&out, &report)?;
     match args.json {
         true => print(json(&report)?.as_bytes())?,

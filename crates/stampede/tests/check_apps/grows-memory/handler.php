@@ -11,7 +11,7 @@ return static function (array $server): array {
     $text = match ($path) {
         '/' => 'Welcome.',
         '/about' => 'About us.',
-        '/search' => App\Log::keep(str_repeat('searched ', 228)) . 'Nothing found.',
+        '/search' => App\Log::keep(bin2hex(random_bytes(1024))) . 'Nothing found.',
         default => null,
     };
     $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/search">search</a>';

@@ -1,0 +1,175 @@
+//! Calls that change the process, end it, or go past the framework.
+
+use super::SuspectKind;
+use super::functions::{FUNCTIONS, Function, Undo};
+use super::place::{self, Place, is_after_asking};
+use super::reader::{At, Reader};
+use super::summary::called;
+use super::tree::{arguments, child, children, literal};
+use super::write;
+
+/// A call of one of PHP's own functions.
+pub(super) fn function(reader: &mut Reader, at: At) {
+    let Some(name) = called(at.node, &reader.names, reader.source) else { return };
+    match &*name {
+        "exit" | "die" => return exit(reader, at),
+        "dd" if reader.has_framework() => return reader.add(SuspectKind::Exit, "dd()", at),
+        "define" => return constant(reader, at),
+        "print_r" | "var_export" if arguments(at.node).len() == 1 => {
+            return output(reader, at, &name);
+        }
+        "fopen" | "file_get_contents" if first(reader, at) == Some("php://input") => {
+            return reader.add(SuspectKind::Superglobal, "php://input", at);
+        }
+        _ => {}
+    }
+    let Some(function) = FUNCTIONS.iter().find(|function| function.name == name) else { return };
+    if function.kind == SuspectKind::Output {
+        return output(reader, at, &name);
+    }
+    if arguments(at.node).len() < function.least || only_asks(reader, at, &name) {
+        return;
+    }
+    if !is_undone(reader, at, function) {
+        let what = match first(reader, at) {
+            Some(first) if function.shows_first => format!("{name}('{}')", brief(first)),
+            _ => format!("{name}()"),
+        };
+        reader.add(function.kind, what, at);
+    }
+}
+
+/// `Locale::setDefault()`.
+pub(super) fn method(reader: &mut Reader, at: At) {
+    let scope = at.node.child_by_field_name("scope");
+    let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
+    if name == Some("setDefault")
+        && scope.is_some_and(|scope| reader.names.class(reader.text(scope)) == "Locale")
+    {
+        reader.add(SuspectKind::Setlocale, "Locale::setDefault()", at);
+    }
+}
+
+/// `exit` in any form, unless it only guards the file against being asked for by itself.
+pub(super) fn exit(reader: &mut Reader, at: At) {
+    let asked = ["defined(", "defined (", "function_exists(", "class_exists("];
+    let inside = Place::of(at.path).is_inside();
+    if !inside && is_after_asking(&asked, at.node, at.path, reader.source) {
+        return;
+    }
+    let word = reader.text(at.node).trim_start_matches('\\').get(..3).unwrap_or_default();
+    let word = if word.eq_ignore_ascii_case("die") { "die" } else { "exit" };
+    reader.add(SuspectKind::Exit, word, at);
+}
+
+/// `die` without anything behind it, which the grammar takes for a constant.
+pub(super) fn bare_exit(reader: &mut Reader, at: At) {
+    let word = reader.text(at.node);
+    let parent = at.path.last().map(|parent| parent.kind());
+    let is_value = parent.is_some_and(|parent| {
+        ["expression_statement", "binary_expression", "conditional_expression"].contains(&parent)
+    });
+    if is_value && ["exit", "die"].iter().any(|end| word.eq_ignore_ascii_case(end)) {
+        exit(reader, at);
+    }
+}
+
+/// `echo` and its like in a method or function that does not catch what it prints. Closures are
+/// what streamed answers are made of.
+pub(super) fn output(reader: &mut Reader, at: At, name: &str) {
+    let place = Place::of(at.path);
+    if reader.has_html || place.in_closure || place.function.is_none() {
+        return;
+    }
+    if !reader.function_summary(at).calls_any(&["ob_start"]) {
+        reader.add(SuspectKind::Output, name, at);
+    }
+}
+
+/// `PHP_SAPI === 'cli'` where a request may come by.
+pub(super) fn sapi(reader: &mut Reader, at: At) {
+    let parts = children(at.node);
+    let asks = |part: &tree_sitter::Node| {
+        let said = reader.text(*part).trim_start_matches('\\');
+        said == "PHP_SAPI" || said.starts_with("php_sapi_name(")
+    };
+    let compared = parts.iter().any(|part| literal(*part, reader.source).is_some());
+    if compared && parts.iter().any(asks) {
+        reader.add(SuspectKind::Sapi, reader.text(at.node), at);
+    }
+}
+
+/// A function or class declared where a function runs.
+pub(super) fn declared(reader: &mut Reader, at: At) {
+    let is_inside = at.path.iter().any(|node| place::FUNCTIONS.contains(&node.kind()));
+    let name = at.node.child_by_field_name("name");
+    let Some(name) = name.filter(|_| is_inside) else { return };
+    let guards = ["function_exists", "class_exists"];
+    if !is_after_asking(&guards, at.node, at.path, reader.source) {
+        reader.add(SuspectKind::Redeclared, reader.text(name), at);
+    }
+}
+
+/// `define()`: harmless where it is asked for before and always gets the same value.
+fn constant(reader: &mut Reader, at: At) {
+    let given = arguments(at.node);
+    let [name, value, ..] = given[..] else { return };
+    let same = matches!(value.kind(), "string" | "integer" | "float" | "boolean")
+        || write::is_constant(value);
+    if same && is_after_asking(&["defined"], at.node, at.path, reader.source) {
+        return;
+    }
+    let name = literal(name, reader.source).unwrap_or("…");
+    reader.add(SuspectKind::Constant, format!("define('{}')", brief(name)), at);
+}
+
+/// Calls that have arguments and change nothing.
+fn only_asks(reader: &Reader, at: At, name: &str) -> bool {
+    let given = arguments(at.node);
+    let said = |index: usize| given.get(index).map(|value| reader.text(*value));
+    match name {
+        "setlocale" => matches!(said(1), Some("0" | "\"0\"" | "'0'" | "null" | "NULL")),
+        "set_error_handler" | "set_exception_handler" => said(0) == Some("null"),
+        "libxml_use_internal_errors" => said(0) == Some("false"),
+        _ => false,
+    }
+}
+
+fn is_undone(reader: &mut Reader, at: At, function: &Function) -> bool {
+    match function.undo {
+        Undo::Never => false,
+        Undo::By(others) => {
+            reader.function_summary(at).calls_any(others)
+                || reader.class_summary(at).calls_any(others)
+        }
+        Undo::Itself(asks) => reader.function_summary(at).gives_back(function.name, asks),
+    }
+}
+
+/// The first argument, where it is a string in letters.
+fn first<'a>(reader: &Reader<'a>, at: At) -> Option<&'a str> {
+    literal(*arguments(at.node).first()?, reader.source)
+}
+
+/// No more than a few words of a string.
+fn brief(said: &str) -> String {
+    match said.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &said[..at]),
+        None => said.to_owned(),
+    }
+}
+
+/// Whether an assignment's value is a handle of a file, socket or process.
+pub(super) fn opens(reader: &Reader, value: tree_sitter::Node) -> Option<String> {
+    let value = match value.kind() {
+        "error_suppression_expression" => child(value, "function_call_expression")?,
+        _ => value,
+    };
+    if value.kind() != "function_call_expression" {
+        return None;
+    }
+    let name = called(value, &reader.names, reader.source)?;
+    const OPEN: [&str; 6] =
+        ["fopen", "fsockopen", "popen", "proc_open", "stream_socket_client", "tmpfile"];
+    OPEN.contains(&&*name).then_some(name)
+}

@@ -1,0 +1,404 @@
+//! Objects that live as long as the worker and keep a request, a session, a user or a handle.
+
+use tree_sitter::Node;
+
+use super::SuspectKind;
+use super::calls;
+use super::names::short;
+use super::place::{Place, ancestors, class_name};
+use super::reader::{At, Facts, Found, Reader};
+use super::tree::{self, Next, arguments, children, literal, text};
+use crate::plan::model::AppKind;
+
+/// What a class is, by its name and its folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Made once, used by many.
+    Service,
+    /// Made for each use: an event, an entity, a message.
+    Value,
+    Unknown,
+}
+
+/// What a parameter of a request's type is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Request,
+    /// A user or session: entities have these too.
+    User,
+}
+
+/// `new Cart(…)`: who is made with `new` does not outlive who made it.
+pub(super) fn made(reader: &mut Reader, at: At) {
+    let class = children(at.node)
+        .into_iter()
+        .find(|part| matches!(part.kind(), "name" | "qualified_name" | "relative_scope"));
+    let Some(class) = class.map(|class| reader.text(class)) else { return };
+    if !at.path.iter().rev().any(|node| registers(*node, reader).is_some()) {
+        let class = match class {
+            "self" | "static" => Place::of(at.path)
+                .class
+                .map(|class| class_name(class, &reader.names, reader.source))
+                .unwrap_or_default(),
+            class => reader.names.class(class),
+        };
+        reader.facts.made.insert(class);
+    }
+}
+
+/// `public $singletons = [Cart::class, …]` of a Laravel provider.
+pub(super) fn listed(reader: &mut Reader, at: At) {
+    let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
+    if name != Some("$singletons") {
+        return;
+    }
+    let mut classes = Vec::new();
+    tree::walk(at.node, at.path, |node, _| {
+        classes.extend(class_constant(node, reader));
+        Next::Into
+    });
+    reader.facts.singletons.extend(classes);
+}
+
+/// `$this->app->singleton(Cart::class, function ($app) { … })`.
+pub(super) fn singleton(reader: &mut Reader, at: At) {
+    let Some(named) = registers(at.node, reader) else { return };
+    let given = arguments(at.node);
+    let class = class_constant(named, reader);
+    let name = class.clone().or(literal(named, reader.source).map(str::to_owned));
+    reader.facts.singletons.extend(class);
+    reader.facts.singletons.extend(given.get(1).and_then(|made| class_constant(*made, reader)));
+    let Some(maker) = given.get(1).copied() else { return };
+    let is_function = matches!(maker.kind(), "anonymous_function" | "arrow_function");
+    let keeps = match is_function {
+        true => asks_for_request(maker, reader),
+        false => is_request(reader, maker, at),
+    };
+    if keeps {
+        let name = name.unwrap_or_else(|| reader.text(named).to_owned());
+        reader.add(SuspectKind::KeepsRequest, format!("singleton {name}"), at);
+    }
+}
+
+/// `__construct(private Request $request)` of what is made once.
+pub(super) fn promoted(reader: &mut Reader, at: At) {
+    let kind = at.node.child_by_field_name("type").map(|kind| reader.text(kind));
+    let name = at.node.child_by_field_name("name").map(|name| reader.text(name));
+    let Some(kept) = kind.and_then(|kind| kept(kind, reader)) else { return };
+    let property = name.unwrap_or_default().trim_start_matches('$').to_owned();
+    keep(reader, at, kept, &property);
+}
+
+/// `$this->request = $request`, `$this->log = fopen(…)`.
+pub(super) fn assigned(reader: &mut Reader, at: At) {
+    let (Some(left), Some(right)) =
+        (at.node.child_by_field_name("left"), at.node.child_by_field_name("right"))
+    else {
+        return;
+    };
+    let object = left.child_by_field_name("object").map(|object| reader.text(object));
+    let is_own = left.kind() == "member_access_expression" && object == Some("$this");
+    let property = left.child_by_field_name("name").map(|name| reader.text(name));
+    let Some(property) = property.filter(|_| is_own) else { return };
+    if let Some(kept) = kept_value(reader, right, at) {
+        keep(reader, at, kept, property);
+    } else if let Some(opener) = calls::opens(reader, right) {
+        handle(reader, at, property, &opener);
+    }
+}
+
+/// Whether a value is a request, a session or a user.
+pub(super) fn is_request(reader: &Reader, value: Node, at: At) -> bool {
+    kept_value(reader, value, at).is_some()
+}
+
+/// Those of an app's suspects whose classes do live long, as all files together tell.
+pub(super) fn settled(found: Vec<Found>, app: AppKind, facts: &Facts) -> Vec<super::Suspect> {
+    let by_container = matches!(app, AppKind::Laravel | AppKind::Lumen);
+    let lives = |class: &String| match by_container {
+        // What Laravel's container makes lives as long as who asked for it, singletons apart;
+        // controllers stay with their routes.
+        true => {
+            facts.singletons.contains(class)
+                || (app == AppKind::Laravel && short(class).ends_with("Controller"))
+        }
+        false => !facts.made.contains(class),
+    };
+    let kept = found.into_iter().filter(|found| found.object_of.as_ref().is_none_or(lives));
+    kept.map(|found| found.suspect).collect()
+}
+
+fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
+    let place = Place::of(at.path);
+    let Some(class) = place.class else { return };
+    let name = class_name(class, &reader.names, reader.source);
+    let above = ancestors(class, &reader.names, reader.source);
+    let role = role(&name, &above, reader.file);
+    let in_constructor = place.function_name(reader.source) == "__construct";
+    let by_container = matches!(reader.app, AppKind::Laravel | AppKind::Lumen);
+    // No container gives a request or user to a constructor unless it is told to: who takes one
+    // there is made by hand, or is a service by all it says.
+    let counts = match role {
+        Role::Service => true,
+        Role::Value => false,
+        Role::Unknown => by_container || (kept == Kept::Request && !in_constructor),
+    };
+    let is_reset = above.iter().any(|above| above.ends_with("ResetInterface"));
+    let is_let_go = place.function.is_some_and(|function| {
+        let plain: String = reader.text(function).split_whitespace().collect();
+        plain.contains(&format!("$this->{property}=null"))
+    });
+    if counts && !is_reset && !is_let_go {
+        let what = format!("{name}::${property}");
+        reader.add_if_kept(SuspectKind::KeepsRequest, what, at, name);
+    }
+}
+
+/// A handle in a property of a service that never closes it.
+fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
+    let Some(class) = Place::of(at.path).class else { return };
+    let name = class_name(class, &reader.names, reader.source);
+    let above = ancestors(class, &reader.names, reader.source);
+    let closes = ["fclose", "pclose", "proc_close"];
+    let is_closed =
+        reader.class_summary(at).calls_any(&closes) || reader.text(class).contains("__destruct");
+    if role(&name, &above, reader.file) == Role::Service && !is_closed {
+        let what = format!("{name}::${property} = {opener}()");
+        reader.add_if_kept(SuspectKind::FileHandle, what, at, name);
+    }
+}
+
+/// What a type is, where it stands for a request or for who asks.
+fn kept(kind: &str, reader: &Reader) -> Option<Kept> {
+    kind.split(['|', '&', '?', '(', ')', ' ']).filter(|part| !part.is_empty()).find_map(|part| {
+        match short(&reader.names.class(part)) {
+            "Request" | "ServerRequest" | "ServerRequestInterface" | "HttpRequest" => {
+                Some(Kept::Request)
+            }
+            "Session" | "SessionInterface" | "User" | "UserInterface" | "Authenticatable"
+            | "TokenInterface" => Some(Kept::User),
+            _ => None,
+        }
+    })
+}
+
+/// What a value is: a parameter of such a type, or an expression that asks for one.
+fn kept_value(reader: &Reader, value: Node, at: At) -> Option<Kept> {
+    if value.kind() == "variable_name" {
+        let function = Place::of(at.path).function?;
+        let parameters = children(function.child_by_field_name("parameters")?);
+        let named = |parameter: &&Node| {
+            parameter
+                .child_by_field_name("name")
+                .is_some_and(|name| reader.text(name) == reader.text(value))
+        };
+        let kind = parameters.iter().find(named)?.child_by_field_name("type")?;
+        return kept(reader.text(kind), reader);
+    }
+    asked(value, reader)
+}
+
+/// `$event->getRequest()`, `request()`, `Auth::user()`, `$app['request']`, `$app->make('request')`.
+fn asked(value: Node, reader: &Reader) -> Option<Kept> {
+    let name = || value.child_by_field_name("name").map(|name| reader.text(name));
+    match value.kind() {
+        "function_call_expression" => {
+            let function = value.child_by_field_name("function").map(|name| reader.text(name));
+            match (function, arguments(value).is_empty()) {
+                (Some("request"), true) => Some(Kept::Request),
+                (Some("session"), true) => Some(Kept::User),
+                _ => None,
+            }
+        }
+        "member_call_expression" | "nullsafe_member_call_expression" => match name()? {
+            "getRequest" | "getCurrentRequest" | "getMainRequest" | "getMasterRequest" => {
+                Some(Kept::Request)
+            }
+            "getUser" | "getSession" => Some(Kept::User),
+            "user" => reader.text(value).starts_with("auth(").then_some(Kept::User),
+            "make" | "get" => arguments(value).first().and_then(|asked| service(*asked, reader)),
+            _ => None,
+        },
+        "scoped_call_expression" => {
+            let scope = value.child_by_field_name("scope").map(|scope| reader.text(scope))?;
+            match (short(scope), name()?) {
+                ("Auth", "user") => Some(Kept::User),
+                ("Request", "capture" | "createFromGlobals") => Some(Kept::Request),
+                _ => None,
+            }
+        }
+        "subscript_expression" => {
+            let [of, key] = children(value)[..] else { return None };
+            let is_container = ["$app", "$this->app", "$container"].contains(&reader.text(of));
+            service(key, reader).filter(|_| is_container)
+        }
+        _ => None,
+    }
+}
+
+/// What a container gives for a name.
+fn service(named: Node, reader: &Reader) -> Option<Kept> {
+    match literal(named, reader.source) {
+        Some("request") => Some(Kept::Request),
+        Some("session" | "session.store") => Some(Kept::User),
+        Some(_) => None,
+        None => kept(&format!("\\{}", class_constant(named, reader)?), reader),
+    }
+}
+
+/// Whether the maker of a singleton asks for the request when it makes it; a closure in it asks
+/// later, which is right.
+fn asks_for_request(maker: Node, reader: &Reader) -> bool {
+    let mut asks = false;
+    tree::walk(maker, &[], |node, _| {
+        let is_later = matches!(node.kind(), "anonymous_function" | "arrow_function");
+        if node != maker && is_later {
+            return Next::Over;
+        }
+        asks |= asked(node, reader).is_some_and(|_| !is_asked_further(node, reader));
+        Next::Into
+    });
+    asks
+}
+
+/// `$app->make('session')` gives a manager that lives long by itself.
+fn is_asked_further(node: Node, reader: &Reader) -> bool {
+    reader.text(node).contains("session") && node.kind() != "function_call_expression"
+}
+
+/// The first argument of a call that has Laravel's container make something once.
+fn registers<'t>(call: Node<'t>, reader: &Reader) -> Option<Node<'t>> {
+    let is_call = matches!(call.kind(), "member_call_expression" | "scoped_call_expression");
+    let name = call.child_by_field_name("name").filter(|_| is_call)?;
+    let of = call.child_by_field_name("object").or_else(|| call.child_by_field_name("scope"))?;
+    let of = reader.text(of);
+    let is_container = of.ends_with("app")
+        || of.ends_with("App")
+        || of.ends_with("ontainer")
+        || of.ends_with("app()");
+    let once = matches!(reader.text(name), "singleton" | "singletonIf" | "instance");
+    (once && is_container).then(|| arguments(call).first().copied())?
+}
+
+/// The class of `Cart::class`.
+fn class_constant(node: Node, reader: &Reader) -> Option<String> {
+    if node.kind() != "class_constant_access_expression" {
+        return None;
+    }
+    let [class, constant] = children(node)[..] else { return None };
+    let is_class = text(constant, reader.source).eq_ignore_ascii_case("class");
+    is_class.then(|| reader.names.class(text(class, reader.source)))
+}
+
+fn role(class: &str, above: &[String], file: &str) -> Role {
+    let ends = |endings: &[&str]| {
+        let ends = |name: &str| endings.iter().any(|ending| short(name).ends_with(ending));
+        ends(class) || above.iter().any(|above| ends(above))
+    };
+    let own = |endings: &[&str]| endings.iter().any(|ending| short(class).ends_with(ending));
+    let lies = |folders: &[&str]| file.split('/').any(|part| folders.contains(&part));
+    if own(SERVICES) {
+        Role::Service
+    } else if ends(VALUES) || lies(VALUE_FOLDERS) {
+        Role::Value
+    } else if ends(SERVICES) || lies(SERVICE_FOLDERS) {
+        Role::Service
+    } else {
+        Role::Unknown
+    }
+}
+
+/// How names of classes end that are made once.
+const SERVICES: &[&str] = &[
+    "Authenticator",
+    "Client",
+    "Controller",
+    "EventSubscriberInterface",
+    "Extension",
+    "Factory",
+    "Gateway",
+    "Handler",
+    "Helper",
+    "Listener",
+    "Manager",
+    "Middleware",
+    "MiddlewareInterface",
+    "Provider",
+    "Registry",
+    "Repository",
+    "RequestHandlerInterface",
+    "Resolver",
+    "Service",
+    "Subscriber",
+];
+/// And of those that are made for each use.
+const VALUES: &[&str] = &[
+    "Attempt",
+    "Badge",
+    "Command",
+    "Criteria",
+    "DTO",
+    "Data",
+    "Dto",
+    "Entity",
+    "Error",
+    "Event",
+    "Exception",
+    "Input",
+    "Job",
+    "Mail",
+    "Mailable",
+    "Message",
+    "Model",
+    "Notification",
+    "Params",
+    "Passport",
+    "Payload",
+    "Query",
+    "Request",
+    "Resource",
+    "Response",
+    "Result",
+    "ShouldQueue",
+    "Throwable",
+    "Token",
+    "VO",
+    "Value",
+    "View",
+    "Vote",
+];
+const SERVICE_FOLDERS: &[&str] = &[
+    "Controller",
+    "Controllers",
+    "EventListener",
+    "EventSubscriber",
+    "Listener",
+    "Listeners",
+    "Middleware",
+    "Repository",
+    "Security",
+    "Service",
+    "Services",
+    "Subscriber",
+    "Twig",
+];
+const VALUE_FOLDERS: &[&str] = &[
+    "DTO",
+    "Dto",
+    "Entities",
+    "Entity",
+    "Event",
+    "Events",
+    "Exception",
+    "Exceptions",
+    "Jobs",
+    "Mail",
+    "Message",
+    "Messages",
+    "Model",
+    "Models",
+    "Notifications",
+    "Requests",
+    "Resources",
+    "ValueObject",
+];

@@ -1,0 +1,162 @@
+//! What the code says: places of an app that a worker's memory makes dangerous, by its files alone.
+//!
+//! ```text
+//! folder → files → tree of each → rules → suspects, settled by what all files know of the classes
+//! ```
+//! Nothing of the app is run, no process is started and no socket opened. Where a place may be
+//! harmless it is left out: a clean app has nothing to read here, and the run finds the rest.
+
+mod calls;
+mod connection;
+mod files;
+mod functions;
+mod globals;
+mod keeps;
+mod kind;
+mod names;
+mod place;
+mod reader;
+mod statics;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod write;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tree_sitter::{Node, Parser, Tree};
+
+use crate::plan::model::AppKind;
+use reader::{Facts, Found};
+
+pub use kind::SuspectKind;
+
+/// A place in the app's code that worker runtimes make dangerous.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Suspect {
+    /// What kind of danger.
+    pub kind: SuspectKind,
+    /// From the app's folder.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// What is there: `App\Cart::$user`, `exit`.
+    pub what: String,
+    /// Class and method, or function; empty at the top of a file.
+    pub within: String,
+}
+
+/// A file that was not read, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unread {
+    /// From the app's folder.
+    pub file: String,
+    /// Where it was not understood, from 1; none where nothing was read.
+    pub line: Option<u32>,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What the code of an app says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeLook {
+    /// Suspects, by file and line.
+    pub suspects: Vec<Suspect>,
+    /// Suspects beyond the most that are listed.
+    pub suspects_left_out: u64,
+    /// Files that were looked at.
+    pub files: u64,
+    /// Files that were not read, or not all of them.
+    pub unread: Vec<Unread>,
+}
+
+/// Looks at an app's own code, without what Composer installed, tests, migrations, caches and what
+/// only boots the app.
+///
+/// What cannot be read is listed, and the rest goes on.
+pub fn look(app: &Path, kind: AppKind) -> CodeLook {
+    let mut look = CodeLook::default();
+    let mut facts = Facts::default();
+    let mut found = Vec::new();
+    let mut parser = tree::parser();
+    let closed = files::each(app, kind, |file| {
+        let source = match source(&app.join(file)) {
+            Ok(source) => source,
+            Err(why) => return look.unread.push(Unread::whole(file, why)),
+        };
+        look.files += 1;
+        match read(kind, file, &source, &mut parser, &mut facts) {
+            Ok((suspects, broken)) => {
+                look.unread.extend(broken);
+                let room = MOST_SUSPECTS.saturating_sub(found.len());
+                look.suspects_left_out += suspects.len().saturating_sub(room) as u64;
+                found.extend(suspects.into_iter().take(room));
+            }
+            Err(unread) => look.unread.push(unread),
+        }
+    });
+    let closed = closed.into_iter().map(|(folder, why)| Unread::whole(&folder, why.to_string()));
+    look.unread.extend(closed);
+    look.suspects = keeps::settled(found, kind, &facts);
+    look
+}
+
+/// One file's suspects, and where it was not understood.
+fn read(
+    kind: AppKind,
+    file: &str,
+    source: &[u8],
+    parser: &mut Parser,
+    facts: &mut Facts,
+) -> Result<(Vec<Found>, Option<Unread>), Unread> {
+    let tree = tree::parse(parser, source)
+        .ok_or_else(|| Unread::whole(file, "it is too tangled to be read".to_owned()))?;
+    let broken = first_error(&tree).map(|error| Unread {
+        file: file.to_owned(),
+        line: Some(tree::line(error)),
+        why: "what stands here was not understood, and is left out".to_owned(),
+    });
+    Ok((reader::read(kind, file, source, &tree, facts), broken))
+}
+
+/// The first place that the parser could make nothing of.
+fn first_error(tree: &Tree) -> Option<Node<'_>> {
+    let mut first = None;
+    tree::walk(tree.root_node(), &[], |node, _| {
+        if first.is_none() && (node.is_error() || node.is_missing()) {
+            first = Some(node);
+        }
+        // Below a node without errors there are none.
+        if first.is_none() && node.has_error() { tree::Next::Into } else { tree::Next::Over }
+    });
+    first
+}
+
+/// A file's bytes, or why they are not read.
+fn source(path: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = |bytes: &mut Vec<u8>| -> io::Result<usize> {
+        File::open(path)?.take(MOST_BYTES + 1).read_to_end(bytes)
+    };
+    read(&mut bytes).map_err(|why| why.to_string())?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err("it has more than 2 MB, and is data rather than code".to_owned());
+    }
+    Ok(bytes)
+}
+
+impl Unread {
+    fn whole(file: &str, why: String) -> Unread {
+        Unread { file: file.to_owned(), line: None, why }
+    }
+}
+
+/// A tree takes some ten times the memory of its text; people write no such files.
+const MOST_BYTES: u64 = 2_000_000;
+/// Nobody reads more, and what nobody wrote may have any number.
+const MOST_SUSPECTS: usize = 10_000;

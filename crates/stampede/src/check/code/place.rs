@@ -1,0 +1,197 @@
+//! Where a node stands: its class, its function, and whether a request comes by there at all.
+
+use tree_sitter::Node;
+
+use super::names::{Names, short};
+use super::tree::{child, children, is, text};
+
+/// The class and the function around a node.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t> {
+    /// The class, trait or enum whose method it is in.
+    pub class: Option<Node<'t>>,
+    /// The method or function that has a name; a closure belongs to the one around it.
+    pub function: Option<Node<'t>>,
+    /// Whether a closure is between them.
+    pub in_closure: bool,
+}
+
+impl<'t> Place<'t> {
+    /// Of a node below `path`.
+    pub fn of(path: &[Node<'t>]) -> Place<'t> {
+        let mut place = Place { class: None, function: None, in_closure: false };
+        for node in path.iter().rev().copied() {
+            match node.kind() {
+                "anonymous_function" | "arrow_function" if place.function.is_none() => {
+                    place.in_closure = true;
+                }
+                "function_definition" if place.function.is_none() => {
+                    place.function = Some(node);
+                    return place;
+                }
+                "method_declaration" | "property_hook" if place.function.is_none() => {
+                    place.function = Some(node);
+                }
+                kind if CLASSES.contains(&kind) => {
+                    place.class = Some(node);
+                    return place;
+                }
+                _ => {}
+            }
+        }
+        place
+    }
+
+    /// Whether it runs when something is called, not when the file is loaded.
+    pub fn is_inside(&self) -> bool {
+        self.function.is_some() || self.in_closure
+    }
+
+    /// The method's or function's own name; of a property's hook `get` or `set`.
+    pub fn function_name<'s>(&self, source: &'s [u8]) -> &'s str {
+        let name = self.function.and_then(|function| {
+            function.child_by_field_name("name").or_else(|| child(function, "name"))
+        });
+        name.map(|name| text(name, source)).unwrap_or_default()
+    }
+
+    /// `App\Cart::add`, `App\add`, `{closure}`; empty at the top of a file.
+    pub fn within(&self, names: &Names, source: &[u8]) -> String {
+        let function = self.function_name(source);
+        match (self.class, function) {
+            (Some(class), "") => class_name(class, names, source),
+            (Some(class), function) => {
+                format!("{}::{function}", class_name(class, names, source))
+            }
+            (None, "") if self.in_closure => "{closure}".to_owned(),
+            (None, "") => String::new(),
+            (None, function) => names.inside(function),
+        }
+    }
+}
+
+/// The whole name of a class; one without a name is `class@anonymous`.
+pub(super) fn class_name(class: Node, names: &Names, source: &[u8]) -> String {
+    match class.child_by_field_name("name") {
+        Some(name) => names.inside(text(name, source)),
+        None => "class@anonymous".to_owned(),
+    }
+}
+
+/// What a class extends and implements, whole names, the parent first.
+pub(super) fn ancestors(class: Node, names: &Names, source: &[u8]) -> Vec<String> {
+    ["base_clause", "class_interface_clause"]
+        .iter()
+        .filter_map(|clause| child(class, clause))
+        .flat_map(children)
+        .map(|name| names.class(text(name, source)))
+        .collect()
+}
+
+/// Whether a class is for the command line, for tests or for filling a database: no request comes
+/// by there.
+pub(super) fn is_elsewhere(class: Node, names: &Names, source: &[u8]) -> bool {
+    let attributes = class.child_by_field_name("attributes");
+    if attributes.is_some_and(|list| text(list, source).contains("AsCommand")) {
+        return true;
+    }
+    let base = child(class, "base_clause").and_then(|clause| children(clause).first().copied());
+    base.is_some_and(|base| {
+        let base = names.class(text(base, source));
+        ELSEWHERE.iter().any(|ending| short(&base).ends_with(ending))
+    })
+}
+
+/// Whether only the command line comes by: `if (PHP_SAPI === 'cli') { here }`.
+pub(super) fn is_for_console(node: Node, path: &[Node], source: &[u8]) -> bool {
+    let mut below = node;
+    for parent in path.iter().rev().copied() {
+        let asks = |of: Node| {
+            let condition = of.child_by_field_name("condition")?;
+            asks_for_console(text(condition, source))
+        };
+        let answer = match parent.kind() {
+            "if_statement" | "else_if_clause" | "conditional_expression" => asks(parent),
+            _ => None,
+        };
+        let is_then = is(parent, "body", below);
+        let is_else = below.kind() == "else_clause" || is(parent, "alternative", below);
+        if (answer == Some(true) && is_then) || (answer == Some(false) && is_else) {
+            return true;
+        }
+        below = parent;
+    }
+    false
+}
+
+/// Whether a whole file is for the command line: its first line names a program, or it ends
+/// where the SAPI is not `cli`.
+pub(super) fn is_console_file(root: Node, source: &[u8]) -> bool {
+    source.starts_with(b"#!")
+        || children(root).into_iter().filter(|node| node.kind() == "if_statement").any(|node| {
+            let condition = node.child_by_field_name("condition");
+            let then = node.child_by_field_name("body").map(|body| text(body, source));
+            let ends = |then: &str| {
+                ["exit", "die", "return", "throw"].iter().any(|end| then.contains(end))
+            };
+            condition.and_then(|asked| asks_for_console(text(asked, source))) == Some(false)
+                && then.is_some_and(ends)
+        })
+}
+
+/// Whether a condition asks for the command line, and whether it then is that.
+fn asks_for_console(condition: &str) -> Option<bool> {
+    let asks = CONSOLE.iter().any(|word| condition.contains(word));
+    asks.then(|| !condition.contains('!') && !condition.contains("false"))
+}
+
+/// Whether a condition around the node asks one of these: `if (!defined('X')) { here }`,
+/// `defined('X') || here`.
+pub(super) fn is_after_asking(words: &[&str], node: Node, path: &[Node], source: &[u8]) -> bool {
+    let mut below = node;
+    for parent in path.iter().rev().copied() {
+        let condition = match parent.kind() {
+            "if_statement" | "else_if_clause" | "conditional_expression" => {
+                parent.child_by_field_name("condition")
+            }
+            "binary_expression" => parent.child_by_field_name("left"),
+            _ => None,
+        };
+        let condition = condition.filter(|condition| *condition != below);
+        if condition
+            .is_some_and(|asked| words.iter().any(|word| text(asked, source).contains(word)))
+        {
+            return true;
+        }
+        if FUNCTIONS.contains(&parent.kind()) {
+            return false;
+        }
+        below = parent;
+    }
+    false
+}
+
+/// What has a body that is called.
+pub(super) const FUNCTIONS: &[&str] = &[
+    "anonymous_function",
+    "arrow_function",
+    "function_definition",
+    "method_declaration",
+    "property_hook",
+];
+
+/// What has methods.
+pub(super) const CLASSES: &[&str] = &[
+    "anonymous_class",
+    "class_declaration",
+    "enum_declaration",
+    "interface_declaration",
+    "trait_declaration",
+];
+
+/// How the names of parent classes end whose children no request comes by.
+const ELSEWHERE: &[&str] =
+    &["Command", "Fixture", "Migration", "Seeder", "TestCase", "ConsoleKernel", "Factory"];
+
+/// Words of a condition that asks for the command line.
+const CONSOLE: &[&str] = &["PHP_SAPI", "php_sapi_name", "runningInConsole", "WP_CLI", "STDIN"];

@@ -1,0 +1,73 @@
+//! Static properties and static variables that are written.
+
+use super::SuspectKind;
+use super::keeps;
+use super::place::{Place, class_name};
+use super::reader::{At, Reader};
+use super::summary::{how, is_harmless};
+use super::tree::{child, children};
+use super::write::{How, written};
+
+/// `self::$x = …`, `Cart::$x[] = …` and so on, inside a function.
+pub(super) fn property(reader: &mut Reader, at: At) {
+    let place = Place::of(at.path);
+    let Some(write) = written(at.node, at.path, reader.source) else { return };
+    let how = how(&write, at.node, at.path, reader.source);
+    if is_harmless(&write, how, reader.source) || is_boot(reader, place) {
+        return;
+    }
+    let property = whole_name(reader, at, place);
+    if write.value.is_some_and(|value| keeps::is_request(reader, value, at)) {
+        return reader.add(SuspectKind::KeepsRequest, property, at);
+    }
+    reader.add(SuspectKind::StaticWritten, said(&property, how), at);
+}
+
+/// `static $x`, written in the same function.
+pub(super) fn variables(reader: &mut Reader, at: At) {
+    let summary = reader.function_summary(at);
+    for declared in children(at.node) {
+        let Some(name) = declared.child_by_field_name("name") else { continue };
+        let name = reader.text(name);
+        if let Some(how) = summary.writes(name) {
+            reader.add(SuspectKind::StaticVariable, said(name, how), at);
+        }
+    }
+}
+
+/// What is written, and how where that matters.
+fn said(name: &str, how: How) -> String {
+    match how {
+        How::Whole | How::Unset => name.to_owned(),
+        How::Memo => format!("{name} (kept once made)"),
+        How::Appended => format!("{name}[] (grows)"),
+        How::Element => format!("{name}[…]"),
+    }
+}
+
+/// `App\Cart::$items`.
+fn whole_name(reader: &Reader, at: At, place: Place) -> String {
+    let scope = at.node.child_by_field_name("scope");
+    let property = at.node.child_by_field_name("name").map(|name| reader.text(name));
+    let written = scope.map(|scope| reader.text(scope)).unwrap_or_default();
+    let own = || place.class.map(|class| class_name(class, &reader.names, reader.source));
+    let parent = || {
+        let base = child(place.class?, "base_clause")?;
+        children(base).first().map(|base| reader.names.class(reader.text(*base)))
+    };
+    let class = match (scope.map(|scope| scope.kind()), &*written.to_ascii_lowercase()) {
+        (Some("relative_scope"), "parent") => parent(),
+        (Some("relative_scope"), _) => own(),
+        (Some("name" | "qualified_name"), _) => Some(reader.names.class(written)),
+        _ => None,
+    };
+    let class = class.unwrap_or_else(|| written.to_owned());
+    format!("{class}::{}", property.unwrap_or_default())
+}
+
+/// Whether it runs once, when the worker boots, or puts things back where they were.
+fn is_boot(reader: &Reader, place: Place) -> bool {
+    let base = place.class.and_then(|class| child(class, "base_clause"));
+    let is_provider = base.is_some_and(|base| reader.text(base).ends_with("ServiceProvider"));
+    is_provider || place.function_name(reader.source) == "reset"
+}

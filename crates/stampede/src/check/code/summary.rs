@@ -1,0 +1,130 @@
+//! What a function or class does as a whole: what it calls, and what it writes.
+
+use std::collections::{HashMap, HashSet};
+
+use tree_sitter::Node;
+
+use super::names::Names;
+use super::place::{CLASSES, is_after_asking};
+use super::tree::{self, Next, arguments, child, text};
+use super::write::{How, Write, is_constant, is_of_all, written};
+
+/// Of one body.
+#[derive(Default)]
+pub(super) struct Summary {
+    /// PHP's own functions that it calls, with the variables that they are given.
+    calls: HashMap<String, HashSet<String>>,
+    /// Methods that it calls, in lower case.
+    methods: HashSet<String>,
+    /// Variable → functions whose results it was given.
+    from: HashMap<String, HashSet<String>>,
+    /// Variable → its first write that may differ between requests.
+    writes: HashMap<String, How>,
+}
+
+impl Summary {
+    /// Of a function with its closures, of a class with its methods, or of a file's top.
+    pub fn of(body: Node, above: &[Node], names: &Names, source: &[u8]) -> Summary {
+        let mut summary = Summary::default();
+        let is_class = CLASSES.contains(&body.kind());
+        tree::walk(body, above, |node, path| {
+            let is_other = node.kind() == "function_definition" || CLASSES.contains(&node.kind());
+            if node != body && !is_class && is_other {
+                return Next::Over;
+            }
+            summary.take(node, path, names, source);
+            Next::Into
+        });
+        summary
+    }
+
+    fn take(&mut self, node: Node, path: &[Node], names: &Names, source: &[u8]) {
+        match node.kind() {
+            "function_call_expression" => {
+                let Some(name) = called(node, names, source) else { return };
+                let given = arguments(node).into_iter();
+                let given = given.filter(|value| value.kind() == "variable_name");
+                let given = given.map(|value| text(value, source).to_owned());
+                self.calls.entry(name).or_default().extend(given);
+            }
+            "member_call_expression"
+            | "nullsafe_member_call_expression"
+            | "scoped_call_expression" => {
+                let name = node.child_by_field_name("name");
+                self.methods.extend(name.map(|name| text(name, source).to_ascii_lowercase()));
+            }
+            "variable_name" => self.variable(node, path, names, source),
+            _ => {}
+        }
+    }
+
+    fn variable(&mut self, node: Node, path: &[Node], names: &Names, source: &[u8]) {
+        let Some(write) = written(node, path, source) else { return };
+        let name = text(node, source).to_owned();
+        let value =
+            write.value.map(|value| child(value, "function_call_expression").unwrap_or(value));
+        let from = value.filter(|value| value.kind() == "function_call_expression");
+        if let Some(from) = from.and_then(|call| called(call, names, source)) {
+            self.from.entry(name.clone()).or_default().insert(from);
+        }
+        let how = how(&write, node, path, source);
+        if !is_harmless(&write, how, source) {
+            self.writes.entry(name).or_insert(how);
+        }
+    }
+
+    /// Whether it calls one of these functions of PHP's.
+    pub fn calls_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.calls.contains_key(*name))
+    }
+
+    /// Whether it calls a method of this name, in lower case.
+    pub fn calls_method(&self, name: &str) -> bool {
+        self.methods.contains(name)
+    }
+
+    /// Whether it gives `function` a value back that `function` itself or `asks` has told.
+    pub fn gives_back(&self, function: &str, asks: &[&str]) -> bool {
+        let given = self.calls.get(function);
+        given.is_some_and(|given| {
+            given
+                .iter()
+                .filter_map(|variable| self.from.get(variable))
+                .any(|from| from.contains(function) || asks.iter().any(|asks| from.contains(*asks)))
+        })
+    }
+
+    /// How a variable is written there.
+    pub fn writes(&self, variable: &str) -> Option<How> {
+        self.writes.get(variable).copied()
+    }
+}
+
+/// Whether a write leaves nothing of a request behind.
+pub(super) fn is_harmless(write: &Write, how: How, source: &[u8]) -> bool {
+    match how {
+        How::Unset => true,
+        How::Whole => write.value.is_some_and(is_constant),
+        How::Memo => write.value.is_some_and(|value| is_of_all(value, source)),
+        How::Appended | How::Element => false,
+    }
+}
+
+/// How it is written: where a condition asks whether it is there already, it is a memo.
+pub(super) fn how(write: &Write, node: Node, path: &[Node], source: &[u8]) -> How {
+    match write.how {
+        How::Whole if is_after_asking(&[text(node, source)], node, path, source) => How::Memo,
+        how => how,
+    }
+}
+
+/// The function of PHP's own that is called; none for `strlen(...)`, which is no call.
+pub(super) fn called(call: Node, names: &Names, source: &[u8]) -> Option<String> {
+    let function = call.child_by_field_name("function")?;
+    let is_named = matches!(function.kind(), "name" | "qualified_name");
+    let list = call.child_by_field_name("arguments")?;
+    if !is_named || child(list, "variadic_placeholder").is_some() {
+        return None;
+    }
+    names.function(text(function, source))
+}

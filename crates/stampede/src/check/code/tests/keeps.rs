@@ -1,0 +1,149 @@
+//! Objects that keep a request, a session, a user or a handle.
+
+use super::*;
+
+const SYMFONY: &str = "<?php namespace App\\Service;\n\
+    use Symfony\\Component\\HttpFoundation\\{Request, RequestStack};\n\
+    use Symfony\\Component\\Security\\Core\\User\\UserInterface;\n";
+
+fn symfony(class: &str) -> Vec<String> {
+    said_of(AppKind::Symfony, "src/Service/A.php", &format!("{SYMFONY}{class}"))
+}
+
+#[test]
+fn a_service_that_keeps_a_request_is_named() {
+    for (class, expected) in [
+        (
+            "class Prices { public function __construct(private readonly Request $request) {} }",
+            "4 keeps-request App\\Service\\Prices::$request @ App\\Service\\Prices::__construct",
+        ),
+        (
+            "class Prices { function of(?Request $r) { $this->request = $r; } }",
+            "4 keeps-request App\\Service\\Prices::$request @ App\\Service\\Prices::of",
+        ),
+        (
+            "class Prices { function on($e) { $this->last = $e->getRequest(); } }",
+            "4 keeps-request App\\Service\\Prices::$last @ App\\Service\\Prices::on",
+        ),
+        (
+            "class UserManager { function use(UserInterface $u) { $this->user = $u; } }",
+            "4 keeps-request App\\Service\\UserManager::$user @ App\\Service\\UserManager::use",
+        ),
+        (
+            "class Prices { static $r; function of(Request $r) { self::$r = $r; } }",
+            "4 keeps-request App\\Service\\Prices::$r @ App\\Service\\Prices::of",
+        ),
+    ] {
+        assert_eq!(symfony(class), [expected], "{class}");
+    }
+}
+
+#[test]
+fn what_asks_for_the_request_or_lets_it_go_is_let_be() {
+    for class in [
+        "class Prices { function __construct(private RequestStack $stack) {} }",
+        "class Prices { function of(Request $r) { $r = $r; return $this->f($r); } }",
+        "class Prices { function of(Request $r) { $this->locale = $r->getLocale(); } }",
+        "class OrderEvent { function __construct(private Request $request) {} }",
+        "class OrderDto { function __construct(private UserInterface $user) {} }",
+        "class Prices extends \\Exception { function __construct(private Request $r) {} }",
+        "class Prices implements ResetInterface { function of(Request $r) { $this->r = $r; }\n\
+         function reset(): void { $this->r = null; } }",
+        "class Prices { function of(Request $r) { $this->r = $r; try { f(); } finally { $this->r = null; } } }",
+    ] {
+        assert_eq!(symfony(class), [""; 0], "{class}");
+    }
+}
+
+#[test]
+fn an_entity_has_a_user() {
+    let code = "<?php namespace App\\Entity; class Order { private User $user;\n\
+                function setUser(User $user) { $this->user = $user; } }";
+    assert_eq!(said_of(AppKind::Symfony, "src/Entity/Order.php", code), [""; 0]);
+}
+
+#[test]
+fn what_is_made_with_new_does_not_outlive_who_made_it() {
+    let code = |made: &str| {
+        [
+            ("src/A.php", "<?php namespace App; class PriceHandler { function __construct(private Request $r) {} }".to_owned()),
+            ("src/B.php", format!("<?php namespace App; class B {{ function f(Request $r) {{ return {made}; }} }}")),
+        ]
+    };
+    let said = |made: &str| {
+        let files = code(made);
+        let files: Vec<_> = files.iter().map(|(file, code)| (*file, code.as_str())).collect();
+        said(AppKind::Symfony, &files).len()
+    };
+    assert_eq!(said("$this->handler"), 1);
+    assert_eq!(said("new PriceHandler($r)"), 0);
+}
+
+#[test]
+fn a_singleton_of_laravel_that_asks_for_the_request_is_named() {
+    let provider = |body: &str| {
+        let code = format!(
+            "<?php namespace App; use Lib\\Cart; class P extends ServiceProvider {{\n\
+             public function register() {{ {body} }} }}"
+        );
+        said_of(AppKind::Laravel, "app/Providers/P.php", &code)
+    };
+    let expected = ["2 keeps-request singleton Lib\\Cart @ App\\P::register"];
+    for body in [
+        "$this->app->singleton(Cart::class, function ($app) { return new Cart($app['request']); });",
+        "$this->app->singleton(Cart::class, fn ($app) => new Cart($app->make('request')));",
+        "$this->app->singleton(Cart::class, fn () => new Cart(request()));",
+        "$this->app->singleton(Cart::class, fn () => new Cart(Auth::user()));",
+        "app()->singleton(Cart::class, fn () => new Cart(auth()->user()));",
+        "$this->app->instance(Cart::class, request());",
+    ] {
+        assert_eq!(provider(body), expected, "{body}");
+    }
+    for body in [
+        "$this->app->scoped(Cart::class, fn ($app) => new Cart($app['request']));",
+        "$this->app->bind(Cart::class, fn ($app) => new Cart($app['request']));",
+        "$this->app->singleton(Cart::class, fn ($app) => new Cart(fn () => request()));",
+        "$this->app->singleton(Cart::class, fn ($app) => new Cart($app['config']));",
+        "$this->app->singleton(Cart::class, fn () => new Cart(request('page')));",
+        "$this->app->singleton(Cart::class);",
+    ] {
+        assert_eq!(provider(body), [""; 0], "{body}");
+    }
+}
+
+#[test]
+fn laravels_container_makes_most_things_anew() {
+    let cart = "<?php namespace App; use Illuminate\\Http\\Request; class CartService {\n\
+                public function __construct(private Request $request) {} }";
+    let provider = "<?php namespace App; class P extends ServiceProvider { function register() {\n\
+                    $this->app->singleton(CartService::class); } }";
+    let listed = "<?php namespace App; class P extends ServiceProvider {\n\
+                  public $singletons = [CartService::class]; }";
+    let files = |provider| [("app/CartService.php", cart), ("app/P.php", provider)];
+    assert_eq!(said_of(AppKind::Laravel, "app/CartService.php", cart), [""; 0]);
+    for provider in [provider, listed] {
+        assert_eq!(
+            said(AppKind::Laravel, &files(provider)),
+            ["2 keeps-request App\\CartService::$request @ App\\CartService::__construct"]
+        );
+    }
+    let controller = cart.replace("CartService", "CartController");
+    assert_eq!(said_of(AppKind::Laravel, "app/CartController.php", &controller).len(), 1);
+    assert_eq!(said_of(AppKind::Lumen, "app/CartController.php", &controller), [""; 0]);
+}
+
+#[test]
+fn a_service_closes_what_it_opens() {
+    let open = "class Log { function __construct() { $this->to = @fopen('log', 'a'); } }";
+    assert_eq!(
+        symfony(open),
+        ["4 file-handle App\\Service\\Log::$to = fopen() @ App\\Service\\Log::__construct"]
+    );
+    for closed in [
+        "class Log { function f() { $this->to = fopen('a', 'a'); fclose($this->to); } }",
+        "class Log { function f() { $this->to = fopen('a', 'a'); } function __destruct() {} }",
+        "class Log { function f() { $to = fopen('a', 'a'); } }",
+    ] {
+        assert_eq!(symfony(closed), [""; 0], "{closed}");
+    }
+}

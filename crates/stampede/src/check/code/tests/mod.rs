@@ -1,0 +1,74 @@
+//! Snippets of PHP and what they say, kind by kind: what is seen, and what is let be.
+
+mod clean;
+mod keeps;
+mod process;
+mod state;
+mod whole;
+
+use super::{SuspectKind, look};
+use crate::plan::model::AppKind;
+
+/// What is said of one file: `line kind what @ within`.
+fn said_of(app: AppKind, file: &str, code: &str) -> Vec<String> {
+    said(app, &[(file, code)])
+}
+
+/// What is said of an app of these files.
+fn said(app: AppKind, files: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, code) in files {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, code).unwrap();
+    }
+    let look = look(folder.path(), app);
+    assert_eq!(look.unread, [], "{files:?}");
+    look.suspects
+        .iter()
+        .map(|suspect| {
+            let kind = serde_json::to_value(suspect.kind).unwrap();
+            let place = format!("{} {}", suspect.line, kind.as_str().unwrap());
+            match suspect.within.is_empty() {
+                true => format!("{place} {}", suspect.what),
+                false => format!("{place} {} @ {}", suspect.what, suspect.within),
+            }
+        })
+        .collect()
+}
+
+/// What is said of the body of a method of a Symfony service.
+fn in_method(body: &str) -> Vec<(SuspectKind, String)> {
+    in_method_of(AppKind::Symfony, body)
+}
+
+/// The same in an app of another kind.
+fn in_method_of(app: AppKind, body: &str) -> Vec<(SuspectKind, String)> {
+    let code = format!(
+        "<?php namespace App; use Lib\\Other; class Cart extends Basket {{\n\
+         private static $x; public function add($a, $b) {{ {body} }} }}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("src/Cart.php"), code).unwrap();
+    let look = look(folder.path(), app);
+    assert_eq!(look.unread, [], "{body}");
+    for suspect in &look.suspects {
+        assert!(suspect.within.ends_with("Cart::add"), "{suspect:?}");
+    }
+    look.suspects.into_iter().map(|suspect| (suspect.kind, suspect.what)).collect()
+}
+
+/// Each body names just this suspect.
+fn each_names(kind: SuspectKind, bodies: &[(&str, &str)]) {
+    for (body, what) in bodies {
+        assert_eq!(in_method(body), [(kind, (*what).to_owned())], "{body}");
+    }
+}
+
+/// None names any.
+fn none_names_any(bodies: &[&str]) {
+    for body in bodies {
+        assert_eq!(in_method(body), [], "{body}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Whole folders: what is walked, what cannot be read, and how much of a file is borne.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+#[test]
+fn what_no_request_comes_by_is_left_out() {
+    let exits = "<?php function f() { exit; }";
+    let files = |names: &[&'static str]| -> Vec<(&'static str, &'static str)> {
+        names.iter().map(|name| (*name, exits)).collect()
+    };
+    let everywhere = [
+        "vendor/a/a.php",
+        "node_modules/a.php",
+        "tests/A.php",
+        "src/Tests/A.php",
+        "src/ATest.php",
+        "var/cache/a.php",
+        "storage/a.php",
+        "migrations/A.php",
+        "src/Migrations/A.php",
+        ".git/a.php",
+        ".php-cs-fixer.php",
+        "a.txt",
+        "views/a.blade.php",
+    ];
+    for kind in AppKind::ALL {
+        assert_eq!(said(kind, &files(&everywhere)), [""; 0], "{kind:?}");
+    }
+    let boot = ["public/index.php", "config/a.php", "bin/a.php", "prepare.php"];
+    assert_eq!(said(AppKind::Symfony, &files(&boot)), [""; 0]);
+    assert_eq!(said(AppKind::Script, &files(&boot)).len(), 4);
+    let laravel = ["bootstrap/app.php", "database/a.php", "app/Console/Kernel.php"];
+    assert_eq!(said(AppKind::Laravel, &files(&laravel)), [""; 0]);
+    let read = ["src/a.php", "src/Cache/a.php", "lib/var/a.inc", "src/config/a.phtml"];
+    assert_eq!(said(AppKind::Symfony, &files(&read)).len(), 4);
+}
+
+#[test]
+fn files_come_in_the_order_of_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["b.php", "a/z.php", "a/b.php", "c.php", "a.php"] {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "<?php exit;").unwrap();
+    }
+    let look = look(folder.path(), AppKind::Symfony);
+    let files: Vec<&str> = look.suspects.iter().map(|suspect| suspect.file.as_str()).collect();
+    assert_eq!(files, ["a.php", "a/b.php", "a/z.php", "b.php", "c.php"]);
+    assert_eq!(look.files, 5);
+}
+
+#[test]
+fn links_are_not_followed() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(other.path().join("a.php"), "<?php exit;").unwrap();
+    symlink(other.path(), folder.path().join("out")).unwrap();
+    symlink(other.path().join("a.php"), folder.path().join("b.php")).unwrap();
+    symlink(folder.path(), folder.path().join("round")).unwrap();
+    assert_eq!(look(folder.path(), AppKind::Script), super::super::CodeLook::default());
+    // The app's folder itself may be one.
+    let link = folder.path().join("out");
+    assert_eq!(look(&link, AppKind::Script).suspects.len(), 1);
+}
+
+#[test]
+fn a_broken_file_is_named_and_the_rest_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = "<?php\nfunction f() { exit; }\n\nclass { nothing ( here\n";
+    fs::write(folder.path().join("a.php"), broken).unwrap();
+    fs::write(folder.path().join("b.php"), "<?php exit;").unwrap();
+    fs::write(folder.path().join("big.php"), vec![b' '; 2_000_001]).unwrap();
+    let look = look(folder.path(), AppKind::Symfony);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&look).unwrap());
+}
+
+#[test]
+fn an_app_that_is_not_there_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let look = look(&folder.path().join("none"), AppKind::Symfony);
+    assert_eq!((look.files, look.unread.len()), (0, 1));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_borne() {
+    let folder = tempfile::tempdir().unwrap();
+    let noise: Vec<u8> =
+        (0..200_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let with_tag = [b"<?php ".as_slice(), &noise].concat();
+    let latin = b"<?php function f() { $a = '\xe9'; exit; }";
+    fs::write(folder.path().join("a.php"), &noise).unwrap();
+    fs::write(folder.path().join("b.php"), with_tag).unwrap();
+    fs::write(folder.path().join("c.php"), latin).unwrap();
+    let look = look(folder.path(), AppKind::Symfony);
+    let of_latin = look.suspects.iter().filter(|suspect| suspect.file == "c.php");
+    assert_eq!(of_latin.count(), 1);
+}
+
+#[test]
+fn no_nesting_and_no_repetition_is_too_deep_or_too_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, code: String| fs::write(folder.path().join(name), code).unwrap();
+    write("a.php", format!("<?php $a = {}1{};", "[".repeat(50_000), "]".repeat(50_000)));
+    write("b.php", format!("<?php $a = 1{};", " . 'a'".repeat(50_000)));
+    write("c.php", format!("<?php {}", "if ($a) { ".repeat(20_000)));
+    write(
+        "d.php",
+        format!("<?php function f() {{ {} }}", "ob_start(); ini_set($a, 1); ".repeat(20_000)),
+    );
+    write("e.php", format!("<?php {}", "((((".repeat(20_000)));
+    let began = Instant::now();
+    let look = look(folder.path(), AppKind::Script);
+    // Seconds are enough, on a busy machine too: nothing is worse than linear.
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_eq!(look.files, 5);
+    assert_eq!(look.suspects.len(), 2, "{:?}", look.suspects);
+}

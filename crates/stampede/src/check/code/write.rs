@@ -1,0 +1,286 @@
+//! Whether a variable or property is written where it stands, and how.
+
+use tree_sitter::Node;
+
+use super::tree::{Next, children, is, text, walk};
+
+/// How something is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write<'t> {
+    /// What it is set to, where one value is.
+    pub value: Option<Node<'t>>,
+    pub how: How,
+}
+
+/// Where the value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// All of it.
+    Whole,
+    /// All of it, where there was none.
+    Memo,
+    /// One more entry.
+    Appended,
+    /// A part of it.
+    Element,
+    /// Taken away.
+    Unset,
+}
+
+/// How `node` is written there, if it is. `path` is what stands above it.
+pub(super) fn written<'t>(node: Node<'t>, path: &[Node<'t>], source: &[u8]) -> Option<Write<'t>> {
+    let (mut below, mut how) = (node, How::Whole);
+    for parent in path.iter().rev().copied() {
+        match parent.kind() {
+            "subscript_expression" if parent.named_child(0) == Some(below) => {
+                // Of `$a['b'][] = 1` the outer one is met last and says most.
+                how = if children(parent).len() == 1 { How::Appended } else { How::Element };
+            }
+            "list_literal" | "by_ref" | "pair" => {}
+            "assignment_expression" => return assigned(parent, below, how),
+            "augmented_assignment_expression" => {
+                let is_memo = parent
+                    .child_by_field_name("operator")
+                    .is_some_and(|operator| text(operator, source) == "??=");
+                let value = parent.child_by_field_name("right").filter(|_| is_memo);
+                let how = if is_memo && how == How::Whole { How::Memo } else { how };
+                return is(parent, "left", below).then_some(Write { value, how });
+            }
+            "reference_assignment_expression" | "update_expression" => {
+                return Some(Write { value: None, how });
+            }
+            "unset_statement" => return Some(Write { value: None, how: How::Unset }),
+            "foreach_statement" => return by_loop(parent, below, how),
+            "argument" => {
+                return by_call(below, path, source).then_some(Write { value: None, how });
+            }
+            _ => return None,
+        }
+        below = parent;
+    }
+    None
+}
+
+fn assigned<'t>(assignment: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
+    let value = assignment.child_by_field_name("right");
+    // `[$a, $b] = …` gives each only a part of the value.
+    let value = value.filter(|_| below.kind() != "list_literal");
+    is(assignment, "left", below).then_some(Write { value, how })
+}
+
+/// `foreach ($from as $below)`, or `foreach ($below as &$each)`.
+fn by_loop<'t>(looped: Node<'t>, below: Node<'t>, how: How) -> Option<Write<'t>> {
+    let parts = children(looped);
+    let by_reference = |each: &Node| {
+        each.kind() == "by_ref"
+            || children(*each).last().is_some_and(|each| each.kind() == "by_ref")
+    };
+    let is_written = match parts.first() == Some(&below) {
+        true => parts.get(1).is_some_and(by_reference),
+        false => parts.get(1) == Some(&below),
+    };
+    is_written.then_some(Write { value: None, how })
+}
+
+/// `sort($below)`: the first argument of a function that changes it.
+fn by_call(below: Node, path: &[Node], source: &[u8]) -> bool {
+    let [.., call, arguments, argument] = path_to_argument(path) else { return false };
+    let function = call.child_by_field_name("function");
+    let name = function.map(|name| text(name, source).trim_start_matches('\\'));
+    let is_first = children(*arguments).first() == Some(argument);
+    let has_it = argument.named_child(0) == Some(below);
+    is_first
+        && has_it
+        && name.is_some_and(|name| CHANGE_THEIR_FIRST.contains(&&*name.to_ascii_lowercase()))
+}
+
+/// The part of the path that ends with the innermost argument.
+fn path_to_argument<'p, 't>(path: &'p [Node<'t>]) -> &'p [Node<'t>] {
+    let at = path.iter().rposition(|node| node.kind() == "argument");
+    at.map_or(&[], |at| &path[..=at])
+}
+
+/// PHP's own that take the first argument by reference and change what is in it.
+const CHANGE_THEIR_FIRST: &[&str] = &[
+    "array_multisort",
+    "array_pop",
+    "array_push",
+    "array_shift",
+    "array_splice",
+    "array_unshift",
+    "array_walk",
+    "array_walk_recursive",
+    "arsort",
+    "asort",
+    "krsort",
+    "ksort",
+    "natcasesort",
+    "natsort",
+    "rsort",
+    "settype",
+    "shuffle",
+    "sort",
+    "uasort",
+    "uksort",
+    "usort",
+];
+
+/// Whether a value is the same in every request: a `null` or an array of constants.
+pub(super) fn is_constant(value: Node) -> bool {
+    matches!(value.kind(), "null" | "array_creation_expression")
+        && consists(value, |node| CONSTANT.contains(&node.kind()))
+}
+
+/// Whether a value, made once, is good for every request: of constants, the environment and the
+/// app's own files, such as a list that is read or a connection by its settings.
+pub(super) fn is_of_all(value: Node, source: &[u8]) -> bool {
+    let named = |node: Node, field: &str, names: &[&str]| {
+        let name = node.child_by_field_name(field).or_else(|| children(node).first().copied());
+        let name = name.map(|name| text(name, source).trim_start_matches('\\'));
+        name.is_some_and(|name| names.contains(&name))
+    };
+    consists(value, |node| match node.kind() {
+        "function_call_expression" => named(node, "function", TELL_ALL_THE_SAME),
+        "object_creation_expression" => named(node, "class", CONNECTIONS),
+        kind => CONSTANT.contains(&kind) || AROUND.contains(&kind),
+    })
+}
+
+fn consists(value: Node, of: impl Fn(Node) -> bool) -> bool {
+    let mut all = true;
+    walk(value, &[], |node, _| {
+        all &= !node.is_named() || of(node);
+        if all { Next::Into } else { Next::Over }
+    });
+    all
+}
+
+/// Functions that tell every request the same, given the same.
+const TELL_ALL_THE_SAME: &[&str] = &[
+    "array_combine",
+    "array_fill_keys",
+    "array_flip",
+    "array_merge",
+    "class_exists",
+    "dirname",
+    "explode",
+    "extension_loaded",
+    "file_get_contents",
+    "function_exists",
+    "getenv",
+    "implode",
+    "json_decode",
+    "method_exists",
+    "parse_ini_file",
+    "php_uname",
+    "phpversion",
+    "range",
+    "str_repeat",
+    "version_compare",
+];
+/// Classes of connections: what stays in them is asked for by itself.
+const CONNECTIONS: &[&str] = &["Memcached", "PDO", "Redis", "mysqli"];
+/// What may stand around such calls.
+const AROUND: &[&str] = &[
+    "argument",
+    "arguments",
+    "cast_expression",
+    "cast_type",
+    "conditional_expression",
+    "function_call_expression",
+    "include_expression",
+    "include_once_expression",
+    "require_expression",
+    "require_once_expression",
+];
+
+/// What a value is made of that is known when the file is compiled.
+const CONSTANT: &[&str] = &[
+    "array_creation_expression",
+    "array_element_initializer",
+    "binary_expression",
+    "boolean",
+    "class_constant_access_expression",
+    "comment",
+    "escape_sequence",
+    "float",
+    "integer",
+    "name",
+    "namespace_name",
+    "null",
+    "parenthesized_expression",
+    "qualified_name",
+    "relative_scope",
+    "string",
+    "string_content",
+    "unary_op_expression",
+    "encapsed_string",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::code::tree::{self, Next};
+
+    /// How `$x` is written in a file's first such place.
+    fn how(code: &str) -> Option<How> {
+        let source = format!("<?php {code}");
+        let parsed = tree::parse(&mut tree::parser(), source.as_bytes()).unwrap();
+        assert!(!parsed.root_node().has_error(), "{code}");
+        let mut found = None;
+        tree::walk(parsed.root_node(), &[], |node, path| {
+            if node.kind() == "variable_name" && text(node, source.as_bytes()) == "$x" {
+                found = found.or(written(node, path, source.as_bytes()).map(|write| write.how));
+            }
+            Next::Into
+        });
+        found
+    }
+
+    #[test]
+    fn every_way_to_write_is_seen() {
+        for (code, expected) in [
+            ("$x = 1;", How::Whole),
+            ("$x ??= 1;", How::Memo),
+            ("$x .= 'a';", How::Whole),
+            ("$x[] = 1;", How::Appended),
+            ("$x['a'][] = 1;", How::Appended),
+            ("$x['a'] ??= 1;", How::Element),
+            ("$x['a']['b'] = 1;", How::Element),
+            ("$x++;", How::Whole),
+            ("--$x;", How::Whole),
+            ("unset($x['a']);", How::Unset),
+            ("[$x, $y] = f();", How::Whole),
+            ("[$y, [$x]] = f();", How::Whole),
+            ("list('a' => $x) = f();", How::Whole),
+            ("foreach (f() as $x) {}", How::Whole),
+            ("foreach (f() as $k => $x) {}", How::Whole),
+            ("foreach ($x as &$y) {}", How::Whole),
+            ("foreach ($x as $k => &$y) {}", How::Whole),
+            ("array_push($x, 1);", How::Whole),
+            ("\\sort($x['a']);", How::Element),
+            ("$x = &$y;", How::Whole),
+            ("$y = &$x;", How::Whole),
+        ] {
+            assert_eq!(how(code), Some(expected), "{code}");
+        }
+    }
+
+    #[test]
+    fn reading_is_not_writing() {
+        for code in [
+            "$y = $x;",
+            "$y[$x] = 1;",
+            "f($x);",
+            "array_push($y, $x);",
+            "foreach ($x as $y) {}",
+            "echo $x['a'];",
+            "$x->y = 1;",
+            "$y = [$x];",
+            "return [$x => 1];",
+            "sort($y[$x]);",
+        ] {
+            assert_eq!(how(code), None, "{code}");
+        }
+    }
+}
