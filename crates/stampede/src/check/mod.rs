@@ -7,6 +7,11 @@
 //! The reference is PHP-FPM, which forgets everything after each request: whatever differs from it, once
 //! what moves by nature is known, is a worker's memory.
 
+pub mod growth;
+pub mod headers;
 pub mod model;
+pub mod moving;
+pub mod natural;
+pub mod orders;
 
 pub use model::CheckReport;
