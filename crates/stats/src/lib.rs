@@ -14,6 +14,7 @@ pub mod percentile;
 pub mod random;
 pub mod rounds;
 pub mod search;
+pub mod slope;
 pub mod steady;
 pub mod t;
 pub mod tukey;

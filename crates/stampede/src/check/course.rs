@@ -217,8 +217,8 @@ impl<'a> Course<'a> {
             last = again.or(last.take());
             Ok::<bool, RuntimeError>(shows)
         })?;
-        Ok(match (fewest, last) {
-            (Some(fewest), Some(shown)) => Some(finding(&shown, fewest, true)),
+        Ok(match last {
+            Some(shown) if fewest.is_shown => Some(finding(&shown, fewest.steps, true)),
             _ if candidate.shown.kind <= FindingKind::Death => Some(self.as_seen(candidate)),
             _ => None,
         })

@@ -35,7 +35,7 @@ pub struct Grown {
 }
 
 /// Looks between begin and end at what is counted from outside.
-const BLOCKS: u64 = 10;
+const BLOCKS: u64 = 20;
 /// Requests with which one part of the list is tried.
 const PART: u64 = 2_000;
 /// Files that are counted at most: more are many.
@@ -96,7 +96,7 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         (GrowthOf::TemporaryFiles, series.files.clone()),
     ];
     let judged = all.into_iter().filter(|(_, points)| points.len() > 4);
-    judged.filter_map(|(what, points)| growth::judge(what, &points, wanted.memory_bytes)).collect()
+    judged.filter_map(|(what, points)| growth::growth(what, &points, Some(wanted.memory_bytes).filter(|bytes| *bytes > 0))).collect()
 }
 
 /// Fires at one fresh worker, one request after the other.

@@ -16,6 +16,7 @@ pub mod headers;
 pub mod look;
 pub mod model;
 pub mod moving;
+pub mod natural;
 pub mod orders;
 pub mod places;
 pub mod replay;

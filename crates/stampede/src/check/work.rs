@@ -178,9 +178,14 @@ fn verdict(checked: &Checked) -> Verdict {
     if open.peek().is_none() {
         return if checked.problem.is_some() { Verdict::NotChecked } else { Verdict::Safe };
     }
-    let recycled = checked.growth.iter().filter(|one| one.grows).filter_map(|one| one.max_requests);
-    match (open.all(|finding| finding.kind == FindingKind::Growth), recycled.min()) {
-        (true, Some(max_requests)) if checked.problem.is_none() => Verdict::SafeWith { max_requests },
+    // What no new worker gives back is not mended by one.
+    let growing = checked.growth.iter().filter(|one| one.grows);
+    let recycled: Option<Vec<u64>> = growing.map(|one| one.max_requests).collect();
+    let only_grows = open.all(|finding| finding.kind == FindingKind::Growth);
+    match recycled.and_then(|all| all.into_iter().min()) {
+        Some(max_requests) if only_grows && checked.problem.is_none() => {
+            Verdict::SafeWith { max_requests }
+        }
         _ => Verdict::NotSafe,
     }
 }

@@ -1,0 +1,224 @@
+//! Whether something grows from request to request, and after how many a worker has to be replaced.
+
+use stampede_stats::slope::{FEWEST, Slope, slope};
+
+use super::model::{Growth, GrowthOf};
+
+/// How something grew in one worker, by points of `(requests it had served, value)`; `limit_bytes` is that
+/// of the worker's memory. `None`: too few points.
+///
+/// Its first fifth is not counted: caches fill, and code is loaded. It grows if the whole rest does, beyond
+/// what is noise, and its second half does: a cache that is full grows no more.
+pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit_bytes: Option<u64>) -> Option<Growth> {
+    let mut points = points.to_vec();
+    points.sort_by_key(|(served, _)| *served);
+    let (first, last) = (points.first()?.0, points.last()?.0);
+    let warm = first + (last - first) / WARM_UP;
+    points.retain(|(served, _)| *served >= warm);
+    let middle = points.get(points.len() / 2)?.0;
+    let of_all = slope_of(&points, 0)?;
+    let of_half = slope_of(&points, middle)?;
+    let begin = points.first()?.0;
+    let in_all = of_all.value * (last - begin) as f64;
+    let noise = noise(of);
+    let grows = of_all.low >= noise.per_request && in_all >= noise.in_all && of_half.low > 0.0;
+    let ends = points.len().min(ENDS);
+    let mut growth = Growth {
+        of,
+        requests: last - begin,
+        begin: median(&points[..ends]),
+        end: median(&points[points.len() - ends..]),
+        per_request: of_all.value,
+        per_request_low: of_all.low,
+        per_request_high: of_all.high,
+        grows,
+        max_requests: None,
+    };
+    growth.max_requests = recycle(&growth, limit_bytes);
+    Some(growth)
+}
+
+/// The first part of five.
+const WARM_UP: u64 = 5;
+/// Points of which the value at an end is the median.
+const ENDS: usize = 5;
+const COVERS: f64 = 0.95;
+
+/// After how many requests a worker is replaced before more than four fifths of what its limit left it
+/// at the begin are filled, at the upper end of its growth; rounded down to two digits. `None`: it does not
+/// grow, or a new worker does not help.
+pub fn recycle(growth: &Growth, limit_bytes: Option<u64>) -> Option<u64> {
+    let limit = match growth.of {
+        GrowthOf::Heap | GrowthOf::Memory => limit_bytes.unwrap_or(MEMORY_LIMIT) as f64,
+        GrowthOf::Descriptors => DESCRIPTORS,
+        // They outlive the worker.
+        GrowthOf::TemporaryFiles => return None,
+    };
+    if !growth.grows || growth.per_request_high <= 0.0 {
+        return None;
+    }
+    let room = SHARE * (limit - growth.begin).max(0.0);
+    Some(two_digits((room / growth.per_request_high) as u64).max(1))
+}
+
+/// `memory_limit` where php.ini says nothing.
+const MEMORY_LIMIT: u64 = 128 << 20;
+/// `RLIMIT_NOFILE` of a usual shell and service.
+const DESCRIPTORS: f64 = 1_024.0;
+/// PostgreSQL's `max_connections`; MariaDB's is 151.
+const CONNECTIONS: f64 = 100.0;
+const SHARE: f64 = 0.8;
+
+fn two_digits(number: u64) -> u64 {
+    let mut unit = 1;
+    while number / unit >= 100 {
+        unit *= 10;
+    }
+    number / unit * unit
+}
+
+/// Up to here something does not grow.
+struct Noise {
+    per_request: f64,
+    in_all: f64,
+}
+
+fn noise(of: GrowthOf) -> Noise {
+    match of {
+        // PHP counts its heap to the byte: a byte in two requests that stays is real.
+        GrowthOf::Heap => Noise { per_request: 0.5, in_all: 0.0 },
+        // The kernel counts pages, and the allocator takes several at once.
+        GrowthOf::Memory => Noise { per_request: 32.0, in_all: f64::from(1 << 20) },
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => {
+            Noise { per_request: 0.001, in_all: 1.0 }
+        }
+    }
+}
+
+fn slope_of(points: &[(u64, f64)], from: u64) -> Option<Slope> {
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|(served, _)| *served >= from)
+        .map(|(served, value)| (*served as f64, *value))
+        .collect();
+    (points.len() >= FEWEST).then(|| slope(&points, COVERS)).flatten()
+}
+
+fn median(points: &[(u64, f64)]) -> f64 {
+    let mut values: Vec<f64> = points.iter().map(|point| point.1).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use stampede_stats::random::Random;
+
+    use super::*;
+
+    const REQUESTS: u64 = 20_000;
+
+    /// A reading every 100 requests of 20 000.
+    fn of(what: GrowthOf, mut value: impl FnMut(u64, &mut Random) -> f64, seed: u64) -> Growth {
+        let mut random = Random::with_seed(seed);
+        let points: Vec<(u64, f64)> =
+            (0..=200).map(|i| (i * 100, value(i * 100, &mut random))).collect();
+        growth(what, &points, None).unwrap()
+    }
+
+    /// How many of 100 series grow.
+    fn growing(what: GrowthOf, value: impl Fn(u64, &mut Random) -> f64) -> usize {
+        (0..100).filter(|seed| of(what, &value, *seed).grows).count()
+    }
+
+    #[test]
+    fn what_stays_does_not_grow() {
+        assert_eq!(growing(GrowthOf::Heap, |_, _| 4e6), 0);
+        // Noise of 100 KB; teeth of PHP's collector of cycles.
+        assert!(growing(GrowthOf::Heap, |_, random| 4e6 + 1e5 * random.normal()) <= 5);
+        assert_eq!(growing(GrowthOf::Heap, |served, _| 4e6 + (served % 1_700) as f64 * 800.0), 0);
+        assert_eq!(
+            growing(GrowthOf::Descriptors, |served, _| 9.0 + (served % 300 / 100) as f64),
+            0
+        );
+        assert!(growing(GrowthOf::Memory, |_, random| 3e7 + 2e6 * random.normal().abs()) <= 5);
+    }
+
+    #[test]
+    fn a_cache_that_is_full_does_not_grow() {
+        let filling = |full: f64| {
+            move |served: u64, random: &mut Random| {
+                4e6 + 1e6 * (1.0 - (-(served as f64) / full).exp()) + 100.0 * random.normal()
+            }
+        };
+        assert!(growing(GrowthOf::Heap, filling(500.0)) <= 3);
+        // One that is never full does.
+        assert_eq!(growing(GrowthOf::Heap, filling(20_000.0)), 100);
+        let step = |served: u64, _: &mut Random| if served < 9_000 { 4e6 } else { 6e6 };
+        assert_eq!(growing(GrowthOf::Heap, step), 0);
+    }
+
+    #[test]
+    fn ten_bytes_a_request_are_found_under_noise() {
+        let slow =
+            |served: u64, random: &mut Random| 4e6 + 10.0 * served as f64 + 2e4 * random.normal();
+        assert_eq!(growing(GrowthOf::Heap, slow), 100);
+        let found = of(GrowthOf::Heap, slow, 1);
+        assert!(found.per_request_low < 10.0 && 10.0 < found.per_request_high, "{found:?}");
+        assert_eq!((found.requests, found.begin.round() as u64 / 1_000_000), (REQUESTS * 4 / 5, 4));
+    }
+
+    #[test]
+    fn a_leak_of_one_request_in_fifty_is_found() {
+        let rare = |served: u64, _: &mut Random| 4e6 + (served / 50 * 1_000) as f64;
+        let found = of(GrowthOf::Heap, rare, 1);
+        assert!(found.grows && (found.per_request - 20.0).abs() < 0.5, "{found:?}");
+        let teeth = |served: u64, random: &mut Random| {
+            rare(served, random) + (served % 1_700) as f64 * 100.0
+        };
+        assert_eq!(growing(GrowthOf::Heap, teeth), 100);
+    }
+
+    #[test]
+    fn stairs_of_the_kernel_grow_as_the_heap_does() {
+        let stairs = |served: u64, _: &mut Random| 3e7 + (served * 500 / 262_144 * 262_144) as f64;
+        let found = of(GrowthOf::Memory, stairs, 1);
+        assert!(found.grows && (found.per_request - 500.0).abs() < 30.0, "{found:?}");
+        // 20 bytes a request are below what pages tell.
+        let small = |served: u64, _: &mut Random| 3e7 + (served * 20 / 4_096 * 4_096) as f64;
+        assert_eq!(growing(GrowthOf::Memory, small), 0);
+    }
+
+    #[test]
+    fn a_descriptor_in_a_hundred_requests_is_found() {
+        let found = of(GrowthOf::Descriptors, |served, _| 12.0 + (served / 100) as f64, 1);
+        assert!(found.grows && (found.per_request - 0.01).abs() < 1e-9, "{found:?}");
+        // 80 % of 1024 − 54, which were open after the first fifth.
+        assert_eq!(found.max_requests, Some(77_000));
+        let files = of(GrowthOf::TemporaryFiles, |served, _| (served / 100) as f64, 1);
+        assert!(files.grows && files.max_requests.is_none());
+    }
+
+    #[test]
+    fn a_worker_is_replaced_in_time() {
+        let with = |per_request_high: f64, begin: f64, limit| {
+            let leak = of(GrowthOf::Heap, |served, _| served as f64 * 1_000.0, 1);
+            recycle(&Growth { per_request_high, begin, ..leak }, limit)
+        };
+        // 0.8 × (128 MiB − 28 MiB) ÷ 1000.
+        assert_eq!(with(1_000.0, f64::from(28 << 20), None), Some(83_000));
+        assert_eq!(with(1_000.0, f64::from(28 << 20), Some(64 << 20)), Some(30_000));
+        assert_eq!(with(1e12, 0.0, None), Some(1));
+        assert_eq!(with(1_000.0, 1e12, None), Some(1));
+        let flat = of(GrowthOf::Heap, |_, _| 1e6, 1);
+        assert_eq!((flat.grows, flat.max_requests), (false, None));
+        assert_eq!([7, 99, 100, 129, 12_345].map(two_digits), [7, 99, 100, 120, 12_000]);
+    }
+
+    #[test]
+    fn few_points_tell_nothing() {
+        assert_eq!(growth(GrowthOf::Heap, &[], None), None);
+        let few: Vec<(u64, f64)> = (0..15).map(|i| (i, i as f64)).collect();
+        assert_eq!(growth(GrowthOf::Heap, &few, None), None);
+    }
+}

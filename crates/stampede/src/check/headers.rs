@@ -1,0 +1,223 @@
+//! Which headers of an answer are compared: what the app means, not what a web server adds.
+
+use percent_encoding::percent_decode_str;
+
+/// The headers that are compared, by lower-case name, in order. Values are written one way: lists sorted,
+/// no address of this machine. What moves in them (a cookie's value) is left to [`super::moving`].
+pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let mut meant: Vec<(String, String)> = headers
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
+        .filter(|(name, _)| is_meant(name))
+        .filter_map(|(name, value)| value_of(&name, value).map(|value| (name, value)))
+        .collect();
+    meant.sort();
+    meant
+}
+
+/// The same as text: a line each.
+pub fn lines(headers: &[(String, String)]) -> String {
+    meant(headers).iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+}
+
+fn is_meant(name: &str) -> bool {
+    !SERVERS.contains(&name) && !name.starts_with("x-accel-") && !name.starts_with("proxy-")
+}
+
+/// What web servers add, each in its way, or take for themselves.
+const SERVERS: [&str; 22] = [
+    "accept-ranges",
+    "age",
+    "alt-svc",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "date",
+    "keep-alive",
+    // Says what `Cache-Control` says, for HTTP/1.0.
+    "pragma",
+    "server",
+    "server-timing",
+    "status",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-generator",
+    "x-lighttpd-send-file",
+    "x-powered-by",
+    "x-sendfile",
+    "x-served-by",
+];
+
+/// `None`: it says nothing.
+fn value_of(name: &str, value: &str) -> Option<String> {
+    match name {
+        "content-type" => Some(content_type(value)),
+        "cache-control" | "allow" => Some(list(value, |_| true)),
+        // A server that could compress says so, whether the app does or not.
+        "vary" => {
+            Some(list(value, |part| part != "accept-encoding")).filter(|list| !list.is_empty())
+        }
+        "location" | "content-location" | "refresh" | "link" => Some(without_here(value)),
+        // They go with the body, or with the time.
+        "etag" | "expires" | "last-modified" => Some("given".into()),
+        "set-cookie" => Some(cookie(value)),
+        _ => Some(value.into()),
+    }
+}
+
+/// `text/html;charset=utf-8`.
+fn content_type(value: &str) -> String {
+    let parts = value.split(';').map(|part| part.trim().to_ascii_lowercase().replace('"', ""));
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(";")
+}
+
+/// A list whose order says nothing.
+fn list(value: &str, keep: impl Fn(&str) -> bool) -> String {
+    let parts = value.split(',').map(|part| part.trim().to_ascii_lowercase());
+    let mut parts: Vec<String> = parts.filter(|part| !part.is_empty() && keep(part)).collect();
+    parts.sort();
+    parts.dedup();
+    parts.join(", ")
+}
+
+/// A URL without scheme, host and port where that is this machine's: each start has a port of its own.
+fn without_here(value: &str) -> String {
+    let mut left = value.to_owned();
+    for here in ["http://127.0.0.1", "http://localhost", "http://[::1]", "https://127.0.0.1"] {
+        let mut from = 0;
+        while let Some(at) = left[from..].find(here).map(|at| at + from) {
+            let mut end = at + here.len();
+            if let Some(port) = left[end..].strip_prefix(':') {
+                end += 1 + port.bytes().take_while(u8::is_ascii_digit).count();
+            }
+            let is_host = !left[end..].starts_with(|c: char| c.is_alphanumeric() || c == '.');
+            from = if is_host { at } else { end };
+            if is_host {
+                let root = if left[end..].starts_with('/') { "" } else { "/" };
+                left.replace_range(at..end, root);
+            }
+        }
+    }
+    left
+}
+
+/// `name=value`, and what is said of it, in order; of the time that it lives only whether it is over.
+fn cookie(value: &str) -> String {
+    let mut parts = value.split(';').map(str::trim).filter(|part| !part.is_empty());
+    let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
+    let value = percent_decode_str(value.trim_matches('"')).decode_utf8_lossy().into_owned();
+    let mut said: Vec<String> = parts.map(attribute).collect();
+    // One of both, or both.
+    said.sort();
+    said.dedup();
+    if said.iter().any(|part| part == GONE) {
+        said.retain(|part| part != LIVES);
+        return format!("{name}; {}", said.join("; "));
+    }
+    [format!("{name}={value}")].into_iter().chain(said).collect::<Vec<_>>().join("; ")
+}
+
+const GONE: &str = "deleted";
+const LIVES: &str = "expires";
+
+fn attribute(part: &str) -> String {
+    let (name, value) = part.split_once('=').unwrap_or((part, ""));
+    let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
+    match &name[..] {
+        // What PHP and Symfony say to delete one: a second of 1970, or none to live.
+        "max-age" if value.parse::<i64>().is_ok_and(|seconds| seconds <= 0) => GONE.into(),
+        "expires" if value.contains("1970") => GONE.into(),
+        "max-age" | "expires" => LIVES.into(),
+        "path" => format!("path={value}"),
+        _ if value.is_empty() => name,
+        _ => format!("{name}={}", value.to_ascii_lowercase()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(headers: &[(&str, &str)]) -> String {
+        let owned: Vec<(String, String)> =
+            headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        lines(&owned)
+    }
+
+    #[test]
+    fn what_a_server_adds_is_not_compared() {
+        let fpm = said(&[
+            ("Server", "nginx/1.22.1"),
+            ("Date", "Sun, 22 Nov 2026 16:35:34 GMT"),
+            ("Content-Type", "text/html; charset=UTF-8"),
+            ("Transfer-Encoding", "chunked"),
+            ("Connection", "keep-alive"),
+            ("Vary", "Accept-Encoding"),
+            ("X-Powered-By", "PHP/8.2.7"),
+        ]);
+        let frankenphp = said(&[
+            ("content-type", "text/html;charset=utf-8"),
+            ("Content-Length", "12"),
+            ("Alt-Svc", "h3=\":443\"; ma=2592000"),
+            ("Server", "Caddy"),
+        ]);
+        assert_eq!(fpm, "content-type: text/html;charset=utf-8\n");
+        assert_eq!(fpm, frankenphp);
+    }
+
+    #[test]
+    fn what_an_app_says_is() {
+        assert_eq!(
+            said(&[
+                ("X-User", "anna"),
+                ("Cache-Control", "private, max-age=0,must-revalidate"),
+                ("Vary", "Cookie, Accept-Encoding, Accept-Language"),
+                ("ETag", "\"abc\""),
+                ("Content-Security-Policy", "default-src 'self'"),
+                ("Turbo-Location", "/Here"),
+                ("X-Accel-Buffering", "no"),
+            ]),
+            "cache-control: max-age=0, must-revalidate, private\n\
+             content-security-policy: default-src 'self'\n\
+             etag: given\n\
+             turbo-location: /Here\n\
+             vary: accept-language, cookie\n\
+             x-user: anna\n"
+        );
+    }
+
+    #[test]
+    fn a_place_on_this_machine_has_no_port() {
+        for (value, expected) in [
+            ("http://127.0.0.1:45123/login?a=1", "/login?a=1"),
+            ("http://localhost:8080", "/"),
+            ("/login", "/login"),
+            ("http://127.0.0.1.example/login", "http://127.0.0.1.example/login"),
+            ("https://example.com/", "https://example.com/"),
+            ("0;url='http://localhost:1/x'", "0;url='/x'"),
+        ] {
+            assert_eq!(said(&[("Location", value)]), format!("location: {expected}\n"));
+        }
+    }
+
+    #[test]
+    fn of_a_cookie_what_is_said_of_it_is_compared() {
+        let php = "PHPSESSID=abc%3D; expires=Sun, 22 Nov 2026 18:35:34 GMT; Max-Age=7200; path=/Shop; HttpOnly; SameSite=Lax";
+        let other = "PHPSESSID=abc=; Path=/Shop; samesite=lax; httponly; max-age=7199";
+        let expected = "set-cookie: PHPSESSID=abc=; expires; httponly; path=/Shop; samesite=lax\n";
+        assert_eq!(said(&[("Set-Cookie", php)]), expected);
+        assert_eq!(said(&[("Set-Cookie", other)]), expected);
+        let gone = said(&[(
+            "Set-Cookie",
+            "a=deleted; expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=0; path=/",
+        )]);
+        assert_eq!(gone, "set-cookie: a; deleted; path=/\n");
+        assert_ne!(said(&[("Set-Cookie", "a=1; secure")]), said(&[("Set-Cookie", "a=1")]));
+        assert_eq!(said(&[("Set-Cookie", "")]), "set-cookie: =\n");
+        let two = said(&[("Set-Cookie", "b=2"), ("Set-Cookie", "a=1")]);
+        assert_eq!(two, "set-cookie: a=1\nset-cookie: b=2\n");
+    }
+}

@@ -1,0 +1,289 @@
+//! Tours: the same requests of the same users, each time in another order; and the fewest of them that
+//! still show a finding.
+
+use stampede_stats::random::Random;
+
+/// An order in which a fresh start of a runtime is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tour {
+    /// What orders it.
+    pub name: &'static str,
+    /// User and request, both from 0, one after the other.
+    pub steps: Vec<(u32, usize)>,
+}
+
+/// The tours of so many requests and users. One that would be in the order of an earlier one (with one
+/// user, with one request) is left out; without requests there is none.
+pub fn tours(requests: usize, users: u32, seed: u64) -> Vec<Tour> {
+    let in_order: Vec<(u32, usize)> =
+        (0..users).flat_map(|user| (0..requests).map(move |request| (user, request))).collect();
+    let reversed = in_order.iter().rev().copied().collect();
+    let mut shuffled = in_order.clone();
+    let mut random = Random::with_seed(seed);
+    (1..shuffled.len()).rev().for_each(|i| shuffled.swap(i, random.below(i + 1)));
+    let repeated = in_order.iter().flat_map(|step| [*step; 2]).collect();
+    let interleaved =
+        (0..requests).flat_map(|request| (0..users).map(move |user| (user, request))).collect();
+    let all = [
+        ("in order", in_order),
+        ("reversed", reversed),
+        ("shuffled", shuffled),
+        ("repeated", repeated),
+        ("interleaved", interleaved),
+    ];
+    let mut tours: Vec<Tour> = Vec::new();
+    for (name, steps) in all {
+        if !steps.is_empty() && tours.iter().all(|tour| tour.steps != steps) {
+            tours.push(Tour { name, steps });
+        }
+    }
+    tours
+}
+
+/// What is left of the steps that showed something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk<T> {
+    /// Its last step is the one that shows it.
+    pub steps: Vec<T>,
+    /// Whether a trial of exactly these steps has shown it again; else they are all that there were.
+    pub is_shown: bool,
+}
+
+/// The fewest steps that still show what the last of them showed, within so many trials, each of which is a
+/// fresh start.
+///
+/// First the last step alone, then one step before it, found by halves: what a worker keeps is mostly
+/// of one request. Where it takes several, parts are left out as by ddmin (Zeller and Hildebrandt,
+/// *Simplifying and Isolating Failure-Inducing Input*, IEEE TSE 28, 2002). `shows` is asked with steps in
+/// their order, the last one among them.
+pub fn shrink<T: Clone, E>(
+    steps: &[T],
+    trials: usize,
+    shows: impl FnMut(&[T]) -> Result<bool, E>,
+) -> Result<Shrunk<T>, E> {
+    let Some((last, before)) = steps.split_last() else {
+        return Ok(Shrunk { steps: Vec::new(), is_shown: false });
+    };
+    let mut search = Search { last, trials, shows };
+    let left = search.shrink(before)?;
+    let is_shown = left.is_some();
+    let mut steps = left.unwrap_or_else(|| before.to_vec());
+    steps.push(last.clone());
+    Ok(Shrunk { steps, is_shown })
+}
+
+struct Search<'a, T, F> {
+    last: &'a T,
+    trials: usize,
+    shows: F,
+}
+
+impl<T: Clone, E, F: FnMut(&[T]) -> Result<bool, E>> Search<'_, T, F> {
+    /// Whether these and the last step show it; no trial left shows nothing.
+    fn try_with(&mut self, before: &[T]) -> Result<bool, E> {
+        if self.trials == 0 {
+            return Ok(false);
+        }
+        self.trials -= 1;
+        (self.shows)(&[before, std::slice::from_ref(self.last)].concat())
+    }
+
+    /// What has to come before the last step; `None`: it was not shown again.
+    fn shrink(&mut self, before: &[T]) -> Result<Option<Vec<T>>, E> {
+        if self.try_with(&[])? {
+            return Ok(Some(Vec::new()));
+        }
+        let mut window = before;
+        let mut is_shown = false;
+        while window.len() > 1 {
+            let (early, late) = window.split_at(window.len() / 2);
+            // What came just before is the likelier half.
+            window = if self.try_with(late)? {
+                late
+            } else if self.try_with(early)? {
+                early
+            } else {
+                break;
+            };
+            is_shown = true;
+        }
+        if !is_shown && (window.is_empty() || !self.try_with(window)?) {
+            return Ok(None);
+        }
+        self.without_parts(window.to_vec()).map(Some)
+    }
+
+    /// Leaves out ever smaller parts; halves were tried.
+    fn without_parts(&mut self, mut kept: Vec<T>) -> Result<Vec<T>, E> {
+        let mut size = kept.len().div_ceil(4);
+        while kept.len() > 1 && size > 0 && self.trials > 0 {
+            let mut at = 0;
+            while at < kept.len() && kept.len() > 1 {
+                let end = (at + size).min(kept.len());
+                let rest = [&kept[..at], &kept[end..]].concat();
+                if !rest.is_empty() && self.try_with(&rest)? {
+                    kept = rest;
+                } else {
+                    at = end;
+                }
+            }
+            size = if size == 1 { 0 } else { size.div_ceil(2) };
+        }
+        Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn steps(name: &str, requests: usize, users: u32) -> Vec<(u32, usize)> {
+        let tours = tours(requests, users, 7);
+        tours.into_iter().find(|tour| tour.name == name).expect("the tour").steps
+    }
+
+    #[test]
+    fn each_tour_has_its_order() {
+        assert_eq!(steps("in order", 2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(steps("reversed", 2, 2), [(1, 1), (1, 0), (0, 1), (0, 0)]);
+        assert_eq!(steps("interleaved", 2, 2), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+        assert_eq!(steps("repeated", 2, 1), [(0, 0), (0, 0), (0, 1), (0, 1)]);
+    }
+
+    #[test]
+    fn the_same_seed_shuffles_the_same() {
+        let shuffled = |seed| tours(9, 2, seed).swap_remove(2);
+        assert_eq!(shuffled(1).name, "shuffled");
+        assert_eq!(shuffled(1), shuffled(1));
+        assert_ne!(shuffled(1), shuffled(2));
+    }
+
+    #[test]
+    fn no_order_comes_twice_and_none_is_empty() {
+        let names = |requests, users| -> Vec<&str> {
+            tours(requests, users, 1).iter().map(|tour| tour.name).collect()
+        };
+        assert_eq!(names(20, 2), ["in order", "reversed", "shuffled", "repeated", "interleaved"]);
+        assert_eq!(names(20, 1), ["in order", "reversed", "shuffled", "repeated"]);
+        assert_eq!(names(1, 1), ["in order", "repeated"]);
+        assert!(names(0, 2).is_empty() && names(3, 0).is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_user_asks_everything_equally_often(
+            requests in 1..30_usize, users in 1..5_u32, seed: u64
+        ) {
+            for tour in tours(requests, users, seed) {
+                let times = if tour.name == "repeated" { 2 } else { 1 };
+                let different: BTreeSet<_> = tour.steps.iter().collect();
+                prop_assert_eq!(different.len(), requests * users as usize);
+                prop_assert_eq!(tour.steps.len(), different.len() * times);
+            }
+        }
+
+        /// One or two steps before the last are needed: just they are found.
+        #[test]
+        fn the_guilty_are_found(
+            length in 3..200_usize, one: prop::sample::Index, other: prop::sample::Index
+        ) {
+            let (one, other) = (one.index(length - 1), other.index(length - 1));
+            let (found, _) = shrunk(length, usize::MAX, |left| {
+                left.contains(&one) && left.contains(&other)
+            });
+            let mut guilty = vec![one, other, length - 1];
+            guilty.sort_unstable();
+            guilty.dedup();
+            prop_assert_eq!(found, Shrunk { steps: guilty, is_shown: true });
+        }
+    }
+
+    /// Of steps 0 to `length` − 1; and how many trials it took.
+    fn shrunk(
+        length: usize,
+        trials: usize,
+        shows: impl Fn(&[usize]) -> bool,
+    ) -> (Shrunk<usize>, usize) {
+        let all: Vec<usize> = (0..length).collect();
+        let mut count = 0;
+        let found = shrink(&all, trials, |left| {
+            count += 1;
+            assert!(left.is_sorted() && left.last() == all.last());
+            Ok::<bool, ()>(shows(left))
+        });
+        (found.unwrap(), count)
+    }
+
+    #[test]
+    fn one_step_before_is_found_in_few_trials() {
+        let (alone, trials) = shrunk(100, 50, |_| true);
+        assert_eq!((alone.steps, trials), (vec![99], 1));
+        for guilty in [0, 50, 98] {
+            let (found, trials) = shrunk(100, 50, |left| left.contains(&guilty));
+            assert_eq!(found.steps, [guilty, 99]);
+            assert!(trials <= 15, "{trials}");
+        }
+        // Any step before will do: the nearest is found, with a trial for each half.
+        let (found, trials) = shrunk(129, 50, |left| left.len() > 1);
+        assert_eq!((found.steps, trials), (vec![127, 128], 8));
+    }
+
+    #[test]
+    fn two_steps_before_are_found() {
+        let (found, trials) = shrunk(41, 60, |left| left.contains(&3) && left.contains(&30));
+        assert_eq!(found, Shrunk { steps: vec![3, 30, 40], is_shown: true });
+        assert!(trials < 60, "{trials}");
+    }
+
+    #[test]
+    fn what_is_not_shown_again_stays_whole() {
+        let (found, trials) = shrunk(20, 50, |_| false);
+        assert_eq!((found.steps.len(), found.is_shown, trials), (20, false, 4));
+        let (one, _) = shrunk(1, 50, |_| false);
+        assert_eq!((one.steps, one.is_shown), (vec![0], false));
+        assert!(!shrink(&[] as &[u8], 5, |_| Ok::<_, ()>(true)).unwrap().is_shown);
+    }
+
+    #[test]
+    fn trials_are_not_more_than_allowed() {
+        let needs = |left: &[usize]| (0..98).step_by(7).all(|step| left.contains(&step));
+        for allowed in [0, 1, 4, 10, 40] {
+            let (found, trials) = shrunk(100, allowed, needs);
+            assert!(trials <= allowed);
+            assert!(needs(&found.steps));
+            assert_eq!(found.is_shown, allowed >= 4);
+        }
+    }
+
+    /// What is shown in two of three trials: what is left was shown by a trial, or is all of it.
+    #[test]
+    fn what_is_shown_only_sometimes_is_not_made_up() {
+        let mut random = Random::with_seed(1);
+        for _ in 0..200 {
+            let all: Vec<usize> = (0..30).collect();
+            let mut shown = BTreeSet::new();
+            let found = shrink(&all, 40, |left| {
+                let is_shown = left.contains(&11) && random.below(3) > 0;
+                if is_shown {
+                    shown.insert(left.to_vec());
+                }
+                Ok::<bool, ()>(is_shown)
+            });
+            let found = found.unwrap();
+            assert!(found.steps.contains(&11));
+            assert_eq!(found.is_shown, shown.contains(&found.steps));
+            assert!(found.is_shown || found.steps == all);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        assert_eq!(shrink(&[1, 2, 3], 9, |_| Err("gone")), Err("gone"));
+    }
+}
