@@ -118,8 +118,9 @@ impl Iterator for Crawl {
         if self.given >= self.limit {
             return None;
         }
+        let target = self.queue.pop_front()?;
         self.given += 1;
-        self.queue.pop_front()
+        Some(target)
     }
 }
 

@@ -187,10 +187,13 @@ fn of_pairs(line: &str) -> Result<Vec<(String, String)>, String> {
 mod tests {
     use super::*;
 
+    /// Status, `Location`, body, `WWW-Authenticate`; and whether it asks.
+    type Case<'a> = (u16, Option<&'a str>, &'a str, Option<&'a str>, bool);
+
     #[test]
     fn an_answer_may_ask_for_a_sign_in() {
         let form = "<FORM method=post><input type=\"password\"></form>";
-        let cases: [(u16, Option<&str>, &str, Option<&str>, bool); 18] = [
+        let cases: [Case<'_>; 18] = [
             (401, None, "", None, true),
             (401, None, "", Some("Basic"), true),
             (302, Some("/login"), "", None, true),
