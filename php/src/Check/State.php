@@ -43,7 +43,7 @@ final class State
             'streams' => self::streams(),
             'constants' => count(get_defined_constants(true)['user'] ?? []),
             'autoloaders' => count(spl_autoload_functions()),
-        ] + self::ini() + self::environment() + $this->globals();
+        ] + $this->ini() + self::environment() + $this->globals();
     }
 
     /** Those that `header()` has set, as PHP still has them; its own is in every request. */
@@ -107,10 +107,14 @@ final class State
     }
 
     /** @return array<string, string> */
-    private static function ini(): array
+    private function ini(): array
     {
         $told = [];
         foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+            // Symfony sets these each time that it begins a session.
+            if ($this->app instanceof SymfonyApp && str_starts_with($name, 'session.')) {
+                continue;
+            }
             $told["ini:$name"] = self::named($name, (string) $value);
         }
 
