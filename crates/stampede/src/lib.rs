@@ -9,6 +9,7 @@
 pub mod against;
 pub mod capacity;
 pub mod causes;
+pub mod check;
 pub mod cli;
 pub mod event;
 pub mod history;

@@ -1,0 +1,217 @@
+//! `check.json`, and what `stampede check --json` prints: described in `docs/check.schema.json`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Raised when a field changes its meaning.
+pub const FORMAT: u32 = 1;
+
+/// A whole check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReport {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of stampede.
+    pub stampede: String,
+    /// The check's id: its folder's name.
+    pub name: String,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// The app's folder, or its name in the catalogue, as it was asked for.
+    pub app: String,
+    /// What the app is: callable, symfony …
+    pub kind: String,
+    /// The runtime that forgets, with which the others were compared.
+    pub reference: String,
+    /// Seed of the shuffled tour, of the users' tokens and of the interleaving.
+    pub seed: u64,
+    /// What was tried: without a finding it is no proof.
+    pub tried: Tried,
+    /// What was not asked, and why.
+    pub skipped: Vec<Skipped>,
+    /// Each runtime, in the order in which they were named.
+    pub runtimes: Vec<Checked>,
+    /// Whether it was ended early, by Ctrl-C.
+    pub interrupted: bool,
+}
+
+/// What was tried, of all runtimes together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tried {
+    /// Different requests, as in their list.
+    pub requests: u64,
+    /// How often one of them was sent, to the reference too, that of growth apart.
+    pub sent: u64,
+    /// The tours: each a fresh start and an order of its own.
+    pub tours: Vec<String>,
+    /// Users that asked in turn, each with cookies, a session and a language of their own.
+    pub users: u32,
+    /// Requests with which growth was measured.
+    pub growth_requests: u64,
+    /// How long it took, in s.
+    pub seconds: f64,
+}
+
+/// A request that is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// Method and target.
+    pub request: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A runtime, and what was found there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Its name.
+    pub runtime: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was found, the worst first.
+    pub findings: Vec<Finding>,
+    /// What grew, or did not.
+    pub growth: Vec<Growth>,
+    /// Workers that ended unasked.
+    pub workers_lost: u64,
+    /// Requests that its workers were sent by the tours.
+    pub sent: u64,
+    /// Why it was not checked, or not to its end.
+    pub problem: Option<String>,
+}
+
+/// Whether an app can move into a runtime's workers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing was found.
+    Safe,
+    /// It only grows: its workers have to be replaced in time.
+    SafeWith {
+        /// After so many requests.
+        max_requests: u64,
+    },
+    /// Something was found that no recycling mends.
+    NotSafe,
+    /// It could not be checked.
+    NotChecked,
+}
+
+/// What kind of thing was found; the worst first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// One user's data in another user's answer.
+    Leak,
+    /// A request ended the worker.
+    Death,
+    /// An answer that the reference does not give.
+    Answer,
+    /// A user's data that the worker keeps after the request.
+    Kept,
+    /// A setting of the process that a request changed for those after it.
+    State,
+    /// Memory, descriptors, connections or files that no request gives back.
+    Growth,
+}
+
+/// Something that a worker does and the reference does not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Its number in the check, from 1: `stampede check --finding N`.
+    pub number: u32,
+    /// Its kind.
+    pub kind: FindingKind,
+    /// What was seen, in one sentence.
+    pub what: String,
+    /// The evidence: a difference line by line, a log's last words.
+    pub evidence: String,
+    /// The fewest requests that show it, sent to a fresh worker; the last one shows it.
+    pub steps: Vec<Step>,
+    /// Whether these steps have shown it again on a fresh worker.
+    pub is_repeatable: bool,
+    /// Lines of the app's code that fit.
+    pub places: Vec<Place>,
+    /// The same for the same finding of another check: what a baseline has.
+    pub fingerprint: String,
+    /// Whether the baseline has it: it counts neither for the verdict nor for the exit code.
+    pub is_accepted: bool,
+}
+
+/// A request of a user, sent to a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The user, from 0.
+    pub user: u32,
+    /// The request.
+    pub request: Asked,
+}
+
+/// A request as it is asked for, before a user's own headers come to it.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Asked {
+    /// GET, HEAD …
+    pub method: String,
+    /// Path and query. `{user}` in it, in a header or in the body stands for the user's token.
+    pub target: String,
+    /// Name and value; none of `Host`, `Connection` and `Content-Length`.
+    pub headers: Vec<(String, String)>,
+    /// The body as text.
+    pub body: String,
+}
+
+/// A line of the app's code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// From the app's folder.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// What is there.
+    pub what: String,
+}
+
+/// How something grew over thousands of requests to one worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Growth {
+    /// What.
+    pub of: GrowthOf,
+    /// Requests over which it was measured.
+    pub requests: u64,
+    /// At the begin, after the first requests: bytes, or a number.
+    pub begin: f64,
+    /// At the end.
+    pub end: f64,
+    /// Per request: bytes, or a number.
+    pub per_request: f64,
+    /// Lower end of its 95 % interval.
+    pub per_request_low: f64,
+    /// Upper end.
+    pub per_request_high: f64,
+    /// Whether it grows: the interval lies above what is noise.
+    pub grows: bool,
+    /// After how many requests a worker has to be replaced, where it grows.
+    pub max_requests: Option<u64>,
+}
+
+/// What may grow.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrowthOf {
+    /// PHP's own memory, in bytes.
+    Heap,
+    /// The worker's memory as the kernel counts it, in bytes.
+    Memory,
+    /// Open file descriptors.
+    Descriptors,
+    /// Connections to the database.
+    Connections,
+    /// Files in the folder for temporary ones.
+    TemporaryFiles,
+}
