@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-use Stampede\Worker\App;
 use Stampede\Worker\App\SymfonyApp;
 
 /** State of the process that a request may change and the next one finds: a value for each key. */
@@ -19,7 +18,7 @@ final class State
     /** Names whose values nobody should read: a hash tells whether they change. */
     private const SECRET = '/pass|pwd|secret|token|key|auth|credential|dsn|_url$|\b(pw|default_pw)$/i';
 
-    public function __construct(private Place $place, private App $app)
+    public function __construct(private Place $place, private object $app)
     {
     }
 
