@@ -9,6 +9,7 @@ use Stampede\Worker\Octane\Named;
 use Stampede\Worker\Octane\Scripts;
 use Stampede\Worker\Octane\Start;
 use Stampede\Worker\Octane\State;
+use Stampede\Worker\Octane\Watched;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
@@ -178,5 +179,29 @@ final class OctaneTest extends TestCase
         $laravel = (static fn () => require "$base/bootstrap/app.php")();
         self::assertSame(['GET /look.php'], array_keys($laravel->routes));
         self::assertSame($app->folder, $_SERVER['APP_BASE_PATH']);
+    }
+
+    public function testItsWorkersAreWatchedFromEventToEvent(): void
+    {
+        $scratch = new Scratch(['check/none' => '']);
+        $laravel = new OctaneDouble($scratch->folder);
+        Watched::by(self::chosen(new Scratch(), 'rr'));
+        Watched::join($laravel);
+        self::assertSame([], $laravel->heard, 'nobody asked for it');
+
+        Watched::by(self::chosen($scratch, 'rr'));
+        Watched::join($laravel);
+        $comes = (object) ['request' => new OctaneRequest('/')];
+        $laravel->heard['Laravel\Octane\Events\RequestReceived']($comes);
+        $zone = date_default_timezone_get();
+        date_default_timezone_set('Europe/Berlin');
+        $laravel->heard['Laravel\Octane\Events\RequestTerminated']();
+        date_default_timezone_set($zone);
+
+        [$file] = glob("{$scratch->folder}/check/*.ndjson") ?: [''];
+        $lines = array_map(static fn (string $line): array => json_decode($line, true), file($file) ?: []);
+        self::assertSame(['boot', 'begin', 'end'], array_column($lines, 'at'));
+        self::assertSame(['7', '7'], array_column($lines, 'n'));
+        self::assertSame('Europe/Berlin', $lines[2]['state']['timezone']);
     }
 }

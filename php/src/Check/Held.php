@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-use Stampede\Worker\App;
 use Stampede\Worker\App\SymfonyApp;
 
 /** Looks through everything of the app's that outlives a request. */
@@ -12,7 +11,7 @@ final class Held
 {
     private Owned $owned;
 
-    public function __construct(private Place $place, private App $app)
+    public function __construct(private Place $place, private object $app)
     {
         $this->owned = new Owned($place);
     }
@@ -69,6 +68,9 @@ final class Held
     /** @return iterable<string, mixed> as they were left */
     private static function superglobals(): iterable
     {
+        if (Watch::isWebServer()) {
+            return;
+        }
         yield '$_SERVER' => $_SERVER;
         yield '$_ENV' => $_ENV;
         yield '$_GET' => $_GET;

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-use Stampede\Worker\App;
 use Stampede\Worker\App\SymfonyApp;
 
 /** State of the process that a request may change and the next one finds: a value for each key. */
@@ -19,7 +18,7 @@ final class State
     /** Names whose values nobody should read: a hash tells whether they change. */
     private const SECRET = '/pass|pwd|secret|token|key|auth|credential|dsn|_url$|\b(pw|default_pw)$/i';
 
-    public function __construct(private Place $place, private App $app)
+    public function __construct(private Place $place, private object $app)
     {
     }
 
@@ -43,7 +42,7 @@ final class State
             'streams' => self::streams(),
             'constants' => count(get_defined_constants(true)['user'] ?? []),
             'autoloaders' => count(spl_autoload_functions()),
-        ] + self::ini() + self::environment() + $this->globals();
+        ] + $this->ini() + self::environment() + $this->globals();
     }
 
     /** Those that `header()` has set, as PHP still has them; its own is in every request. */
@@ -107,10 +106,14 @@ final class State
     }
 
     /** @return array<string, string> */
-    private static function ini(): array
+    private function ini(): array
     {
         $told = [];
         foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+            // Symfony sets these each time that it begins a session.
+            if ($this->app instanceof SymfonyApp && str_starts_with($name, 'session.')) {
+                continue;
+            }
             $told["ini:$name"] = self::named($name, (string) $value);
         }
 

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Check;
 
-use Stampede\Worker\App;
 use Stampede\Worker\Output;
 use Stampede\Worker\Request;
 use Stampede\Worker\Setup;
@@ -33,7 +32,7 @@ final class Watch
         private Output $output,
         private bool $light,
         Setup $setup,
-        App $app,
+        object $app,
     ) {
         $place = new Place($setup->app);
         $this->state = new State($place, $app);
@@ -44,9 +43,10 @@ final class Watch
     /**
      * Null where nothing is to be watched.
      *
+     * @param object $app what lives as long as the worker
      * @param array<string, mixed> $server what `$_SERVER` is between requests
      */
-    public static function over(Setup $setup, App $app, Output $output, array $server): ?self
+    public static function over(Setup $setup, object $app, Output $output, array $server): ?self
     {
         $folder = "{$setup->dir}/check";
         if ($setup->dir === '' || !is_dir($folder)) {
@@ -72,7 +72,7 @@ final class Watch
                 'ob_level' => 0,
                 'cwd' => $this->cwd(),
                 'headers' => State::headers(),
-            ] + $this->booted('server:') + self::env($this->booted('_ENV:'));
+            ] + $this->booted('server:') + $this->superglobal('_ENV:', $_ENV);
             $this->journal->write(['at' => 'begin', 'n' => $this->asked] + $this->differing($now));
         });
         $this->output->left = 0;
@@ -103,7 +103,9 @@ final class Watch
         $this->quietly(function (mixed $handler) use ($server): void {
             // The folder is the worker's own until the first request comes.
             $this->entered = (string) getcwd();
-            $this->found = $this->light ? new Found() : $this->held->look();
+            // Where only growth is asked too: what a first look loads does not count then.
+            $looked = $this->held->look();
+            $this->found = $this->light ? new Found() : $looked;
             $this->booted = $this->state->lasting($handler) + $this->left($server);
             $this->journal->write([
                 'at' => 'boot',
@@ -156,19 +158,24 @@ final class Watch
             'cwd' => $this->cwd(),
             // FrankenPHP's are those of the answer that was just sent.
             'headers' => self::isWebServer() ? $this->booted['headers'] ?? '' : State::headers(),
-        ] + State::superglobal('server:', $server) + State::superglobal('_ENV:', $_ENV);
+        ] + $this->superglobal('server:', $server) + $this->superglobal('_ENV:', $_ENV);
     }
 
     /**
-     * @param array<string, scalar> $booted what it was then: FrankenPHP's is now the request's
+     * FrankenPHP's are those of the request for as long as that lasts, and then new.
+     *
+     * @param array<string, mixed> $now
      * @return array<string, scalar>
      */
-    private static function env(array $booted): array
+    private function superglobal(string $begin, array $now): array
     {
-        return self::isWebServer() ? $booted : State::superglobal('_ENV:', $_ENV);
+        $isKept = !self::isWebServer() || $this->booted === [];
+
+        return $isKept ? State::superglobal($begin, $now) : $this->booted($begin);
     }
 
-    private static function isWebServer(): bool
+    /** Which makes superglobals and headers anew for each request. */
+    public static function isWebServer(): bool
     {
         return PHP_SAPI === 'frankenphp';
     }

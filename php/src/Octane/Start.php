@@ -33,6 +33,7 @@ final class Start
             State::write($setup, $file);
             $_SERVER['argv'] = [$script, $file];
         }
+        Watched::by($setup);
         // There is the app as it is, with routes for the scripts of its docroot.
         $_SERVER['APP_BASE_PATH'] = __DIR__ . '/base';
         (static fn (string $__script) => require $__script)($script);

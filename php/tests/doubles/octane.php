@@ -91,7 +91,7 @@ namespace Stampede\Worker\Tests {
         /** @return array<string, list<string>> */
         public function all(): array
         {
-            return ['host' => ['h:1']];
+            return ['host' => ['h:1'], 'x-stampede-check' => ['7']];
         }
 
         public function getRequestUri(): string

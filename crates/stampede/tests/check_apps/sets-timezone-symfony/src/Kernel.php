@@ -20,6 +20,12 @@ final class Kernel extends BaseKernel
         return [new FrameworkBundle()];
     }
 
+    /** Without a composer.json it would be the folder of this file. */
+    public function getProjectDir(): string
+    {
+        return dirname(__DIR__);
+    }
+
     private function configureContainer(ContainerConfigurator $container): void
     {
         $container->extension('framework', [

@@ -1,0 +1,14 @@
+<?php
+
+declare(strict_types=1);
+
+use Illuminate\Contracts\Http\Kernel;
+use Illuminate\Http\Request;
+
+// The front controller of per-request runtimes; workers boot `bootstrap/app.php` themselves.
+$app = require dirname(__DIR__) . '/bootstrap/app.php';
+$kernel = $app->make(Kernel::class);
+$request = Request::capture();
+$response = $kernel->handle($request);
+$response->send();
+$kernel->terminate($request, $response);

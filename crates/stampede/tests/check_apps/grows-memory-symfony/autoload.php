@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+// The framework is that of Debian's packages.
+require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
+spl_autoload_register(static function (string $class): void {
+    $file = __DIR__ . '/src/' . strtr(substr($class, 4), '\\', '/') . '.php';
+    if (str_starts_with($class, 'App\\') && is_file($file)) {
+        require $file;
+    }
+});

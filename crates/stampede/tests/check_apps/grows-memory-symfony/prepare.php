@@ -1,0 +1,15 @@
+<?php
+
+declare(strict_types=1);
+
+use App\Kernel;
+
+require __DIR__ . '/autoload.php';
+
+// Dumps the container and warms every cache, as `cache:warmup` does.
+is_dir(__DIR__ . '/var/sessions') || mkdir(__DIR__ . '/var/sessions', 0770, true);
+$kernel = new Kernel(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
+$kernel->boot();
+$warmer = $kernel->getContainer()->get('cache_warmer');
+$warmer->enableOptionalWarmers();
+$warmer->warmUp($kernel->getCacheDir());

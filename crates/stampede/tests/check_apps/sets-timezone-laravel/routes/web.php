@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+use App\Http\Controllers\Pages;
+use Illuminate\Support\Facades\Route;
+
+Route::get('/', [Pages::class, 'home']);
+Route::get('/about', [Pages::class, 'about']);
+Route::get('/berlin', [Pages::class, 'berlin']);

@@ -1,0 +1,44 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Octane;
+
+use Stampede\Worker\Check\Watch;
+use Stampede\Worker\Output;
+use Stampede\Worker\Request;
+use Stampede\Worker\Response;
+use Stampede\Worker\Setup;
+
+/** The watch of `stampede check` in Octane's workers, which tell when a request comes and has gone. */
+final class Watched
+{
+    private const COMES = 'Laravel\Octane\Events\RequestReceived';
+    private const GONE = 'Laravel\Octane\Events\RequestTerminated';
+
+    private static ?Setup $setup = null;
+
+    /** Before Octane boots the app. */
+    public static function by(Setup $setup): void
+    {
+        self::$setup = $setup;
+    }
+
+    /** Once the app's providers have booted: Octane's own listeners, which clean up, come before. */
+    public static function join(object $app): void
+    {
+        $app->booted(static function () use ($app): void {
+            $watch = self::$setup ? Watch::over(self::$setup, $app, new Output(), $_SERVER) : null;
+            if ($watch === null) {
+                return;
+            }
+            $events = $app->make('events');
+            $events->listen(self::COMES, static function (object $event) use ($watch): void {
+                $headers = Response::listed($event->request->headers->all());
+                $watch->begin(new Request(headers: $headers));
+                $watch->entered();
+            });
+            $events->listen(self::GONE, static fn () => $watch->end());
+        });
+    }
+}
