@@ -65,8 +65,6 @@ pub fn recycle(growth: &Growth, limit_bytes: Option<u64>) -> Option<u64> {
 const MEMORY_LIMIT: u64 = 128 << 20;
 /// `RLIMIT_NOFILE` of a usual shell and service.
 const DESCRIPTORS: f64 = 1_024.0;
-/// PostgreSQL's `max_connections`; MariaDB's is 151.
-const CONNECTIONS: f64 = 100.0;
 const SHARE: f64 = 0.8;
 
 fn two_digits(number: u64) -> u64 {

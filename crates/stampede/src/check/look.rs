@@ -57,7 +57,7 @@ const HARMLESS: [&str; 7] =
     ["ini:session.", "autoloaders", "constants", "gc", "streams", "session", "shutdown"];
 
 /// State that is put back before the next request begins, so that it is told by its end.
-const PUT_BACK: [&str; 3] = ["cwd", "ob_level", "headers"];
+const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
 
 /// Method and target.
 pub fn name(asked: &Asked) -> String {
@@ -163,6 +163,10 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
     let place = turns.get(&seen.number);
     let next = toured.seen.get(at + 1).and_then(|next| turns.get(&next.number));
     let how = match (place, next) {
+        // FrankenPHP's worker goes on after an `exit`.
+        (Some(place), _) if place.turn.after.is_none() && !place.is_last => {
+            "ends PHP, and its worker cannot clean up"
+        }
         (Some(place), _) if place.turn.after.is_none() => "ends the worker before it is done",
         // Another worker has the next request: this one has ended after its answer.
         (Some(place), Some(next)) if place.is_last && !std::ptr::eq(place.worker, next.worker) => {
