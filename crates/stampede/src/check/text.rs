@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
 use super::look::{name, person};
+use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
 use crate::summary::words;
 
 /// Lines of code that are listed.
@@ -151,20 +151,26 @@ pub fn mend(kind: FindingKind) -> &'static str {
             "keep nothing of a request in statics, globals or shared services; pass it as an argument, or reset \
              it at the request's end"
         }
-        FindingKind::Death => "return an answer or throw; no exit, die or fatal error in request code",
+        FindingKind::Death => {
+            "return an answer or throw; no exit, die or fatal error in request code"
+        }
         FindingKind::Answer => {
             "let the framework's request and response carry it; initialise what changes in each request"
         }
         FindingKind::State => "set it once at boot, or set it back at the request's end",
-        FindingKind::Growth => "bound what is kept, or let the worker be replaced in time (max_requests)",
+        FindingKind::Growth => {
+            "bound what is kept, or let the worker be replaced in time (max_requests)"
+        }
     }
 }
 
 /// What no run has shown, and looks as if it could.
 fn of_code(report: &CheckReport) -> String {
     let findings = report.runtimes.iter().flat_map(|one| &one.findings);
-    let told: Vec<_> =
-        findings.flat_map(|finding| &finding.places).map(|place| (&place.file, place.line)).collect();
+    let told: Vec<_> = findings
+        .flat_map(|finding| &finding.places)
+        .map(|place| (&place.file, place.line))
+        .collect();
     let suspects = &report.code.suspects;
     let others: Vec<_> =
         suspects.iter().filter(|one| !told.contains(&(&one.file, one.line))).collect();
