@@ -41,7 +41,8 @@ struct Fit<'a> {
 impl Fit<'_> {
     /// The shortest fillings first, and back where a later run is not found.
     fn search(&self, from: usize, clock: &Clock) -> Option<Vec<Range<usize>>> {
-        let mut filled = vec![from..from];
+        let mut filled: Vec<Range<usize>> = Vec::new();
+        filled.push(from..from);
         // Behind these places there is no way on.
         let mut dead = HashSet::new();
         let mut steps = 0_u32;

@@ -51,12 +51,22 @@ impl Limits {
             classes: 0,
         };
         for token in tokens {
-            limits.add(token.of(text), token.kind);
+            limits.add(token.of(text));
+        }
+        // What is drawn and long has the marks of base64 in one answer and not in another.
+        if limits.is_drawn() {
+            limits.marks |= DRAWN_MARKS;
+            limits.classes |= NUMBER | LETTERS;
         }
         limits
     }
 
-    fn add(&mut self, text: &str, kind: Kind) {
+    /// One long word, by whatever marks of base64.
+    fn is_drawn(&self) -> bool {
+        self.bytes.1 >= DRAWN && self.classes & SPACE == 0 && self.marks & !DRAWN_MARKS == 0
+    }
+
+    fn add(&mut self, text: &str) {
         for c in text.chars() {
             match c {
                 '\n' | '\r' => self.classes |= SPACE | LINE,
@@ -66,11 +76,6 @@ impl Limits {
                 c if c.is_ascii() => self.marks |= 1 << (c as u32),
                 _ => self.classes |= BEYOND_ASCII,
             }
-        }
-        // A long word that is drawn has the marks of base64 in one answer and not in another.
-        if text.len() >= DRAWN && kind != Kind::Space {
-            self.marks |= b"+/-=%".iter().fold(0, |marks, mark| marks | 1 << mark);
-            self.classes |= NUMBER | LETTERS;
         }
     }
 
@@ -87,24 +92,25 @@ impl Limits {
         }
     }
 
-    /// Most tokens that may be there. The marks of base64 make many of a drawn word.
+    /// Most tokens that may be there. Sentences and lists vary more than a word or two, and the marks of
+    /// base64 make many tokens of a drawn word.
     pub fn most(&self) -> usize {
-        self.tokens.1 * 2 + 8 + self.bytes.1 / 4
+        let times = if self.words > 2 { 4 } else { 2 };
+        self.tokens.1 * times + 8 + self.bytes.1 / 4
     }
 
     /// Whether something may be there.
     pub fn allow(&self, text: &str, tokens: &[Token]) -> bool {
         let here = Limits::of(text, tokens);
         let letters = if self.classes & LETTERS > 0 { self.classes | NUMBER } else { self.classes };
-        let long = here.tokens.1 == 1 && here.bytes.1 >= DRAWN;
-        let marks = if long { here.marks & !DRAWN_MARKS } else { here.marks };
         here.tokens.1 <= self.most()
             // What was never away is missed where it is.
             && (here.tokens.1 > 0 || self.tokens.0 == 0)
             && here.bytes.1 <= self.bytes.1 * 4 + 16
-            && here.bytes.1 * 4 >= if self.bytes.0 < 8 { 0 } else { self.bytes.0 }
+            // A token cut short is none; a sentence may be.
+            && (self.classes & SPACE != 0 || here.bytes.1 * 4 >= self.bytes.0.saturating_sub(8))
             && here.classes & !letters == 0
-            && marks & !self.marks == 0
+            && here.marks & !self.marks == 0
     }
 }
 
@@ -234,6 +240,16 @@ fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
         return false;
     }
     let (around, limits) = (before.with(behind), Limits::of(run.0, run.1));
+    // A mark of base64 that two drawn words have in common.
+    if let [mark] = run.1
+        && limits.marks & DRAWN_MARKS != 0
+        && mark.kind == Kind::Mark
+        && before.bytes.1 + behind.bytes.1 >= DRAWN
+        && around.classes & SPACE == 0
+        && around.marks & !DRAWN_MARKS == 0
+    {
+        return true;
+    }
     if limits.marks & !around.marks != 0 || limits.classes & !around.classes != 0 {
         return false;
     }

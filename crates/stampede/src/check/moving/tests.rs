@@ -48,7 +48,7 @@ const HEX: &str = "0123456789abcdef";
 
 #[test]
 fn tokens_of_forms_nonces_and_ids_move() {
-    is_clean("csrf", 3, |random| {
+    is_clean("csrf", 1, |random| {
         let token = drawn(random, BASE64, 43);
         format!(
             "<form>\n<input type=\"hidden\" name=\"_token\" value=\"{token}=\">\n</form>\n<p>1</p>"
@@ -58,14 +58,14 @@ fn tokens_of_forms_nonces_and_ids_move() {
         let (one, other) = (drawn(random, BASE62, 20), drawn(random, BASE62, 8));
         format!("<script nonce=\"{one}\" src=\"/a.js?{other}\"></script><p>Visits: 1</p>")
     });
-    is_clean("hex", 2, |random| {
+    is_clean("hex", 1, |random| {
         let (one, other) = (drawn(random, HEX, 16), drawn(random, HEX, 13));
         format!("{{\"id\":\"{one}\",\"other\":\"{other}\",\"visits\":1}}")
     });
     is_clean("numbers", 6, |random| {
         format!("<p>Number {} of {}</p>\n<p>Visits: 1</p>", random.below(1_000_000), random.share())
     });
-    is_clean("cookie", 2, |random| {
+    is_clean("cookie", 1, |random| {
         format!(
             "set-cookie: session={}%3D; path=/; httponly\nvary: Cookie",
             drawn(random, BASE64, 40)
@@ -83,6 +83,30 @@ fn random_text_moves() {
         let quotes = ["To be or not to be", "I came, I saw", "Panta rhei", "Know thyself!"];
         format!("<q>{}</q><b>1</b>", quotes[random.below(quotes.len())])
     });
+}
+
+/// Marks of base64 that are by chance in one answer and not in the other do not matter. Two tokens that
+/// begin with the same mark, one pair in 2048, look as if it were fixed.
+#[test]
+fn one_pair_is_enough_for_what_is_drawn() {
+    let alarms = (0..200).filter(|seed| {
+        let mut random = Random::with_seed(*seed);
+        let mut page = || {
+            let nonce = drawn(&mut random, BASE64, 24);
+            format!("<script nonce=\"{nonce}\"></script><i>{}</i>", drawn(&mut random, BASE64, 43))
+        };
+        let mut moving = Moving::new();
+        moving.learn(&page(), &page());
+        moving.difference(&page(), &page()).is_some()
+    });
+    assert!(alarms.count() <= 2);
+}
+
+#[test]
+fn of_what_is_the_same_by_nature_no_side_is_shown() {
+    let (one, other) = ("id d41d8cd98f00b204 at 16:35 a", "id 0cc175b9c0f1b6a8 at 16:35 b");
+    let found = Moving::new().difference(one, other).unwrap();
+    assert_eq!(found.text, "- id … at 16:35 a\n+ id … at 16:35 b");
 }
 
 #[test]
