@@ -83,7 +83,7 @@ impl<'a> Reference<'a> {
 
 fn learn(moving: &mut HashMap<Asked, Moving>, steps: &[Step], one: &[Seen], other: &[Seen]) {
     for ((step, one), other) in steps.iter().zip(one).zip(other) {
-        let known = moving.entry(step.request.clone()).or_insert_with(Moving::new);
+        let known = moving.entry(step.request.clone()).or_default();
         known.learn(&one.text(), &other.text());
     }
 }
