@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
             SuspectKind::Session | SuspectKind::Header => is_worker_app,
             SuspectKind::Sapi => is_worker_app && is_inside,
             SuspectKind::Constant => is_inside,
-            SuspectKind::KeepsRequest => is_worker_app,
+            SuspectKind::KeepsRequest | SuspectKind::Gathers => is_worker_app,
             // What a file does when it is loaded a worker does once, at boot.
             _ => is_inside || !is_worker_app,
         }
