@@ -165,6 +165,9 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
     let Some(list) = list else { return };
     let place = Place::of(at.path);
     let (Some(class), Some(function)) = (place.class, place.function) else { return };
+    if !reader.is_first_asked(class, list) {
+        return;
+    }
     let name = class_name(class, &reader.names, reader.source);
     let above = ancestors(class, &reader.names, reader.source);
     let plain: String = reader.text(class).split_whitespace().collect();
@@ -190,6 +193,9 @@ fn gathered(reader: &mut Reader, at: At, left: Node) {
 /// A handle in a property of a service that never closes it.
 fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
     let Some(class) = Place::of(at.path).class else { return };
+    if !reader.is_first_asked(class, property) {
+        return;
+    }
     let name = class_name(class, &reader.names, reader.source);
     let above = ancestors(class, &reader.names, reader.source);
     let closes = ["fclose", "pclose", "proc_close"];

@@ -46,6 +46,7 @@ pub(super) struct Reader<'a> {
     found: Vec<Found>,
     said: HashSet<(SuspectKind, String, String)>,
     summaries: HashMap<usize, Rc<Summary>>,
+    asked: HashSet<(usize, String)>,
 }
 
 /// The suspects of one file.
@@ -69,6 +70,7 @@ pub(super) fn read(
         found: Vec::new(),
         said: HashSet::new(),
         summaries: HashMap::new(),
+        asked: HashSet::new(),
     };
     tree::walk(tree.root_node(), &[], |node, path| reader.visit(At { node, path }));
     reader.found
@@ -174,6 +176,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a property of a class is asked about for the first time, which reads all of the class;
+    /// never beyond what people write in a file.
+    pub fn is_first_asked(&mut self, class: Node, property: &str) -> bool {
+        self.asked.len() < MOST_ASKED && self.asked.insert((class.id(), property.to_owned()))
+    }
+
     /// Of the function that has a name around `at`; at the top of a file that of the whole top.
     pub fn function_summary(&mut self, at: At) -> Rc<Summary> {
         let body = Place::of(at.path).function.or(at.path.first().copied());
@@ -198,3 +206,6 @@ impl<'a> Reader<'a> {
         made
     }
 }
+
+/// Properties of a file whose classes are read whole for them.
+const MOST_ASKED: usize = 200;
