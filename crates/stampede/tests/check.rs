@@ -163,8 +163,9 @@ fn what_grows_is_told_with_its_request_and_after_how_many_a_worker_is_replaced()
     for runtime in checked.runtimes() {
         assert_eq!(runtime["verdict"]["is"], "safe-with", "{}", checked.text);
         let max_requests = runtime["verdict"]["max_requests"].as_u64().expect("a number");
-        // 128 MiB hold some 65 000 times 2 KiB; one request of three grows.
-        assert!((50_000..200_000).contains(&max_requests), "{}", checked.text);
+        // 128 MiB hold some 52 000 times 2.5 KiB; one request of three grows, and FrankenPHP's own
+        // memory is of the same process.
+        assert!((20_000..160_000).contains(&max_requests), "{}", checked.text);
         let finding = &runtime["findings"][0];
         assert_eq!(last(finding), "/search", "{}", checked.text);
         assert!(finding["evidence"].to_string().contains("App\\\\Log::$lines"), "{finding}");

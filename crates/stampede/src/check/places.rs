@@ -17,13 +17,19 @@ pub fn attach(report: &mut CheckReport) {
 /// Those that name the same thing; else those of a kind that can do it.
 fn fitting(finding: &Finding, suspects: &[Suspect]) -> Vec<Place> {
     let is_named = |suspect: &&Suspect| {
-        finding.about.contains(&suspect.what) || finding.evidence.contains(&suspect.what)
+        let name = name(&suspect.what);
+        finding.about.contains(name) || finding.evidence.contains(name)
     };
     let kinds = kinds(finding);
     let can = |suspect: &&Suspect| kinds.contains(&suspect.kind);
     let named: Vec<&Suspect> = suspects.iter().filter(can).filter(is_named).collect();
     let fit = if named.is_empty() { suspects.iter().filter(can).collect() } else { named };
     fit.into_iter().take(PLACES_MAX).map(place).collect()
+}
+
+/// What it is, without what is done to it: `App\Log::$lines[] (grows)`.
+fn name(what: &str) -> &str {
+    what.split([' ', '[']).next().unwrap_or(what)
 }
 
 fn place(suspect: &Suspect) -> Place {
@@ -109,7 +115,7 @@ mod tests {
     fn a_finding_names_the_lines_that_fit_it() {
         let suspects = [
             suspect(SuspectKind::StaticWritten, "App\\Cart::$items", 3),
-            suspect(SuspectKind::StaticWritten, "App\\Cart::$user", 4),
+            suspect(SuspectKind::StaticWritten, "App\\Cart::$user[] (grows)", 4),
             suspect(SuspectKind::Setlocale, "setlocale()", 5),
             suspect(SuspectKind::Exit, "exit", 6),
         ];

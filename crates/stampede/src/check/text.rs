@@ -51,9 +51,7 @@ pub fn answer(checked: &Checked) -> String {
         Verdict::SafeWith { max_requests } => {
             format!("safe with max_requests = {max_requests}: it grows")
         }
-        Verdict::NotSafe => {
-            format!("NOT SAFE: {}", words::number_of(open as u32, "finding"))
-        }
+        Verdict::NotSafe => format!("NOT SAFE: {}{}", words::number_of(open as u32, "finding"), lost(checked)),
         Verdict::NotChecked => "not checked".to_owned(),
     };
     let known = match accepted {
@@ -64,14 +62,25 @@ pub fn answer(checked: &Checked) -> String {
     said + &known + &problem
 }
 
+/// How many workers the tours have cost.
+fn lost(checked: &Checked) -> String {
+    match checked.workers_lost {
+        0 => String::new(),
+        lost => {
+            let share = lost as f64 * 1000.0 / checked.sent.max(1) as f64;
+            format!(", {} lost ({share:.0} per 1 000 requests)", words::number_of(lost as u32, "worker"))
+        }
+    }
+}
+
 fn tried(report: &CheckReport) -> String {
     let tried = &report.tried;
     let ended = if report.interrupted { "; ended early" } else { "" };
     format!(
-        "tried: {} in {} tours ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
+        "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
          what was not found is not proven absent; seed {}",
         words::number_of(tried.requests as u32, "request"),
-        tried.tours.len(),
+        words::number_of(tried.tours.len() as u32, "tour"),
         tried.tours.join(", "),
         words::number_of(tried.users, "user"),
         words::count(tried.sent),
@@ -196,15 +205,15 @@ fn of_code(report: &CheckReport) -> String {
 
 fn steady(growth: &Growth) -> String {
     let (what, begin, end) = match growth.of {
-        GrowthOf::Heap => ("PHP's memory", words::bytes(growth.begin), words::bytes(growth.end)),
-        GrowthOf::Memory => ("its memory", words::bytes(growth.begin), words::bytes(growth.end)),
+        GrowthOf::Heap => ("PHP's memory does", words::bytes(growth.begin), words::bytes(growth.end)),
+        GrowthOf::Memory => ("its memory does", words::bytes(growth.begin), words::bytes(growth.end)),
         GrowthOf::Descriptors => {
-            ("open files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
+            ("open files do", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
         }
         GrowthOf::TemporaryFiles => {
-            ("temporary files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
+            ("temporary files do", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
         }
     };
     let over = words::count(growth.requests);
-    format!("{what} does not grow: {begin} → {end} over {over} requests")
+    format!("{what} not grow: {begin} → {end} over {over} requests")
 }
