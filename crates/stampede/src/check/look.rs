@@ -346,3 +346,7 @@ pub fn lost(toured: &Toured) -> u64 {
     let busy = toured.workers.iter().filter(|worker| !worker.turns.is_empty());
     (busy.count() as u64).saturating_sub(1)
 }
+
+#[cfg(test)]
+#[path = "look_tests.rs"]
+mod tests;

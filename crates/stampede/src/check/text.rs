@@ -51,7 +51,9 @@ pub fn answer(checked: &Checked) -> String {
         Verdict::SafeWith { max_requests } => {
             format!("safe with max_requests = {max_requests}: it grows")
         }
-        Verdict::NotSafe => format!("NOT SAFE: {}{}", words::number_of(open as u32, "finding"), lost(checked)),
+        Verdict::NotSafe => {
+            format!("NOT SAFE: {}{}", words::number_of(open as u32, "finding"), lost(checked))
+        }
         Verdict::NotChecked => "not checked".to_owned(),
     };
     let known = match accepted {
@@ -68,7 +70,10 @@ fn lost(checked: &Checked) -> String {
         0 => String::new(),
         lost => {
             let share = lost as f64 * 1000.0 / checked.sent.max(1) as f64;
-            format!(", {} lost ({share:.0} per 1 000 requests)", words::number_of(lost as u32, "worker"))
+            format!(
+                ", {} lost ({share:.0} per 1 000 requests)",
+                words::number_of(lost as u32, "worker")
+            )
         }
     }
 }
@@ -205,8 +210,12 @@ fn of_code(report: &CheckReport) -> String {
 
 fn steady(growth: &Growth) -> String {
     let (what, begin, end) = match growth.of {
-        GrowthOf::Heap => ("PHP's memory does", words::bytes(growth.begin), words::bytes(growth.end)),
-        GrowthOf::Memory => ("its memory does", words::bytes(growth.begin), words::bytes(growth.end)),
+        GrowthOf::Heap => {
+            ("PHP's memory does", words::bytes(growth.begin), words::bytes(growth.end))
+        }
+        GrowthOf::Memory => {
+            ("its memory does", words::bytes(growth.begin), words::bytes(growth.end))
+        }
         GrowthOf::Descriptors => {
             ("open files do", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
         }

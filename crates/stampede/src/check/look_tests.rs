@@ -1,0 +1,161 @@
+//! Tours made by hand, and what they show.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::check::users::Planted;
+use crate::check::watch::{Held, State};
+use crate::runtime::Answer;
+
+const SEED: u64 = 7;
+
+fn step(user: u32, target: &str) -> Step {
+    let request = Asked { method: "GET".into(), target: target.into(), ..Asked::default() };
+    Step { user, request }
+}
+
+fn seen(number: u64, status: u16, body: &str) -> Seen {
+    let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
+    let outcome = Ok(Answer { status, headers, body: body.to_owned() });
+    Seen { number, outcome, shows: Vec::new() }
+}
+
+fn state(timezone: &str) -> State {
+    State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))])
+}
+
+/// A worker that served these: time zone at the begin and at the end of each.
+fn worker(turns: &[(u64, &str, Option<&str>)]) -> Worker {
+    let turn = |&(number, before, after): &(u64, &str, Option<&str>)| Turn {
+        number: Some(number),
+        before: state(before),
+        after: after.map(state),
+        ..Turn::default()
+    };
+    Worker { boot: state("UTC"), turns: turns.iter().map(turn).collect(), sizes: Vec::new() }
+}
+
+fn known() -> Known {
+    Known { seed: SEED, users: 2, ..Known::default() }
+}
+
+fn kinds(toured: &Toured, known: &Known) -> Vec<(FindingKind, String, usize)> {
+    let all = shown(toured, known).into_iter();
+    all.map(|shown| (shown.kind, shown.subject, shown.at)).collect()
+}
+
+#[test]
+fn anothers_token_is_a_leak_unless_the_reference_shows_it_too() {
+    let others = token_of(1);
+    let text = format!("hello {others}");
+    let mut toured = Toured {
+        steps: vec![step(0, "/me")],
+        seen: vec![seen(1, 200, &text)],
+        reference: vec![seen(1, 200, "hello nobody")],
+        workers: Vec::new(),
+    };
+    assert_eq!(kinds(&toured, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
+    let one = shown(&toured, &known()).remove(0);
+    assert!(one.what.contains("shows user A what belongs to user B"), "{}", one.what);
+    assert!(one.evidence.contains(&others));
+    // A guest book shows everybody's name, whoever serves it.
+    toured.reference = toured.seen.clone();
+    assert_eq!(kinds(&toured, &known()), []);
+    // One's own is one's own.
+    let own = format!("hello {}", token_of(0));
+    toured.seen = vec![seen(1, 200, &own)];
+    toured.reference = toured.seen.clone();
+    assert_eq!(kinds(&toured, &known()), []);
+}
+
+fn token_of(user: u32) -> String {
+    users::token(SEED, user, Planted::Cookie)
+}
+
+#[test]
+fn a_begin_without_an_end_is_a_death_and_so_is_another_worker_for_the_next_request() {
+    let steps = vec![step(0, "/a"), step(0, "/b"), step(0, "/c")];
+    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x"), seen(3, 200, "x")];
+    let toured = |workers| Toured {
+        steps: steps.clone(),
+        seen: answers.clone(),
+        reference: answers.clone(),
+        workers,
+    };
+    let fine = worker(&[(1, "UTC", Some("UTC")), (2, "UTC", Some("UTC")), (3, "UTC", Some("UTC"))]);
+    assert_eq!(kinds(&toured(vec![fine]), &known()), []);
+    let died = vec![
+        worker(&[(1, "UTC", Some("UTC")), (2, "UTC", None)]),
+        worker(&[(3, "UTC", Some("UTC"))]),
+    ];
+    let toured_died = toured(died);
+    assert_eq!(kinds(&toured_died, &known()), [(FindingKind::Death, "GET /b".to_owned(), 1)]);
+    assert_eq!(lost(&toured_died), 1);
+    let after = vec![
+        worker(&[(1, "UTC", Some("UTC"))]),
+        worker(&[(2, "UTC", Some("UTC")), (3, "UTC", Some("UTC"))]),
+    ];
+    assert_eq!(kinds(&toured(after), &known()), [(FindingKind::Death, "GET /a".to_owned(), 0)]);
+}
+
+#[test]
+fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
+    let steps = vec![step(0, "/"), step(0, "/berlin"), step(0, "/")];
+    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x"), seen(3, 200, "x")];
+    let stays = worker(&[
+        (1, "UTC", Some("UTC")),
+        (2, "UTC", Some("Europe/Berlin")),
+        (3, "Europe/Berlin", Some("Europe/Berlin")),
+    ]);
+    let toured = Toured { steps, seen: answers.clone(), reference: answers, workers: vec![stays] };
+    let mut known = known();
+    innocent(&toured, &mut known.innocent);
+    assert_eq!(kinds(&toured, &known), [(FindingKind::State, "timezone".to_owned(), 2)]);
+    assert!(shown(&toured, &known)[0].what.contains("`Europe/Berlin` instead of `UTC`"));
+    // Whoever sets it in each request meets its own.
+    let each = worker(&[
+        (1, "UTC", Some("Europe/Berlin")),
+        (2, "Europe/Berlin", Some("Europe/Berlin")),
+        (3, "Europe/Berlin", Some("Europe/Berlin")),
+    ]);
+    let toured = Toured { workers: vec![each], ..toured };
+    let mut known = Known { innocent: BTreeMap::new(), ..known };
+    innocent(&toured, &mut known.innocent);
+    assert_eq!(kinds(&toured, &known), []);
+}
+
+#[test]
+fn what_a_worker_keeps_of_a_user_is_named_by_its_place() {
+    let mut kept = worker(&[(1, "UTC", Some("UTC"))]);
+    let token = token_of(0);
+    kept.turns[0].held = vec![
+        Held { place: "App\\Cart::$user".to_owned(), token: token.clone() },
+        Held { place: "App\\Cart::$user".to_owned(), token },
+        Held { place: "App\\Cart::$other".to_owned(), token: "stmpd000000000000".to_owned() },
+    ];
+    let toured = Toured {
+        steps: vec![step(0, "/")],
+        seen: vec![seen(1, 200, "x")],
+        reference: vec![seen(1, 200, "x")],
+        workers: vec![kept],
+    };
+    assert_eq!(kinds(&toured, &known()), [(FindingKind::Kept, "App\\Cart::$user".to_owned(), 0)]);
+}
+
+#[test]
+fn another_status_or_body_is_another_answer() {
+    let toured = |status, body| Toured {
+        steps: vec![step(0, "/")],
+        seen: vec![seen(1, status, body)],
+        reference: vec![seen(1, 200, "Visits: 1")],
+        workers: Vec::new(),
+    };
+    assert_eq!(kinds(&toured(200, "Visits: 1"), &known()), []);
+    let body = shown(&toured(200, "Visits: 2"), &known()).remove(0);
+    assert_eq!((body.kind, body.subject.as_str()), (FindingKind::Answer, "GET /"));
+    assert!(body.evidence.contains("Visits: 2"), "{}", body.evidence);
+    let status = shown(&toured(500, ""), &known()).remove(0);
+    assert_eq!(status.what, "GET / answers 500 instead of 200");
+}
