@@ -1,15 +1,21 @@
 //! A check in words.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
+use super::code::Suspect;
 use super::look::{name, person};
+use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
 use crate::summary::words;
 
 /// Lines of code that are listed.
 const SUSPECTS_MAX: usize = 10;
 /// Requests that are listed as skipped; the others are counted.
 const SKIPPED_MAX: usize = 8;
+/// Beside every count of what was tried.
+pub const NO_PROOF: &str = "what was not found is not proven absent";
+/// Of a finding that its steps did not show a second time.
+pub const NOT_AGAIN: &str = "not seen again on a fresh worker";
 
 /// The report as text: the answer first, then each finding with its evidence.
 pub fn text(report: &CheckReport) -> String {
@@ -69,7 +75,7 @@ fn tried(report: &CheckReport) -> String {
     let ended = if report.interrupted { "; ended early" } else { "" };
     format!(
         "tried: {} in {} tours ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
-         what was not found is not proven absent; seed {}",
+         {NO_PROOF}; seed {}",
         words::number_of(tried.requests as u32, "request"),
         tried.tours.len(),
         tried.tours.join(", "),
@@ -107,7 +113,7 @@ fn one(checked: &Checked, finding: &Finding) -> String {
     };
     let again = match finding.is_repeatable {
         true => format!("stampede check --finding {}", finding.number),
-        false => "not seen again on a fresh worker".to_owned(),
+        false => NOT_AGAIN.to_owned(),
     };
     let _ = writeln!(text, "  to see it: {shown} ({again})");
     for place in &finding.places {
@@ -151,23 +157,22 @@ pub fn mend(kind: FindingKind) -> &'static str {
             "keep nothing of a request in statics, globals or shared services; pass it as an argument, or reset \
              it at the request's end"
         }
-        FindingKind::Death => "return an answer or throw; no exit, die or fatal error in request code",
+        FindingKind::Death => {
+            "return an answer or throw; no exit, die or fatal error in request code"
+        }
         FindingKind::Answer => {
             "let the framework's request and response carry it; initialise what changes in each request"
         }
         FindingKind::State => "set it once at boot, or set it back at the request's end",
-        FindingKind::Growth => "bound what is kept, or let the worker be replaced in time (max_requests)",
+        FindingKind::Growth => {
+            "bound what is kept, or let the worker be replaced in time (max_requests)"
+        }
     }
 }
 
 /// What no run has shown, and looks as if it could.
 fn of_code(report: &CheckReport) -> String {
-    let findings = report.runtimes.iter().flat_map(|one| &one.findings);
-    let told: Vec<_> =
-        findings.flat_map(|finding| &finding.places).map(|place| (&place.file, place.line)).collect();
-    let suspects = &report.code.suspects;
-    let others: Vec<_> =
-        suspects.iter().filter(|one| !told.contains(&(&one.file, one.line))).collect();
+    let others = unseen(report);
     if others.is_empty() {
         return String::new();
     }
@@ -188,17 +193,45 @@ fn of_code(report: &CheckReport) -> String {
     text
 }
 
+/// Suspects whose line no finding names.
+pub fn unseen(report: &CheckReport) -> Vec<&Suspect> {
+    let findings = report.runtimes.iter().flat_map(|one| &one.findings);
+    let told: HashSet<_> = findings
+        .flat_map(|finding| &finding.places)
+        .map(|place| (&place.file, place.line))
+        .collect();
+    let suspects = report.code.suspects.iter();
+    suspects.filter(|one| !told.contains(&(&one.file, one.line))).collect()
+}
+
 fn steady(growth: &Growth) -> String {
-    let (what, begin, end) = match growth.of {
-        GrowthOf::Heap => ("PHP's memory", words::bytes(growth.begin), words::bytes(growth.end)),
-        GrowthOf::Memory => ("its memory", words::bytes(growth.begin), words::bytes(growth.end)),
-        GrowthOf::Descriptors => {
-            ("open files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
-        }
-        GrowthOf::TemporaryFiles => {
-            ("temporary files", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
-        }
-    };
+    let [begin, end] = [growth.begin, growth.end].map(|value| size(growth.of, value));
     let over = words::count(growth.requests);
-    format!("{what} does not grow: {begin} → {end} over {over} requests")
+    format!("{} does not grow: {begin} → {end} over {over} requests", what(growth.of))
+}
+
+/// What may grow, in words.
+pub fn what(of: GrowthOf) -> &'static str {
+    match of {
+        GrowthOf::Heap => "PHP's memory",
+        GrowthOf::Memory => "its memory",
+        GrowthOf::Descriptors => "open files",
+        GrowthOf::TemporaryFiles => "temporary files",
+    }
+}
+
+/// How much of it there is.
+pub fn size(of: GrowthOf, value: f64) -> String {
+    match of {
+        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.0}"),
+    }
+}
+
+/// How much of it comes with each request: less than one file may be many.
+pub fn rate(of: GrowthOf, value: f64) -> String {
+    match of {
+        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.3}"),
+    }
 }
