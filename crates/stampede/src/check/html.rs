@@ -88,7 +88,7 @@ fn card(checked: &Checked) -> Element {
         .child(element("h3").text(&checked.runtime))
         .child(classed("p", "verdict").prose(&text::answer(checked)))
         .children(finding::counts(checked))
-        .child(classed("p", "note").text(&sent))
+        .children((checked.sent > 0).then(|| classed("p", "note").text(&sent)))
 }
 
 fn tried(report: &CheckReport) -> Element {
@@ -101,7 +101,7 @@ fn tried(report: &CheckReport) -> Element {
     let figures = [
         ("requests", words::count(tried.requests), "different ones"),
         ("tours", words::count(tried.tours.len() as u64), &tours),
-        ("users", words::count(u64::from(tried.users)), "each with tokens of its own"),
+        ("users", words::count(u64::from(tried.users)), "each with tokens of their own"),
         ("sent", words::count(tried.sent), &growth),
         ("time", format!("{:.0} s", tried.seconds), ""),
         ("against", report.reference.clone(), "which forgets after each request"),
@@ -128,8 +128,7 @@ fn growth(report: &CheckReport) -> Option<Element> {
     let rows: Vec<Element> = all
         .flat_map(|checked| checked.growth.iter().map(|one| row(&checked.runtime, one)))
         .collect();
-    let heads = ["runtime", "what", "begin", "end", "per request", "95 % interval", "max_requests"];
-    let heads = element("tr").children(heads.map(|head| element("th").text(head)));
+    let heads = element("tr").children(HEADS.map(|head| element("th").text(head)));
     let table = classed("table", "figures")
         .child(element("thead").child(heads))
         .child(element("tbody").children(rows.iter().cloned()));
@@ -140,22 +139,27 @@ fn growth(report: &CheckReport) -> Option<Element> {
 }
 
 fn row(runtime: &str, growth: &Growth) -> Element {
-    let cell = |text: &str| element("td").text(text);
     let size = |value| text::size(growth.of, value);
     let each = |value| text::rate(growth.of, value);
     let limit = growth.max_requests.filter(|_| growth.grows);
-    let limit = limit.map_or_else(|| "—".to_owned(), words::count);
-    let interval = format!("{} to {}", each(growth.per_request_low), each(growth.per_request_high));
-    let over = format!(" over {}", words::number_of(growth.requests as u32, "request"));
+    let cells = [
+        size(growth.begin),
+        size(growth.end),
+        each(growth.per_request),
+        format!("{} to {}", each(growth.per_request_low), each(growth.per_request_high)),
+        limit.map_or_else(|| "—".to_owned(), words::count),
+    ];
+    let over = format!(" over {} requests", words::count(growth.requests));
+    let cells = HEADS[2..].iter().zip(cells);
     classed("tr", if growth.grows { "grows" } else { "steady" })
         .child(element("th").text(runtime))
-        .child(cell(text::what(growth.of)).child(element("small").text(&over)))
-        .child(cell(&size(growth.begin)))
-        .child(cell(&size(growth.end)))
-        .child(cell(&each(growth.per_request)))
-        .child(cell(&interval))
-        .child(cell(&limit))
+        .child(element("td").text(text::what(growth.of)).child(element("small").text(&over)))
+        .children(cells.map(|(head, cell)| element("td").with("data-title", head).text(&cell)))
 }
+
+/// Of growth; where a table does not fit each stands with its figure.
+const HEADS: [&str; 7] =
+    ["runtime", "what", "begin", "end", "per request", "95 % interval", "max_requests"];
 
 fn skipped(all: &[Skipped]) -> Option<Element> {
     let row = |one: &Skipped| {
