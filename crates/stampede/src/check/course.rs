@@ -83,7 +83,7 @@ impl<'a> Reference<'a> {
 
 fn learn(moving: &mut HashMap<Asked, Moving>, steps: &[Step], one: &[Seen], other: &[Seen]) {
     for ((step, one), other) in steps.iter().zip(one).zip(other) {
-        let known = moving.entry(step.request.clone()).or_insert_with(Moving::new);
+        let known = moving.entry(step.request.clone()).or_default();
         known.learn(&one.text(), &other.text());
     }
 }
@@ -233,24 +233,27 @@ impl<'a> Course<'a> {
     ) -> Result<Option<Shown>, RuntimeError> {
         let mut sent = steps.to_vec();
         // Whether a worker ended after its answer is told by who has the next request.
-        let next = self.toured[0].steps.iter().find(|step| look::name(&step.request) != sought.subject);
+        let next =
+            self.toured[0].steps.iter().find(|step| look::name(&step.request) != sought.subject);
         sent.extend(next.filter(|_| sought.kind == FindingKind::Death).cloned());
         let (seen, workers) = self.go(&sent)?;
         let answers = reference.answers(&sent)?;
         let toured = Toured { steps: sent, seen, reference: answers, workers };
         let all = look::shown(&toured, &reference.known).into_iter();
-        let mut same = all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
+        let mut same =
+            all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
         Ok(same.find(|shown| shown.at + 1 == steps.len()))
     }
 }
 
 /// The next request of a worker that is being replaced may fail, and is not to blame.
 fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured) -> bool {
-    let died_before = all
-        .iter()
-        .any(|other| other.kind == FindingKind::Death && other.at + 1 == shown.at);
+    let died_before =
+        all.iter().any(|other| other.kind == FindingKind::Death && other.at + 1 == shown.at);
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer);
-    died_before && is_blamed && toured.seen[shown.at].status() != toured.reference[shown.at].status()
+    died_before
+        && is_blamed
+        && toured.seen[shown.at].status() != toured.reference[shown.at].status()
 }
 
 fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use stampede_load::ammo::Request;
-use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until};
+use stampede_load::spec::{
+    Address, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
+};
 
 use super::growth;
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
@@ -63,7 +65,8 @@ pub fn measure(
     wanted: Wanted,
 ) -> Result<Grown, RuntimeError> {
     let series = fire(bench, choice, steps, wanted.requests)?;
-    let mut grown = Grown { growth: judged(&series, wanted), sent: series.sent, ..Grown::default() };
+    let mut grown =
+        Grown { growth: judged(&series, wanted), sent: series.sent, ..Grown::default() };
     for one in grown.growth.clone().iter().filter(|one| one.grows) {
         if one.of == GrowthOf::Memory && is_told_by_heap(&grown.growth) {
             continue;
@@ -74,7 +77,11 @@ pub fn measure(
         let alone = fire(bench, choice, &culprits, PART)?;
         grown.sent += alone.sent;
         let alone = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
-        grown.findings.push(finding(&alone.unwrap_or_else(|| one.clone()), &culprits, &series.sizes));
+        grown.findings.push(finding(
+            &alone.unwrap_or_else(|| one.clone()),
+            &culprits,
+            &series.sizes,
+        ));
     }
     Ok(grown)
 }
@@ -96,7 +103,11 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         (GrowthOf::TemporaryFiles, series.files.clone()),
     ];
     let judged = all.into_iter().filter(|(_, points)| points.len() > 4);
-    judged.filter_map(|(what, points)| growth::growth(what, &points, Some(wanted.memory_bytes).filter(|bytes| *bytes > 0))).collect()
+    judged
+        .filter_map(|(what, points)| {
+            growth::growth(what, &points, Some(wanted.memory_bytes).filter(|bytes| *bytes > 0))
+        })
+        .collect()
 }
 
 /// Fires at one fresh worker, one request after the other.

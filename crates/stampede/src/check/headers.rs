@@ -25,7 +25,7 @@ fn is_meant(name: &str) -> bool {
 }
 
 /// What web servers add, each in its way, or take for themselves.
-const SERVERS: [&str; 22] = [
+const SERVERS: [&str; 20] = [
     "accept-ranges",
     "age",
     "alt-svc",
@@ -44,11 +44,9 @@ const SERVERS: [&str; 22] = [
     "transfer-encoding",
     "upgrade",
     "via",
-    "x-generator",
     "x-lighttpd-send-file",
     "x-powered-by",
     "x-sendfile",
-    "x-served-by",
 ];
 
 /// `None`: it says nothing.
@@ -68,10 +66,15 @@ fn value_of(name: &str, value: &str) -> Option<String> {
     }
 }
 
-/// `text/html;charset=utf-8`.
+/// `text/html`, `application/json;charset=utf-8`. PHP adds its `default_charset` to a text of which the app
+/// says none; where the app's own answer is sent by a worker, nobody does.
 fn content_type(value: &str) -> String {
     let parts = value.split(';').map(|part| part.trim().to_ascii_lowercase().replace('"', ""));
-    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(";")
+    let mut parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.first().is_some_and(|kind| kind.starts_with("text/")) {
+        parts.retain(|part| part != "charset=utf-8");
+    }
+    parts.join(";")
 }
 
 /// A list whose order says nothing.
@@ -164,7 +167,7 @@ mod tests {
             ("Alt-Svc", "h3=\":443\"; ma=2592000"),
             ("Server", "Caddy"),
         ]);
-        assert_eq!(fpm, "content-type: text/html;charset=utf-8\n");
+        assert_eq!(fpm, "content-type: text/html\n");
         assert_eq!(fpm, frankenphp);
     }
 
@@ -187,6 +190,14 @@ mod tests {
              vary: accept-language, cookie\n\
              x-user: anna\n"
         );
+    }
+
+    #[test]
+    fn a_charset_counts_where_php_adds_none() {
+        let kind = |value| said(&[("Content-Type", value)]);
+        assert_eq!(kind("text/plain"), kind("text/plain;charset=UTF-8"));
+        assert_eq!(kind("text/plain; charset=latin1"), "content-type: text/plain;charset=latin1\n");
+        assert_ne!(kind("application/json"), kind("application/json; charset=\"utf-8\""));
     }
 
     #[test]

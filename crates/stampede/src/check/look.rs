@@ -106,13 +106,7 @@ fn turns(workers: &[Worker]) -> HashMap<u64, Place<'_>> {
     all.collect()
 }
 
-fn leaked(
-    known: &Known,
-    step: &Step,
-    seen: &Seen,
-    reference: &Seen,
-    at: usize,
-) -> Option<Shown> {
+fn leaked(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
     let (text, legal) = (seen.text(), reference.text());
     let legal = users::tokens(&legal);
     let foreign = users::tokens(&text).into_iter().find_map(|token| {
@@ -120,7 +114,9 @@ fn leaked(
         (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
     });
     let (user, what, evidence) = match (foreign, seen.shows.first()) {
-        (Some((user, planted, token)), _) => (user, planted.words().to_owned(), around(&text, token)),
+        (Some((user, planted, token)), _) => {
+            (user, planted.words().to_owned(), around(&text, token))
+        }
         (None, Some(&user)) if !reference.shows.contains(&user) => {
             (user, "value of a cookie".to_owned(), String::new())
         }
@@ -148,7 +144,9 @@ fn around(text: &str, token: &str) -> String {
         let begin = line[..at].char_indices().rev().nth(60).map_or(0, |(begin, _)| begin);
         let end = at + token.len();
         let end = line[end..].char_indices().nth(60).map_or(line.len(), |(more, _)| end + more);
-        format!("  + {}", line[begin..end].trim())
+        let dots = |is_cut: bool| if is_cut { "…" } else { "" };
+        let (before, after) = (dots(begin > 0), dots(end < line.len()));
+        format!("  + {before}{}{after}", line[begin..end].trim())
     });
     cut.collect::<Vec<_>>().join("\n")
 }
@@ -194,13 +192,7 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
     })
 }
 
-fn differs(
-    known: &Known,
-    step: &Step,
-    seen: &Seen,
-    reference: &Seen,
-    at: usize,
-) -> Option<Shown> {
+fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
     if reference.outcome.is_err() {
         return None;
     }
@@ -271,7 +263,8 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
     let is_innocent = |name: &String| {
         known.innocent.get(name).is_some_and(|requests| requests.contains(&step.request))
     };
-    let names = names.into_iter().filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
+    let names =
+        names.into_iter().filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
     let names = names.filter(|name| boot.get(*name) != before.get(*name) && is_innocent(name));
     let shown = names.map(|state| Shown {
         kind: FindingKind::State,
@@ -280,13 +273,27 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
             "{} begins with {} of an earlier request: {} instead of {}",
             name(&step.request),
             words(state),
-            value(before.get(state)),
-            value(boot.get(state))
+            apart(before.get(state), boot.get(state)),
+            apart(boot.get(state), before.get(state))
         ),
-        evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(before.get(state))),
+        evidence: format!(
+            "  {state}: {} → {}",
+            apart(boot.get(state), before.get(state)),
+            apart(before.get(state), boot.get(state))
+        ),
         at,
     });
     shown.collect()
+}
+
+/// A value; of a list with semicolons, such as a locale's, the part that the other one has not.
+fn apart(one: Option<&Value>, other: Option<&Value>) -> String {
+    let (Some(Value::String(text)), Some(Value::String(other))) = (one, other) else {
+        return value(one);
+    };
+    let others: Vec<&str> = other.split(';').collect();
+    let own: Vec<&str> = text.split(';').filter(|part| !others.contains(part)).collect();
+    if own.is_empty() { value(one) } else { format!("`{}`", own.join(";")) }
 }
 
 fn is_telling(name: &str) -> bool {

@@ -34,9 +34,13 @@ fn place(suspect: &Suspect) -> Place {
 fn kinds(finding: &Finding) -> &'static [SuspectKind] {
     use SuspectKind as Kind;
     match finding.kind {
-        FindingKind::Leak | FindingKind::Kept => {
-            &[Kind::KeepsRequest, Kind::StaticWritten, Kind::StaticVariable, Kind::Global, Kind::Session]
-        }
+        FindingKind::Leak | FindingKind::Kept => &[
+            Kind::KeepsRequest,
+            Kind::StaticWritten,
+            Kind::StaticVariable,
+            Kind::Global,
+            Kind::Session,
+        ],
         FindingKind::Answer => &[
             Kind::KeepsRequest,
             Kind::StaticWritten,
@@ -51,7 +55,9 @@ fn kinds(finding: &Finding) -> &'static [SuspectKind] {
             Kind::DatabaseSession,
         ],
         FindingKind::Death => &[Kind::Exit],
-        FindingKind::Growth => &[Kind::StaticWritten, Kind::StaticVariable, Kind::FileHandle, Kind::Handler],
+        FindingKind::Growth => {
+            &[Kind::StaticWritten, Kind::StaticVariable, Kind::FileHandle, Kind::Handler]
+        }
         FindingKind::State => of_state(&finding.about),
     }
 }

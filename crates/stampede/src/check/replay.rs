@@ -34,11 +34,7 @@ pub fn replay(
     Ok(text)
 }
 
-fn go(
-    bench: &Bench,
-    choice: &RuntimeChoice,
-    steps: &[Step],
-) -> Result<Vec<Seen>, RuntimeError> {
+fn go(bench: &Bench, choice: &RuntimeChoice, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
     let mut stand = bench.up(choice, WatchMode::Full)?;
     let seen = stand.tour(steps);
     stand.stop()?;

@@ -145,7 +145,8 @@ impl Stand<'_> {
         loop {
             let workers = watch::read(&self.running.dir().join(WATCHED));
             let last = workers.iter().flat_map(|worker| worker.turns.last());
-            let is_busy = last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
+            let is_busy =
+                last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
             if !is_busy || begun.elapsed() > CLEAN_WITHIN {
                 return workers;
             }

@@ -97,13 +97,8 @@ pub struct User {
 impl User {
     /// Before the first request. `own`: headers of this user, `Cookie` among them.
     pub fn new(number: u32, seed: u64, own: &[(String, String)]) -> User {
-        let mut user = User {
-            number,
-            seed,
-            own: Vec::new(),
-            cookies: BTreeMap::new(),
-            given: Vec::new(),
-        };
+        let mut user =
+            User { number, seed, own: Vec::new(), cookies: BTreeMap::new(), given: Vec::new() };
         user.cookies.insert("stampede_user".to_owned(), token(seed, number, Planted::Cookie));
         for (name, value) in own {
             match name.eq_ignore_ascii_case("cookie") {
@@ -114,10 +109,7 @@ impl User {
         user
     }
 
-    fn take<'a>(
-        &mut self,
-        cookies: impl Iterator<Item = Result<Cookie<'a>, cookie::ParseError>>,
-    ) {
+    fn take<'a>(&mut self, cookies: impl Iterator<Item = Result<Cookie<'a>, cookie::ParseError>>) {
         for cookie in cookies.flatten() {
             self.cookies.insert(cookie.name().to_owned(), cookie.value().to_owned());
         }
@@ -234,7 +226,10 @@ mod tests {
             header(&sent, "Cookie"),
             format!("login=abc; stampede_user={}; theme=dark", token(7, 1, Planted::Cookie))
         );
-        assert_eq!(header(&User::new(1, 7, &[]).dressed(&Asked::default()), "Accept-Language"), "de");
+        assert_eq!(
+            header(&User::new(1, 7, &[]).dressed(&Asked::default()), "Accept-Language"),
+            "de"
+        );
         let answer = |cookie: &str| Answer {
             status: 200,
             headers: vec![("set-cookie".to_owned(), cookie.to_owned())],

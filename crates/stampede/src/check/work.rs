@@ -7,7 +7,8 @@ use super::code::CodeLook;
 use super::course::{self, Course, Reference};
 use super::grow;
 use super::model::{
-    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, Skipped, Step, Tried, Verdict,
+    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, Skipped, Step, Tried,
+    Verdict,
 };
 use super::orders;
 use super::stand::Bench;
@@ -29,6 +30,8 @@ pub struct Wanted {
     pub skipped: Vec<Skipped>,
     /// How growth is measured; `None`: it is not.
     pub growth: Option<grow::Wanted>,
+    /// Tours by their names; empty: all.
+    pub tours: Vec<String>,
     /// Fingerprints of what is accepted.
     pub baseline: BTreeSet<String>,
 }
@@ -50,7 +53,8 @@ pub fn check(
 ) -> Result<CheckReport, RuntimeError> {
     let begun = Instant::now();
     let users = bench.users.len() as u32;
-    let tours = orders::tours(wanted.requests.len(), users, bench.seed);
+    let mut tours = orders::tours(wanted.requests.len(), users, bench.seed);
+    tours.retain(|tour| wanted.tours.is_empty() || wanted.tours.iter().any(|one| one == tour.name));
     let ways: Vec<Vec<Step>> =
         tours.iter().map(|tour| course::steps(tour, &wanted.requests)).collect();
     let mut report = begin(bench, reference, &wanted);
@@ -135,7 +139,13 @@ fn tried(
 ) -> Result<(), RuntimeError> {
     let mut course = Course::new(bench, choice);
     for (at, way) in ways.iter().enumerate() {
-        tell(&format!("{}: tour {} of {}, {} requests", choice.name, at + 1, ways.len(), way.len()));
+        tell(&format!(
+            "{}: tour {} of {}, {} requests",
+            choice.name,
+            at + 1,
+            ways.len(),
+            way.len()
+        ));
         course.tour(way, forgets)?;
     }
     checked.workers_lost = course.lost;

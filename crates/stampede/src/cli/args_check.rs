@@ -41,6 +41,9 @@ pub struct CheckArgs {
     /// A user's cookies: a cookie jar of curl, or NAME=VALUE in each line (once for each user)
     #[arg(long, value_name = "FILE")]
     pub cookies: Vec<PathBuf>,
+    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved [default: all]
+    #[arg(long, value_name = "TOUR,…", value_delimiter = ',')]
+    pub tours: Vec<String>,
     /// Requests with which growth is measured; 0: it is not
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub growth: u64,

@@ -14,10 +14,10 @@ use crate::check::html::html;
 use crate::check::model::{CheckReport, FORMAT, Verdict};
 use crate::check::requests::{Credentials, Policy, RequestError};
 use crate::check::stand::Bench;
-use crate::check::{code, grow, places, replay, text, work};
+use crate::check::{code, grow, orders, places, replay, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Mode, Places};
+use crate::runtime::{Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -31,7 +31,7 @@ pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
 }
 
 fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
-    let growth = growth(args)?;
+    let (growth, tours) = (growth(args)?, tours(&args.tours)?);
     let baseline = baseline(args.baseline.as_deref())?;
     let out = out(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
@@ -62,6 +62,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         requests: gathered.requests,
         skipped: gathered.skipped,
         growth,
+        tours,
         baseline,
     };
     let mut report =
@@ -153,7 +154,7 @@ fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     for (at, choice) in plan.runtimes.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
         let folder = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
-        let keeps = folder.manifest.mode == Mode::Worker;
+        let keeps = folder.manifest.mode.keeps_memory();
         let wrong = match (at, keeps) {
             (0, true) => "keeps the app in memory: the reference has to be one that does not",
             (1.., false) => "starts the app anew for each request: there is nothing to check",
@@ -163,6 +164,21 @@ fn forgetful(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
             .hint("`stampede runtimes` shows each runtime's mode: worker runtimes are checked"));
     }
     Ok(())
+}
+
+/// Tours as people type them: with hyphens.
+fn tours(asked: &[String]) -> Result<Vec<String>, Failure> {
+    let known: Vec<&str> = orders::tours(2, 2, 0).iter().map(|tour| tour.name).collect();
+    let named = asked.iter().map(|one| one.trim().replace('-', " "));
+    named
+        .map(|one| match known.contains(&one.as_str()) {
+            true => Ok(one),
+            false => Err(Failure::rendered(format!(
+                "--tours: there is no tour `{one}`; there are {}",
+                known.join(", ").replace("in order", "in-order")
+            ))),
+        })
+        .collect()
 }
 
 fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {

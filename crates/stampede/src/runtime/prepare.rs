@@ -33,6 +33,7 @@ use super::setting::Settings;
 use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
+use super::watched::{WatchMode, watched};
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
@@ -53,15 +54,6 @@ pub struct Placement {
     pub port: Option<u16>,
     /// Whether its workers write down what outlives a request; `None`: they do not.
     pub watch: Option<WatchMode>,
-}
-
-/// How much the workers' watch writes. See `php/README.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchMode {
-    /// Everything, at the begin and the end of each request.
-    Full,
-    /// Sizes, now and then: of many thousand requests.
-    Light,
 }
 
 /// A stack that can be started; its work folder goes when it is dropped unstarted.
@@ -113,8 +105,6 @@ const INI: &str = "php.ini.j2";
 const WORKER: &str = "worker.php.j2";
 /// Folder of PHP's sessions, in memory where the machine allows it: a disk would be measured.
 const SESSIONS: &str = "sessions";
-/// Folder of the workers' watch.
-pub const WATCHED: &str = "check";
 /// Extensions loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
@@ -275,22 +265,6 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
         Some(user) => hand_over(&copy, &app.manifest.writable, user.uid, user.gid),
         None => app.manifest.writable.iter().try_for_each(|folder| make_dir(&copy.join(folder))),
     }
-}
-
-/// The folder that tells the workers' watch to write, and what it writes into.
-fn watched(dir: &Path, watch: WatchMode, user: Option<&User>) -> Result<(), RuntimeError> {
-    let folder = dir.join(WATCHED);
-    make_dir(&folder)?;
-    mode(&folder, 0o700)?;
-    let words = match watch {
-        WatchMode::Full => "full",
-        WatchMode::Light => "light",
-    };
-    let path = folder.join("mode");
-    fs::write(&path, words).map_err(io_error("write", &path))?;
-    let Some(user) = user else { return Ok(()) };
-    std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
-        .map_err(io_error("give away", &folder))
 }
 
 /// The access log for servers that open it after they changed their user, who may write to

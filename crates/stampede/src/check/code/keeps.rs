@@ -96,6 +96,9 @@ pub(super) fn assigned(reader: &mut Reader, at: At) {
     else {
         return;
     };
+    if left.kind() == "subscript_expression" {
+        return gathered(reader, at, left);
+    }
     let object = left.child_by_field_name("object").map(|object| reader.text(object));
     let is_own = left.kind() == "member_access_expression" && object == Some("$this");
     let property = left.child_by_field_name("name").map(|name| reader.text(name));
@@ -154,9 +157,45 @@ fn keep(reader: &mut Reader, at: At, kept: Kept, property: &str) {
     }
 }
 
+/// `$this->lines[] = $line` in a service that never takes anything out of it.
+fn gathered(reader: &mut Reader, at: At, left: Node) {
+    let list = reader.text(left).strip_suffix("[]").map(str::trim_end);
+    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let list = list.filter(|list| list.strip_prefix("$this->").is_some_and(is_plain));
+    let Some(list) = list else { return };
+    let place = Place::of(at.path);
+    let (Some(class), Some(function)) = (place.class, place.function) else { return };
+    if !reader.is_first_asked(class, list) {
+        return;
+    }
+    let name = class_name(class, &reader.names, reader.source);
+    let above = ancestors(class, &reader.names, reader.source);
+    let plain: String = reader.text(class).split_whitespace().collect();
+    let is_emptied = ["=[]", "=null", "=array()", "=array_"]
+        .iter()
+        .any(|emptied| plain.contains(&format!("{list}{emptied}")))
+        || ["unset(", "array_pop(", "array_shift(", "array_splice("]
+            .iter()
+            .any(|takes| plain.contains(&format!("{takes}{list}")));
+    // Containers hand a service its parts by such methods when they make it.
+    let takes_parts = function
+        .child_by_field_name("parameters")
+        .is_some_and(|parameters| reader.text(parameters).contains("Interface "));
+    let at_boot = place.function_name(reader.source) == "__construct" || takes_parts;
+    let is_reset = above.iter().any(|above| above.ends_with("ResetInterface"));
+    if role(&name, &above, reader.file) == Role::Service && !is_emptied && !at_boot && !is_reset {
+        let property = list.trim_start_matches("$this->");
+        let what = format!("{name}::${property}[] (grows)");
+        reader.add_if_kept(SuspectKind::Gathers, what, at, name);
+    }
+}
+
 /// A handle in a property of a service that never closes it.
 fn handle(reader: &mut Reader, at: At, property: &str, opener: &str) {
     let Some(class) = Place::of(at.path).class else { return };
+    if !reader.is_first_asked(class, property) {
+        return;
+    }
     let name = class_name(class, &reader.names, reader.source);
     let above = ancestors(class, &reader.names, reader.source);
     let closes = ["fclose", "pclose", "proc_close"];

@@ -1,4 +1,5 @@
 //! The kinds of suspect, in words: what it is, why it matters in a worker, and the usual mend.
+//! tidy: data table
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub enum SuspectKind {
     /// A service, singleton or static property that keeps a request, a session or a user.
     KeepsRequest,
+    /// A service that adds to a list of its own and never empties it.
+    Gathers,
     /// A static property that a method or function writes.
     StaticWritten,
     /// A `static` variable of a function, written after its declaration.
@@ -61,196 +64,200 @@ pub enum SuspectKind {
 
 impl SuspectKind {
     /// All there are, the gravest first.
-    pub const ALL: [SuspectKind; 24] = [
-        SuspectKind::KeepsRequest,
-        SuspectKind::StaticWritten,
-        SuspectKind::StaticVariable,
-        SuspectKind::Exit,
-        SuspectKind::Global,
-        SuspectKind::Session,
-        SuspectKind::Header,
-        SuspectKind::Superglobal,
-        SuspectKind::Output,
-        SuspectKind::Sapi,
-        SuspectKind::IniSet,
-        SuspectKind::Putenv,
-        SuspectKind::Setlocale,
-        SuspectKind::Timezone,
-        SuspectKind::Chdir,
-        SuspectKind::Umask,
-        SuspectKind::Handler,
-        SuspectKind::OutputBuffer,
-        SuspectKind::Constant,
-        SuspectKind::Redeclared,
-        SuspectKind::Seed,
-        SuspectKind::FileHandle,
-        SuspectKind::Transaction,
-        SuspectKind::DatabaseSession,
-    ];
+    pub fn all() -> impl Iterator<Item = SuspectKind> {
+        WORDS.iter().map(|words| words.0)
+    }
 
     /// A few words for a heading.
     pub const fn title(self) -> &'static str {
-        self.words().0
+        WORDS[self as usize].1
     }
 
     /// Why it matters in a worker, one sentence.
     pub const fn why(self) -> &'static str {
-        self.words().1
+        WORDS[self as usize].2
     }
 
     /// The usual mend, one sentence.
     pub const fn mend(self) -> &'static str {
-        self.words().2
-    }
-
-    const fn words(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            SuspectKind::KeepsRequest => (
-                "keeps a request, session or user",
-                "The object outlives the request: the next one may see the user of an earlier one.",
-                "Take the request as an argument, or ask for the current one when it is needed: \
-                 Symfony's `RequestStack`, Laravel's `scoped()` or a closure that asks `request()`.",
-            ),
-            SuspectKind::StaticWritten => (
-                "static property written",
-                "It keeps its value from one request to the next, and from one user to another.",
-                "Make it a property of an object made for the request; if it must stay, reset it \
-                 at the end of each (Symfony: `ResetInterface`, Octane: `flush` in its config).",
-            ),
-            SuspectKind::StaticVariable => (
-                "static variable written",
-                "It keeps its value from one request to the next, and grows as long as the worker \
-                 lives where entries are added.",
-                "Pass the value in, or keep it in an object made for the request or in a cache \
-                 with a limit.",
-            ),
-            SuspectKind::Exit => (
-                "ends the process",
-                "It ends the worker, not only the request: the client may get no answer, and the \
-                 worker has to boot again.",
-                "Return a response, or throw an exception that the framework makes one of.",
-            ),
-            SuspectKind::Global => (
-                "global variable",
-                "It is shared by all requests of a worker, and what the front controller set at \
-                 the top of a file may not be there at all.",
-                "Pass the value as an argument or have it injected.",
-            ),
-            SuspectKind::Session => (
-                "PHP's own session",
-                "Workers have one process for many users: `$_SESSION` may be empty, or still be \
-                 the session of the request before.",
-                "Use the session of the request: `$request->getSession()`, `$request->session()`.",
-            ),
-            SuspectKind::Header => (
-                "header sent past the response",
-                "Most worker runtimes send the framework's response only: the header or cookie is \
-                 lost, or goes out with another answer.",
-                "Set it on the response object.",
-            ),
-            SuspectKind::Superglobal => (
-                "request read past the framework",
-                "Not every worker runtime fills it for each request: it may be empty, or that of \
-                 the request before.",
-                "Read it from the request object.",
-            ),
-            SuspectKind::Output => (
-                "output past the response",
-                "Where a worker talks to its server over a pipe, output breaks it; elsewhere it is \
-                 lost or comes before the headers.",
-                "Return it in the response, or send it to the log.",
-            ),
-            SuspectKind::Sapi => (
-                "asks for the SAPI",
-                "RoadRunner, Swoole and other workers run as `cli`: the branch for the command line \
-                 is taken in requests too.",
-                "Decide by configuration, or in the place that only commands come by.",
-            ),
-            _ => self.words_of_process(),
-        }
-    }
-
-    /// Of what belongs to the whole process or to a connection.
-    const fn words_of_process(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            SuspectKind::IniSet => (
-                "setting of PHP changed",
-                "php-fpm takes it back after the request; a worker keeps it for all that follow.",
-                "Set it in php.ini, or take it back in `finally`.",
-            ),
-            SuspectKind::Putenv => (
-                "environment written",
-                "It stays for all requests that follow, and threads of one process share it.",
-                "Pass the value as an argument; to a child process as its own environment.",
-            ),
-            SuspectKind::Setlocale => (
-                "locale set",
-                "Requests that follow, of other users, get this locale for numbers, dates and texts.",
-                "Set it for every request in one place, or use `IntlDateFormatter` and \
-                 `NumberFormatter` with the locale as an argument.",
-            ),
-            SuspectKind::Timezone => (
-                "default time zone set",
-                "Requests that follow, of other users, get dates in this time zone.",
-                "Give the time zone to `DateTimeImmutable`, or set the default for every request in \
-                 one place.",
-            ),
-            SuspectKind::Chdir => (
-                "working folder changed",
-                "Relative paths of all requests that follow start there.",
-                "Use absolute paths; for a child process set its working folder.",
-            ),
-            SuspectKind::Umask => (
-                "umask changed",
-                "Files that later requests write get these permissions.",
-                "Use `chmod()` on the file, or take the umask back in `finally`.",
-            ),
-            SuspectKind::Handler => (
-                "handler that stays",
-                "Each request adds one more or replaces the framework's; handlers of the end run \
-                 only when the worker ends.",
-                "Set it once at boot, take it back in `finally`, or use the framework's events.",
-            ),
-            SuspectKind::OutputBuffer => (
-                "output buffer left open",
-                "The buffer stays open for the next request, which writes into it.",
-                "Close it in `finally` with `ob_get_clean()` or `ob_end_clean()`.",
-            ),
-            SuspectKind::Constant => (
-                "constant defined at run time",
-                "The first request's value stays for all, and the second `define()` is a warning.",
-                "Use configuration or an argument for what differs, `const` for what does not.",
-            ),
-            SuspectKind::Redeclared => (
-                "function declared in a function",
-                "The second request to come by ends with `Cannot redeclare`.",
-                "Declare it at the top of a file, or make it a closure.",
-            ),
-            SuspectKind::Seed => (
-                "random numbers seeded",
-                "The numbers of all requests that follow can be foretold.",
-                "Use `Random\\Randomizer` with an engine of its own, `random_int()` for secrets.",
-            ),
-            SuspectKind::FileHandle => (
-                "handle kept open",
-                "An object that lives as long as the worker keeps the file or process open, and \
-                 workers have a limit of those.",
-                "Close it where it was opened, in `finally`.",
-            ),
-            SuspectKind::Transaction => (
-                "transaction without roll-back",
-                "After an exception it stays open in the connection that the next request uses.",
-                "Use `transactional()`, `wrapInTransaction()` or `DB::transaction()`, or roll back \
-                 in `catch`.",
-            ),
-            _ => (
-                "database connection changed",
-                "The connection outlives the request: those that follow work with these settings.",
-                "Set it where the connection is configured, or take it back in `finally`.",
-            ),
-        }
+        WORDS[self as usize].3
     }
 }
+
+/// A kind in words: a title, why it matters, the usual mend.
+type Words = (SuspectKind, &'static str, &'static str, &'static str);
+
+/// Every kind, in their order.
+const WORDS: [Words; 25] = [
+    (
+        SuspectKind::KeepsRequest,
+        "keeps a request, session or user",
+        "The object outlives the request: the next one may see the user of an earlier one.",
+        "Take the request as an argument, or ask for the current one when it is needed: \
+         Symfony's `RequestStack`, Laravel's `scoped()` or a closure that asks `request()`.",
+    ),
+    (
+        SuspectKind::Gathers,
+        "service that gathers",
+        "The service lives as long as the worker: the list grows with each request, and has \
+         what earlier ones put there.",
+        "Empty it at the end of each request (Symfony: `ResetInterface`), or keep the list in \
+         an object made for the request (Laravel: `scoped()`).",
+    ),
+    (
+        SuspectKind::StaticWritten,
+        "static property written",
+        "It keeps its value from one request to the next, and from one user to another.",
+        "Make it a property of an object made for the request; if it must stay, reset it \
+         at the end of each (Symfony: `ResetInterface`, Octane: `flush` in its config).",
+    ),
+    (
+        SuspectKind::StaticVariable,
+        "static variable written",
+        "It keeps its value from one request to the next, and grows as long as the worker \
+         lives where entries are added.",
+        "Pass the value in, or keep it in an object made for the request or in a cache \
+         with a limit.",
+    ),
+    (
+        SuspectKind::Exit,
+        "ends the process",
+        "It ends the worker, not only the request: the client may get no answer, and the \
+         worker has to boot again.",
+        "Return a response, or throw an exception that the framework makes one of.",
+    ),
+    (
+        SuspectKind::Global,
+        "global variable",
+        "It is shared by all requests of a worker, and what the front controller set at \
+         the top of a file may not be there at all.",
+        "Pass the value as an argument or have it injected.",
+    ),
+    (
+        SuspectKind::Session,
+        "PHP's own session",
+        "Workers have one process for many users: `$_SESSION` may be empty, or still be \
+         the session of the request before.",
+        "Use the session of the request: `$request->getSession()`, `$request->session()`.",
+    ),
+    (
+        SuspectKind::Header,
+        "header sent past the response",
+        "Most worker runtimes send the framework's response only: the header or cookie is \
+         lost, or goes out with another answer.",
+        "Set it on the response object.",
+    ),
+    (
+        SuspectKind::Superglobal,
+        "request read past the framework",
+        "Not every worker runtime fills it for each request: it may be empty, or that of \
+         the request before.",
+        "Read it from the request object.",
+    ),
+    (
+        SuspectKind::Output,
+        "output past the response",
+        "Where a worker talks to its server over a pipe, output breaks it; elsewhere it is \
+         lost or comes before the headers.",
+        "Return it in the response, or send it to the log.",
+    ),
+    (
+        SuspectKind::Sapi,
+        "asks for the SAPI",
+        "RoadRunner, Swoole and other workers run as `cli`: the branch for the command line \
+         is taken in requests too.",
+        "Decide by configuration, or in the place that only commands come by.",
+    ),
+    (
+        SuspectKind::IniSet,
+        "setting of PHP changed",
+        "php-fpm takes it back after the request; a worker keeps it for all that follow.",
+        "Set it in php.ini, or take it back in `finally`.",
+    ),
+    (
+        SuspectKind::Putenv,
+        "environment written",
+        "It stays for all requests that follow, and threads of one process share it.",
+        "Pass the value as an argument; to a child process as its own environment.",
+    ),
+    (
+        SuspectKind::Setlocale,
+        "locale set",
+        "Requests that follow, of other users, get this locale for numbers, dates and texts.",
+        "Set it for every request in one place, or use `IntlDateFormatter` and \
+         `NumberFormatter` with the locale as an argument.",
+    ),
+    (
+        SuspectKind::Timezone,
+        "default time zone set",
+        "Requests that follow, of other users, get dates in this time zone.",
+        "Give the time zone to `DateTimeImmutable`, or set the default for every request in \
+         one place.",
+    ),
+    (
+        SuspectKind::Chdir,
+        "working folder changed",
+        "Relative paths of all requests that follow start there.",
+        "Use absolute paths; for a child process set its working folder.",
+    ),
+    (
+        SuspectKind::Umask,
+        "umask changed",
+        "Files that later requests write get these permissions.",
+        "Use `chmod()` on the file, or take the umask back in `finally`.",
+    ),
+    (
+        SuspectKind::Handler,
+        "handler that stays",
+        "Each request adds one more or replaces the framework's; handlers of the end run \
+         only when the worker ends.",
+        "Set it once at boot, take it back in `finally`, or use the framework's events.",
+    ),
+    (
+        SuspectKind::OutputBuffer,
+        "output buffer left open",
+        "The buffer stays open for the next request, which writes into it.",
+        "Close it in `finally` with `ob_get_clean()` or `ob_end_clean()`.",
+    ),
+    (
+        SuspectKind::Constant,
+        "constant defined at run time",
+        "The first request's value stays for all, and the second `define()` is a warning.",
+        "Use configuration or an argument for what differs, `const` for what does not.",
+    ),
+    (
+        SuspectKind::Redeclared,
+        "function declared in a function",
+        "The second request to come by ends with `Cannot redeclare`.",
+        "Declare it at the top of a file, or make it a closure.",
+    ),
+    (
+        SuspectKind::Seed,
+        "random numbers seeded",
+        "The numbers of all requests that follow can be foretold.",
+        "Use `Random\\Randomizer` with an engine of its own, `random_int()` for secrets.",
+    ),
+    (
+        SuspectKind::FileHandle,
+        "handle kept open",
+        "An object that lives as long as the worker keeps the file or process open, and \
+         workers have a limit of those.",
+        "Close it where it was opened, in `finally`.",
+    ),
+    (
+        SuspectKind::Transaction,
+        "transaction without roll-back",
+        "After an exception it stays open in the connection that the next request uses.",
+        "Use `transactional()`, `wrapInTransaction()` or `DB::transaction()`, or roll back \
+         in `catch`.",
+    ),
+    (
+        SuspectKind::DatabaseSession,
+        "database connection changed",
+        "The connection outlives the request: those that follow work with these settings.",
+        "Set it where the connection is configured, or take it back in `finally`.",
+    ),
+];
 
 #[cfg(test)]
 mod tests {
@@ -259,7 +266,7 @@ mod tests {
     #[test]
     fn every_kind_has_its_own_words() {
         let mut said = std::collections::BTreeSet::new();
-        for kind in SuspectKind::ALL {
+        for kind in SuspectKind::all() {
             assert!(said.insert(kind.title()), "{kind:?} has the title of another");
             assert!(said.insert(kind.why()), "{kind:?} has the reason of another");
             for sentence in [kind.why(), kind.mend()] {
@@ -269,8 +276,20 @@ mod tests {
     }
 
     #[test]
-    fn all_are_listed_once_in_their_order() {
-        assert!(SuspectKind::ALL.is_sorted_by(|a, b| a < b));
-        assert_eq!(SuspectKind::ALL.last(), Some(&SuspectKind::DatabaseSession));
+    fn each_has_its_own_row() {
+        for (row, words) in WORDS.iter().enumerate() {
+            assert_eq!(words.0 as usize, row);
+        }
+        assert_eq!(WORDS.len(), SuspectKind::DatabaseSession as usize + 1);
+    }
+
+    #[test]
+    fn the_page_has_every_kind_in_these_words() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/what-the-code-says.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for kind in SuspectKind::all() {
+            let row = format!("| {} | {} | {} |", kind.title(), kind.why(), kind.mend());
+            assert!(page.contains(&row), "docs/what-the-code-says.md has not\n{row}");
+        }
     }
 }

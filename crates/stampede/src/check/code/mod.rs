@@ -114,8 +114,12 @@ fn read(
     parser: &mut Parser,
     facts: &mut Facts,
 ) -> Result<(Vec<Found>, Option<Unread>), Unread> {
-    let tree = tree::parse(parser, source)
-        .ok_or_else(|| Unread::whole(file, "it is too tangled to be read".to_owned()))?;
+    let tree = tree::parse(parser, source).ok_or_else(|| {
+        Unread::whole(
+            file,
+            "it is nested too deep, or takes too long, for code that people write".to_owned(),
+        )
+    })?;
     let broken = first_error(&tree).map(|error| Unread {
         file: file.to_owned(),
         line: Some(tree::line(error)),

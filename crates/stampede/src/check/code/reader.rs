@@ -46,6 +46,7 @@ pub(super) struct Reader<'a> {
     found: Vec<Found>,
     said: HashSet<(SuspectKind, String, String)>,
     summaries: HashMap<usize, Rc<Summary>>,
+    asked: HashSet<(usize, String)>,
 }
 
 /// The suspects of one file.
@@ -69,6 +70,7 @@ pub(super) fn read(
         found: Vec::new(),
         said: HashSet::new(),
         summaries: HashMap::new(),
+        asked: HashSet::new(),
     };
     tree::walk(tree.root_node(), &[], |node, path| reader.visit(At { node, path }));
     reader.found
@@ -168,10 +170,16 @@ impl<'a> Reader<'a> {
             SuspectKind::Session | SuspectKind::Header => is_worker_app,
             SuspectKind::Sapi => is_worker_app && is_inside,
             SuspectKind::Constant => is_inside,
-            SuspectKind::KeepsRequest => is_worker_app,
+            SuspectKind::KeepsRequest | SuspectKind::Gathers => is_worker_app,
             // What a file does when it is loaded a worker does once, at boot.
             _ => is_inside || !is_worker_app,
         }
+    }
+
+    /// Whether a property of a class is asked about for the first time, which reads all of the class;
+    /// never beyond what people write in a file.
+    pub fn is_first_asked(&mut self, class: Node, property: &str) -> bool {
+        self.asked.len() < MOST_ASKED && self.asked.insert((class.id(), property.to_owned()))
     }
 
     /// Of the function that has a name around `at`; at the top of a file that of the whole top.
@@ -198,3 +206,6 @@ impl<'a> Reader<'a> {
         made
     }
 }
+
+/// Properties of a file whose classes are read whole for them.
+const MOST_ASKED: usize = 200;

@@ -1,6 +1,7 @@
 //! A file of PHP as a tree, walked without recursion: no nesting of the file can overflow us.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
@@ -22,14 +23,15 @@ pub(super) fn parser() -> Parser {
     parser
 }
 
-/// The tree of `text`; none where reading it takes far more steps than a file of PHP needs.
+/// The tree of `text`; none where it is nested as no file of PHP is, or takes as long as none does.
 pub(super) fn parse(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
-    // Counted, not timed: the same file is always read or never.
-    let mut asked = 0usize;
-    let most = text.len() / 4 + 100_000;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        asked += 1;
-        if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    if nesting(text) > MOST_NESTED {
+        return None;
+    }
+    let began = Instant::now();
+    let mut progress = |_: &tree_sitter::ParseState| match began.elapsed() > LONGEST {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
@@ -39,6 +41,28 @@ pub(super) fn parse(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     }
     tree
 }
+
+/// How deep brackets are in each other at most, those in strings too.
+fn nesting(text: &[u8]) -> usize {
+    let (mut deep, mut deepest) = (0usize, 0);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => deep += 1,
+            b')' | b']' | b'}' => deep = deep.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(deep);
+    }
+    deepest
+}
+
+/// The parser's own C recurses over brackets in places: its stack ends at some hundred thousand.
+const MOST_NESTED: usize = 5_000;
+/// The longest of thousands of files took 30 ms; made ones take minutes.
+const LONGEST: Duration = Duration::from_secs(5);
+/// What is nested deeper is not looked at: rules look upwards from what they find, and people nest some
+/// dozens.
+const DEEPEST: usize = 2_000;
 
 /// Visits `root` and all below it in the file's order, with what stands above: `above`, and the
 /// nodes from `root` on.
@@ -51,7 +75,8 @@ pub(super) fn walk<'t>(
     let mut cursor = root.walk();
     loop {
         let node = cursor.node();
-        if visit(node, &path) == Next::Into && cursor.goto_first_child() {
+        let goes_on = visit(node, &path) == Next::Into && path.len() < DEEPEST;
+        if goes_on && cursor.goto_first_child() {
             path.push(node);
             continue;
         }

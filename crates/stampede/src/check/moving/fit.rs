@@ -41,7 +41,8 @@ struct Fit<'a> {
 impl Fit<'_> {
     /// The shortest fillings first, and back where a later run is not found.
     fn search(&self, from: usize, clock: &Clock) -> Option<Vec<Range<usize>>> {
-        let mut filled = vec![from..from];
+        let mut filled: Vec<Range<usize>> = Vec::new();
+        filled.push(from..from);
         // Behind these places there is no way on.
         let mut dead = HashSet::new();
         let mut steps = 0_u32;
@@ -53,7 +54,7 @@ impl Fit<'_> {
             let gap = filled.len() - 1;
             let found = match dead.contains(&(gap, last.start)) {
                 true => None,
-                false => self.next(gap, last.clone()),
+                false => self.next(gap, last.clone(), clock),
             };
             if let Some(end) = found {
                 filled[gap].end = end;
@@ -74,7 +75,7 @@ impl Fit<'_> {
     }
 
     /// Where the run behind a gap begins that reaches at least over `least`.
-    fn next(&self, gap: usize, least: Range<usize>) -> Option<usize> {
+    fn next(&self, gap: usize, least: Range<usize>, clock: &Clock) -> Option<usize> {
         let theirs = self.theirs.1;
         let run = &self.ours[self.runs[gap].clone()];
         let limits = &self.gaps[gap].limits;
@@ -82,8 +83,16 @@ impl Fit<'_> {
         let is_end = gap + 1 == self.gaps.len();
         let earliest = if is_end { latest.max(least.end) } else { least.end };
         let latest = latest.min(least.start + limits.most());
-        (earliest..=latest).find(|end| {
-            is_run(run, &theirs[*end..]) && limits.allow(self.theirs.0, &theirs[least.start..*end])
-        })
+        let ends = (earliest..=latest).filter(|end| is_run(run, &theirs[*end..]));
+        for end in ends {
+            let there = &theirs[least.start..end];
+            if limits.allow(self.theirs.0, there) {
+                return Some(end);
+            }
+            if limits.forbid(self.theirs.0, there) || clock.is_over() {
+                return None;
+            }
+        }
+        None
     }
 }

@@ -36,8 +36,19 @@ const LETTERS: u8 = 8;
 const BEYOND_ASCII: u8 = 16;
 
 impl Limits {
-    /// Of what is there.
+    /// Of what is there, and what is like it.
     pub fn of(text: &str, tokens: &[Token]) -> Limits {
+        let mut limits = Limits::seen(text, tokens);
+        // What is drawn and long has the marks of base64 in one answer and not in another.
+        if limits.is_drawn() {
+            limits.marks |= DRAWN_MARKS;
+            limits.classes |= NUMBER | LETTERS;
+        }
+        limits
+    }
+
+    /// Of what is there.
+    fn seen(text: &str, tokens: &[Token]) -> Limits {
         let bytes = match (tokens.first(), tokens.last()) {
             (Some(first), Some(last)) => last.end - first.start,
             _ => 0,
@@ -50,13 +61,16 @@ impl Limits {
             marks: 0,
             classes: 0,
         };
-        for token in tokens {
-            limits.add(token.of(text), token.kind);
-        }
+        tokens.iter().for_each(|token| limits.add(token.of(text)));
         limits
     }
 
-    fn add(&mut self, text: &str, kind: Kind) {
+    /// One long word, by whatever marks of base64.
+    fn is_drawn(&self) -> bool {
+        self.bytes.1 >= DRAWN && self.classes & SPACE == 0 && self.marks & !DRAWN_MARKS == 0
+    }
+
+    fn add(&mut self, text: &str) {
         for c in text.chars() {
             match c {
                 '\n' | '\r' => self.classes |= SPACE | LINE,
@@ -66,11 +80,6 @@ impl Limits {
                 c if c.is_ascii() => self.marks |= 1 << (c as u32),
                 _ => self.classes |= BEYOND_ASCII,
             }
-        }
-        // A long word that is drawn has the marks of base64 in one answer and not in another.
-        if text.len() >= DRAWN && kind != Kind::Space {
-            self.marks |= b"+/-=%".iter().fold(0, |marks, mark| marks | 1 << mark);
-            self.classes |= NUMBER | LETTERS;
         }
     }
 
@@ -87,24 +96,34 @@ impl Limits {
         }
     }
 
-    /// Most tokens that may be there. The marks of base64 make many of a drawn word.
+    /// Most tokens that may be there. Sentences and lists vary more than a word or two, and the marks of
+    /// base64 make many tokens of a drawn word.
     pub fn most(&self) -> usize {
-        self.tokens.1 * 2 + 8 + self.bytes.1 / 4
+        let times = if self.words > 2 { 4 } else { 2 };
+        self.tokens.1 * times + 8 + self.bytes.1 / 4
     }
 
     /// Whether something may be there.
     pub fn allow(&self, text: &str, tokens: &[Token]) -> bool {
-        let here = Limits::of(text, tokens);
-        let letters = if self.classes & LETTERS > 0 { self.classes | NUMBER } else { self.classes };
-        let long = here.tokens.1 == 1 && here.bytes.1 >= DRAWN;
-        let marks = if long { here.marks & !DRAWN_MARKS } else { here.marks };
+        let here = Limits::seen(text, tokens);
         here.tokens.1 <= self.most()
             // What was never away is missed where it is.
             && (here.tokens.1 > 0 || self.tokens.0 == 0)
             && here.bytes.1 <= self.bytes.1 * 4 + 16
-            && here.bytes.1 * 4 >= if self.bytes.0 < 8 { 0 } else { self.bytes.0 }
-            && here.classes & !letters == 0
-            && marks & !self.marks == 0
+            // A token cut short is none; a sentence may be.
+            && (self.classes & SPACE != 0 || here.bytes.1 * 4 >= self.bytes.0.saturating_sub(8))
+            && !self.lack(&here)
+    }
+
+    /// Whether neither something nor anything that begins with it may be there.
+    pub fn forbid(&self, text: &str, tokens: &[Token]) -> bool {
+        self.lack(&Limits::seen(text, tokens))
+    }
+
+    /// Whether there is what was never seen here.
+    fn lack(&self, here: &Limits) -> bool {
+        let letters = if self.classes & LETTERS > 0 { self.classes | NUMBER } else { self.classes };
+        here.classes & !letters != 0 || here.marks & !self.marks != 0
     }
 }
 
@@ -122,7 +141,15 @@ pub fn between(
     matches: &[(usize, usize)],
 ) -> [Vec<Gap>; 2] {
     let mut hunks = hunks(one, other, matches);
-    hunks.iter_mut().for_each(|hunk| hunk.slide(one.1, other.1));
+    for at in 0..hunks.len() {
+        // Not into its neighbours.
+        let (from, to) = (
+            at.checked_sub(1).map_or(0, |before| hunks[before].0.end),
+            hunks.get(at + 1).map_or(one.1.len(), |next| next.0.start),
+        );
+        let room = (hunks[at].0.start - from, to - hunks[at].0.end);
+        hunks[at].slide(one.1, other.1, room);
+    }
     let limits = |hunk: &Hunk| {
         Limits::of(one.0, &one.1[hunk.0.clone()])
             .with(&Limits::of(other.0, &other.1[hunk.1.clone()]))
@@ -149,26 +176,23 @@ impl Hunk {
 
     /// What one answer has more often than the other (a list's items) may be any of them: all are in the
     /// gap.
-    fn slide(&mut self, one: &[Token], other: &[Token]) {
+    fn slide(&mut self, one: &[Token], other: &[Token], room: (usize, usize)) {
         let (full, tokens) = match (self.0.is_empty(), self.1.is_empty()) {
             (true, false) => (self.1.clone(), other),
             (false, true) => (self.0.clone(), one),
             _ => return,
         };
-        let period = full.len();
-        let before = (0..full.start)
-            .take_while(|back| {
-                tokens[full.start - 1 - back].key == tokens[full.end - 1 - back % period].key
-            })
-            .count();
-        let behind = (full.end..tokens.len())
-            .take_while(|at| tokens[*at].key == tokens[full.start + (at - full.end) % period].key)
-            .count();
+        let (period, last) = (full.len(), full.end - 1);
+        let is_before =
+            |back: &usize| tokens[full.start - 1 - back].key == tokens[last - back % period].key;
+        let is_behind =
+            |on: &usize| tokens[full.end + on].key == tokens[full.start + on % period].key;
+        let before = (0..room.0).take_while(is_before).count();
+        let behind = (0..room.1).take_while(is_behind).count();
         if before + behind >= period {
-            let wider = |range: &Range<usize>, length: usize| {
-                range.start - before.min(range.start)..(range.end + behind).min(length)
-            };
-            (self.0, self.1) = (wider(&self.0, one.len()), wider(&self.1, other.len()));
+            for range in [&mut self.0, &mut self.1] {
+                *range = range.start - before..range.end + behind;
+            }
         }
     }
 }
@@ -234,6 +258,16 @@ fn is_weak<'t, I: Iterator<Item = &'t [Token]>>(
         return false;
     }
     let (around, limits) = (before.with(behind), Limits::of(run.0, run.1));
+    // A mark of base64 that two drawn words have in common.
+    if let [mark] = run.1
+        && limits.marks & DRAWN_MARKS != 0
+        && mark.kind == Kind::Mark
+        && before.bytes.1 + behind.bytes.1 >= DRAWN
+        && around.classes & SPACE == 0
+        && around.marks & !DRAWN_MARKS == 0
+    {
+        return true;
+    }
     if limits.marks & !around.marks != 0 || limits.classes & !around.classes != 0 {
         return false;
     }

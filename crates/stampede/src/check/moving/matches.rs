@@ -65,7 +65,7 @@ impl Both<'_> {
             let tail = tail.take_while(|(a, b)| self.is_same(*a, *b)).count();
             let (one, other) = (one.start..one.end - tail, other.start..other.end - tail);
             found.extend(Run { one: one.end, other: other.end, length: tail, words: 0 }.pairs());
-            if one.is_empty() || other.is_empty() {
+            if one.is_empty() || other.is_empty() || Instant::now() > self.until {
                 continue;
             }
             let anchors = self.anchors(one.clone(), other.clone());

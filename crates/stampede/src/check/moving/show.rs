@@ -40,7 +40,12 @@ pub fn users(
     for run in
         runs(ours.1.len(), &gaps.clone().map(|((gap, _), _)| gap.clone()).collect::<Vec<_>>())
     {
-        ours.1[run].iter().for_each(|token| pieces.add(Piece::Same, token, ours.0));
+        for token in &ours.1[run] {
+            match token.kind {
+                Kind::Natural(_) => pieces.moves(),
+                _ => pieces.add(Piece::Same, token, ours.0),
+            }
+        }
         match gaps.next() {
             Some(((gap, there), true)) => {
                 pieces.add_all(Piece::Ours, ours, gap.range.clone());
@@ -111,8 +116,13 @@ pub fn difference(ours: Read, gaps: &[Gap], theirs: Read, clock: &Clock) -> Opti
             pieces.add_all(Piece::Ours, ours, here);
             pieces.add_all(Piece::Theirs, theirs, there);
         }
-        if let Some(token) = ours.1.get(one) {
-            pieces.add(Piece::Same, token, ours.0);
+        match (ours.1.get(one), theirs.1.get(other)) {
+            (Some(token), Some(seen)) if token.of(ours.0) == seen.of(theirs.0) => {
+                pieces.add(Piece::Same, token, ours.0);
+            }
+            // A natural form.
+            (Some(_), Some(_)) => pieces.moves(),
+            _ => {}
         }
         last = (one + 1, other + 1);
     }

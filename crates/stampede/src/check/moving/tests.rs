@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use stampede_stats::random::Random;
 
+use super::super::natural::user_tokens;
 use super::*;
 
 const ANNA: &str = "stmpdanna01234567";
@@ -48,7 +49,7 @@ const HEX: &str = "0123456789abcdef";
 
 #[test]
 fn tokens_of_forms_nonces_and_ids_move() {
-    is_clean("csrf", 3, |random| {
+    is_clean("csrf", 1, |random| {
         let token = drawn(random, BASE64, 43);
         format!(
             "<form>\n<input type=\"hidden\" name=\"_token\" value=\"{token}=\">\n</form>\n<p>1</p>"
@@ -58,14 +59,14 @@ fn tokens_of_forms_nonces_and_ids_move() {
         let (one, other) = (drawn(random, BASE62, 20), drawn(random, BASE62, 8));
         format!("<script nonce=\"{one}\" src=\"/a.js?{other}\"></script><p>Visits: 1</p>")
     });
-    is_clean("hex", 2, |random| {
+    is_clean("hex", 1, |random| {
         let (one, other) = (drawn(random, HEX, 16), drawn(random, HEX, 13));
         format!("{{\"id\":\"{one}\",\"other\":\"{other}\",\"visits\":1}}")
     });
     is_clean("numbers", 6, |random| {
         format!("<p>Number {} of {}</p>\n<p>Visits: 1</p>", random.below(1_000_000), random.share())
     });
-    is_clean("cookie", 2, |random| {
+    is_clean("cookie", 1, |random| {
         format!(
             "set-cookie: session={}%3D; path=/; httponly\nvary: Cookie",
             drawn(random, BASE64, 40)
@@ -83,6 +84,30 @@ fn random_text_moves() {
         let quotes = ["To be or not to be", "I came, I saw", "Panta rhei", "Know thyself!"];
         format!("<q>{}</q><b>1</b>", quotes[random.below(quotes.len())])
     });
+}
+
+/// Marks of base64 that are by chance in one answer and not in the other do not matter. Two tokens that
+/// begin with the same mark, one pair in 2048, look as if it were fixed.
+#[test]
+fn one_pair_is_enough_for_what_is_drawn() {
+    let alarms = (0..200).filter(|seed| {
+        let mut random = Random::with_seed(*seed);
+        let mut page = || {
+            let nonce = drawn(&mut random, BASE64, 24);
+            format!("<script nonce=\"{nonce}\"></script><i>{}</i>", drawn(&mut random, BASE64, 43))
+        };
+        let mut moving = Moving::new();
+        moving.learn(&page(), &page());
+        moving.difference(&page(), &page()).is_some()
+    });
+    assert!(alarms.count() <= 2);
+}
+
+#[test]
+fn of_what_is_the_same_by_nature_no_side_is_shown() {
+    let (one, other) = ("id d41d8cd98f00b204 at 16:35 a", "id 0cc175b9c0f1b6a8 at 16:35 b");
+    let found = Moving::new().difference(one, other).unwrap();
+    assert_eq!(found.text, "- id … at 16:35 a\n+ id … at 16:35 b");
 }
 
 #[test]
@@ -246,16 +271,13 @@ fn an_image_is_one_thing() {
     assert!(Moving::new().difference(&image(&mut random), &image(&mut random)).is_some());
 }
 
-/// A megabyte that moves everywhere is done with in time, and a leak in it is seen.
+/// A leak is told in a megabyte that moves everywhere, also where a slow machine runs out of time.
 #[test]
-fn a_large_body_takes_no_longer() {
+fn a_leak_in_a_large_body_is_told() {
     let page = |random: &mut Random, user: &str| {
         let row = |random: &mut Random, i: usize| {
-            format!(
-                "<tr><td>{i}</td><td>{}</td><td>{}</td></tr>\n",
-                word(random),
-                random.below(999)
-            )
+            let number = random.below(999);
+            format!("<tr><td>{i}</td><td>{}</td><td>{number}</td></tr>\n", word(random))
         };
         let rows: String = (0..20_000).map(|i| row(random, i)).collect();
         format!("<table>\n{rows}</table>\n<p>{user}</p>")
@@ -264,22 +286,24 @@ fn a_large_body_takes_no_longer() {
     let mut moving = Moving::new();
     let begin = Instant::now();
     moving.learn(&page(&mut random, ANNA), &page(&mut random, ANNA));
-    let learnt = begin.elapsed();
+    println!("learnt in {:?}", begin.elapsed());
     let ours = page(&mut random, ANNA);
     let begin = Instant::now();
     let found = moving.difference(&ours, &page(&mut random, BERT)).expect("a leak");
-    println!("learnt in {learnt:?}, compared in {:?}", begin.elapsed());
+    println!("compared in {:?}", begin.elapsed());
     assert!(found.extra.contains(&BERT.to_owned()) && found.missing.contains(&ANNA.to_owned()));
-    // The limits are of the comparisons; a slow machine reads the tokens for as long again.
-    assert!(begin.elapsed() < LONGEST * 5 && learnt < LONGEST * 5);
 }
 
-/// Fixed words with gaps between them; each gap is of one sort.
+/// Labels with gaps behind them; each gap is of one sort. Fixed text that is the same in every line
+/// would be no label: whose is it?
 fn template() -> impl Strategy<Value = Vec<(String, usize)>> {
-    prop::collection::vec(
-        ("(<[a-z]{1,6}>[A-Z][a-z]{2,8}: )|([{,]\"[a-z]{3,9}\":)", 0..6_usize),
-        1..12,
-    )
+    let label = |at: usize| {
+        let mut random = Random::with_seed(at as u64);
+        let mut word = || drawn(&mut random, "abcdefghijklmnop", 6);
+        format!("<h2 id=\"{}\">{} {}</h2>: ", word(), word(), word())
+    };
+    prop::collection::vec(0..6_usize, 1..12)
+        .prop_map(move |sorts| (0..).map(label).zip(sorts).collect())
 }
 
 fn filled(template: &[(String, usize)], random: &mut Random) -> String {
@@ -291,8 +315,7 @@ fn filled(template: &[(String, usize)], random: &mut Random) -> String {
         4 => (0..2 + random.below(3)).map(|_| format!("<b>{}</b>", word(random))).collect(),
         _ => String::new(),
     };
-    let lines = template.iter().enumerate();
-    lines.map(|(i, (fixed, sort))| format!("line{i}{fixed}{}\n", gap(random, *sort))).collect()
+    template.iter().map(|(fixed, sort)| format!("{fixed}{}\n", gap(random, *sort))).collect()
 }
 
 proptest! {
@@ -319,12 +342,31 @@ proptest! {
         let one = filled(&template, &mut random);
         let mut changed = template.clone();
         let fixed = &mut changed[at.index(template.len())].0;
-        let letter = fixed.rfind(|c: char| c.is_ascii_lowercase()).unwrap();
-        fixed.insert_str(letter, "zq");
+        fixed.insert_str(fixed.len() - "</h2>: ".len(), "zq");
         let other = filled(&changed, &mut random);
         let difference = moving.difference(&one, &other);
         let words = difference.as_ref().map(|found| found.extra.concat()).unwrap_or_default();
         prop_assert!(words.contains("zq"), "{one}{other}{difference:?}");
+    }
+
+    /// Of few letters, so that much is the same by chance.
+    #[test]
+    fn no_answers_end_it(texts in prop::collection::vec("([ab1<>,\n ]|stmpd0123456789a[bc]){0,40}", 3..8)) {
+        let mut moving = Moving::new();
+        for pair in texts.windows(2) {
+            moving.learn(&pair[0], &pair[1]);
+        }
+        for (one, other) in texts.iter().zip(texts.iter().rev()) {
+            let difference = moving.difference(one, other);
+            let users = |text: &str| -> Vec<String> {
+                user_tokens(text).map(|range| text[range].to_owned()).collect()
+            };
+            // One that the reference has nowhere is always told.
+            for user in users(other).iter().filter(|user| !users(one).contains(user)) {
+                let extra = difference.as_ref().map(|found| &found.extra);
+                prop_assert!(extra.is_some_and(|extra| extra.contains(user)), "{one:?} {other:?}");
+            }
+        }
     }
 
     #[test]

@@ -147,3 +147,31 @@ fn a_service_closes_what_it_opens() {
         assert_eq!(symfony(closed), [""; 0], "{closed}");
     }
 }
+
+#[test]
+fn a_service_that_gathers_is_named() {
+    let gathers = "class Report { private array $lines = [];\n\
+                   function add(string $line) { $this->lines[] = $line; }";
+    assert_eq!(
+        symfony(&format!("{gathers} }}")),
+        ["5 gathers App\\Service\\Report::$lines[] (grows) @ App\\Service\\Report::add"]
+    );
+    for rest in [
+        "function send() { $this->lines = []; } }",
+        "function next() { return array_shift($this->lines); } }",
+        "function clear() { unset($this->lines); } }",
+    ] {
+        assert_eq!(symfony(&format!("{gathers} {rest}")), [""; 0], "{rest}");
+    }
+    for class in [
+        "class ReportDto { function add(string $line) { $this->lines[] = $line; } }",
+        "class Report { function add(PartInterface $part) { $this->parts[] = $part; } }",
+        "class Report { function __construct($a) { $this->parts[] = $a; } }",
+        "class Report implements ResetInterface { function f($a) { $this->parts[] = $a; }\n\
+         function reset(): void { $this->empty(); } }",
+    ] {
+        assert_eq!(symfony(class), [""; 0], "{class}");
+    }
+    let laravel = "<?php class ReportService { function add($a) { $this->a[] = $a; } }";
+    assert_eq!(said_of(AppKind::Laravel, "app/Services/ReportService.php", laravel), [""; 0]);
+}
