@@ -181,16 +181,19 @@ fn left(count: usize) -> Option<Element> {
 
 fn again(report: &CheckReport) -> Element {
     let names: Vec<String> = report.runtimes.iter().map(|one| quoted(&one.runtime)).collect();
-    let command = format!(
-        "stampede check --app {} --runtime {} --reference {} --users {} --seed {}",
-        quoted(&report.app),
-        names.join(","),
-        quoted(&report.reference),
-        report.tried.users,
-        report.seed
-    );
+    let flags = [
+        "stampede check".to_owned(),
+        format!("--app {}", quoted(&report.app)),
+        format!("--runtime {}", names.join(",")),
+        format!("--reference {}", quoted(&report.reference)),
+        format!("--users {}", report.tried.users),
+        format!("--seed {}", report.seed),
+    ];
+    let command = flags.iter().fold(classed("code", "command"), |command, flag| {
+        command.child(element("span").text(flag)).text(" ")
+    });
     block("Check again", "the same tours and tokens, by their seed")
-        .child(element("pre").child(element("code").text(&command)))
+        .child(element("pre").child(command))
         .child(classed("p", "note").prose(
             "Requests, methods and logins that were given (`--urls`, `--methods`, `--login` …) have to be \
              given again. Another seed is another shuffled tour. `--baseline check.json` accepts what \

@@ -217,12 +217,3 @@ fn colours_are_those_of_the_report() {
         assert!(base.contains(colour), "{colour}");
     }
 }
-
-#[test]
-fn zz_tmp() {
-    for file in std::fs::read_dir("/tmp/htmlshot/real").unwrap().flatten() {
-        let text = std::fs::read_to_string(file.path()).unwrap();
-        let Ok(report) = serde_json::from_str::<CheckReport>(&text) else { continue };
-        std::fs::write(format!("/tmp/htmlshot/{}.html", report.name), html(&report)).unwrap();
-    }
-}
