@@ -13,6 +13,7 @@ pub mod gather;
 pub mod grow;
 pub mod growth;
 pub mod headers;
+pub mod html;
 pub mod look;
 pub mod model;
 pub mod moving;

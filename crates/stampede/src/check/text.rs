@@ -1,7 +1,9 @@
 //! A check in words.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use super::code::Suspect;
 use super::look::{name, person};
 use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
 use crate::summary::words;
@@ -10,6 +12,10 @@ use crate::summary::words;
 const SUSPECTS_MAX: usize = 10;
 /// Requests that are listed as skipped; the others are counted.
 const SKIPPED_MAX: usize = 8;
+/// Beside every count of what was tried.
+pub const NO_PROOF: &str = "what was not found is not proven absent";
+/// Of a finding that its steps did not show a second time.
+pub const NOT_AGAIN: &str = "not seen again on a fresh worker";
 
 /// The report as text: the answer first, then each finding with its evidence.
 pub fn text(report: &CheckReport) -> String {
@@ -83,7 +89,7 @@ fn tried(report: &CheckReport) -> String {
     let ended = if report.interrupted { "; ended early" } else { "" };
     format!(
         "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
-         what was not found is not proven absent; seed {}",
+         {NO_PROOF}; seed {}",
         words::number_of(tried.requests as u32, "request"),
         words::number_of(tried.tours.len() as u32, "tour"),
         tried.tours.join(", "),
@@ -121,7 +127,7 @@ fn one(checked: &Checked, finding: &Finding) -> String {
     };
     let again = match finding.is_repeatable {
         true => format!("stampede check --finding {}", finding.number),
-        false => "not seen again on a fresh worker".to_owned(),
+        false => NOT_AGAIN.to_owned(),
     };
     let _ = writeln!(text, "  to see it: {shown} ({again})");
     for place in &finding.places {
@@ -180,14 +186,7 @@ pub fn mend(kind: FindingKind) -> &'static str {
 
 /// What no run has shown, and looks as if it could.
 fn of_code(report: &CheckReport) -> String {
-    let findings = report.runtimes.iter().flat_map(|one| &one.findings);
-    let told: Vec<_> = findings
-        .flat_map(|finding| &finding.places)
-        .map(|place| (&place.file, place.line))
-        .collect();
-    let suspects = &report.code.suspects;
-    let others: Vec<_> =
-        suspects.iter().filter(|one| !told.contains(&(&one.file, one.line))).collect();
+    let others = unseen(report);
     if others.is_empty() {
         return String::new();
     }
@@ -208,21 +207,49 @@ fn of_code(report: &CheckReport) -> String {
     text
 }
 
+/// Suspects whose line no finding names.
+pub fn unseen(report: &CheckReport) -> Vec<&Suspect> {
+    let findings = report.runtimes.iter().flat_map(|one| &one.findings);
+    let told: HashSet<_> = findings
+        .flat_map(|finding| &finding.places)
+        .map(|place| (&place.file, place.line))
+        .collect();
+    let suspects = report.code.suspects.iter();
+    suspects.filter(|one| !told.contains(&(&one.file, one.line))).collect()
+}
+
 fn steady(growth: &Growth) -> String {
-    let (what, begin, end) = match growth.of {
-        GrowthOf::Heap => {
-            ("PHP's memory does", words::bytes(growth.begin), words::bytes(growth.end))
-        }
-        GrowthOf::Memory => {
-            ("its memory does", words::bytes(growth.begin), words::bytes(growth.end))
-        }
-        GrowthOf::Descriptors => {
-            ("open files do", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
-        }
-        GrowthOf::TemporaryFiles => {
-            ("temporary files do", format!("{:.0}", growth.begin), format!("{:.0}", growth.end))
-        }
-    };
+    let [begin, end] = [growth.begin, growth.end].map(|value| size(growth.of, value));
     let over = words::count(growth.requests);
-    format!("{what} not grow: {begin} → {end} over {over} requests")
+    let does = match growth.of {
+        GrowthOf::Heap | GrowthOf::Memory => "does",
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => "do",
+    };
+    format!("{} {does} not grow: {begin} → {end} over {over} requests", what(growth.of))
+}
+
+/// What may grow, in words.
+pub fn what(of: GrowthOf) -> &'static str {
+    match of {
+        GrowthOf::Heap => "PHP's memory",
+        GrowthOf::Memory => "its memory",
+        GrowthOf::Descriptors => "open files",
+        GrowthOf::TemporaryFiles => "temporary files",
+    }
+}
+
+/// How much of it there is.
+pub fn size(of: GrowthOf, value: f64) -> String {
+    match of {
+        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.0}"),
+    }
+}
+
+/// How much of it comes with each request: less than one file may be many.
+pub fn rate(of: GrowthOf, value: f64) -> String {
+    match of {
+        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
+        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.3}"),
+    }
 }

@@ -10,6 +10,7 @@ use super::args_check::CheckArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
+use crate::check::html::html;
 use crate::check::model::{CheckReport, FORMAT, Verdict};
 use crate::check::requests::{Credentials, Policy, RequestError};
 use crate::check::stand::Bench;
@@ -74,7 +75,15 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     write(&out, &report)?;
     match args.json {
         true => print(json(&report)?.as_bytes())?,
-        false => print(format!("{}\nResult: {}\n", text::text(&report), out.display()).as_bytes())?,
+        false => print(
+            format!(
+                "{}\nResult: {}\nReport: {}\n",
+                mask_secrets(&text::text(&report)),
+                out.display(),
+                out.join(PAGE).display()
+            )
+            .as_bytes(),
+        )?,
     };
     Ok(outcome(&report))
 }
@@ -266,7 +275,9 @@ fn read(path: &Path) -> Result<CheckReport, Failure> {
 
 fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     let text = json(report)?;
-    let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(out.join(FILE), text));
+    let written = std::fs::create_dir_all(out)
+        .and_then(|()| std::fs::write(out.join(FILE), text))
+        .and_then(|()| std::fs::write(out.join(PAGE), html(report)));
     written.map_err(|error| {
         Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
             .hint("`--out` names another folder")
@@ -337,3 +348,4 @@ fn last(results: &Path) -> Result<PathBuf, Failure> {
 }
 
 const FILE: &str = "check.json";
+const PAGE: &str = "check.html";

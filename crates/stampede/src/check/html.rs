@@ -1,0 +1,225 @@
+//! A check as a page: one file that needs nothing else, not even a script.
+
+mod code;
+mod element;
+mod finding;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use self::element::{Element, classed, element};
+use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
+use super::text::{self, NO_PROOF};
+use crate::summary::words;
+
+/// The page: the answer first, then what was tried, each finding, growth, the code, what was not asked,
+/// and how to check again.
+pub fn html(report: &CheckReport) -> String {
+    let app = name(report);
+    let main = element("main")
+        .child(answer(report, &app))
+        .child(tried(report))
+        .children(finding::section(report))
+        .children(growth(report))
+        .child(code::section(report))
+        .children(skipped(&report.skipped))
+        .child(again(report));
+    let page = classed("div", "page").child(head(report)).child(main).child(foot(report));
+    let title = element("title").text(&format!("{app} · stampede check")).markup();
+    let policy = format!(
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-{}'",
+        STANDARD.encode(Sha256::digest(STYLE))
+    );
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         {title}<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+        page.markup()
+    )
+}
+
+/// The app's folder without those above it.
+fn name(report: &CheckReport) -> String {
+    let last = Path::new(&report.app).file_name();
+    last.map_or_else(|| report.app.clone(), |name| name.to_string_lossy().into_owned())
+}
+
+fn head(report: &CheckReport) -> Element {
+    let which = format!(" {}", report.name);
+    let known = format!("{}, {}", report.app, report.kind);
+    element("header")
+        .child(element("h1").text("stampede check").child(element("span").text(&which)))
+        .child(element("p").text(&known))
+}
+
+fn foot(report: &CheckReport) -> Element {
+    let made = format!("stampede {} · {}", report.stampede, report.started_at);
+    element("footer").child(element("p").text(&made))
+}
+
+/// A card a runtime.
+fn answer(report: &CheckReport, app: &str) -> Element {
+    let asked = format!("Is `{app}` safe in a worker's memory?");
+    classed("section", "answer")
+        .child(classed("h2", "kicker").prose(&asked))
+        .child(classed("div", "cards").children(report.runtimes.iter().map(card)))
+}
+
+fn card(checked: &Checked) -> Element {
+    let look = match checked.verdict {
+        Verdict::Safe => "good",
+        Verdict::SafeWith { .. } => "warning",
+        Verdict::NotSafe => "bad",
+        Verdict::NotChecked => "faint",
+    };
+    let lost = match checked.workers_lost {
+        0 => String::new(),
+        count => format!(", {} lost", words::number_of(count as u32, "worker")),
+    };
+    let sent = format!("{} sent{lost}", words::number_of(checked.sent as u32, "request"));
+    classed("article", &format!("card {look}"))
+        .child(element("h3").text(&checked.runtime))
+        .child(classed("p", "verdict").prose(&text::answer(checked)))
+        .children(finding::counts(checked))
+        .children((checked.sent > 0).then(|| classed("p", "note").text(&sent)))
+}
+
+fn tried(report: &CheckReport) -> Element {
+    let tried = &report.tried;
+    let tours = tried.tours.join(", ");
+    let growth = match tried.growth_requests {
+        0 => "growth was not measured".to_owned(),
+        count => format!("and {} for growth", words::count(count)),
+    };
+    let figures = [
+        ("requests", words::count(tried.requests), "different ones"),
+        ("tours", words::count(tried.tours.len() as u64), &tours),
+        ("users", words::count(u64::from(tried.users)), "each with tokens of their own"),
+        ("sent", words::count(tried.sent), &growth),
+        ("time", format!("{:.0} s", tried.seconds), ""),
+        ("against", report.reference.clone(), "which forgets after each request"),
+        ("seed", report.seed.to_string(), ""),
+    ];
+    let figure = |(what, figure, more): (&str, String, &str)| {
+        let more = Some(more).filter(|more| !more.is_empty());
+        classed("div", "figure")
+            .child(element("dt").text(what))
+            .child(element("dd").text(&figure))
+            .children(more.map(|more| classed("dd", "more").text(more)))
+    };
+    let early = report.interrupted.then(|| {
+        classed("p", "problem").text("Ended early: it says less than a check that went to its end.")
+    });
+    block("What was tried", NO_PROOF)
+        .children(early)
+        .child(classed("dl", "tried").children(figures.map(figure)))
+}
+
+/// What grew and what did not.
+fn growth(report: &CheckReport) -> Option<Element> {
+    let all = report.runtimes.iter();
+    let rows: Vec<Element> = all
+        .flat_map(|checked| checked.growth.iter().map(|one| row(&checked.runtime, one)))
+        .collect();
+    let heads = element("tr").children(HEADS.map(|head| element("th").text(head)));
+    let table = classed("table", "figures")
+        .child(element("thead").child(heads))
+        .child(element("tbody").children(rows.iter().cloned()));
+    (!rows.is_empty()).then(|| {
+        block("Growth", "of one worker, over thousands of requests")
+            .child(classed("div", "scroll").child(table))
+    })
+}
+
+fn row(runtime: &str, growth: &Growth) -> Element {
+    let size = |value| text::size(growth.of, value);
+    let each = |value| text::rate(growth.of, value);
+    let limit = growth.max_requests.filter(|_| growth.grows);
+    let cells = [
+        size(growth.begin),
+        size(growth.end),
+        each(growth.per_request),
+        format!("{} to {}", each(growth.per_request_low), each(growth.per_request_high)),
+        limit.map_or_else(|| "—".to_owned(), words::count),
+    ];
+    let over = format!(" over {} requests", words::count(growth.requests));
+    let cells = HEADS[2..].iter().zip(cells);
+    classed("tr", if growth.grows { "grows" } else { "steady" })
+        .child(element("th").text(runtime))
+        .child(element("td").text(text::what(growth.of)).child(element("small").text(&over)))
+        .children(cells.map(|(head, cell)| element("td").with("data-title", head).text(&cell)))
+}
+
+/// Of growth; where a table does not fit each stands with its figure.
+const HEADS: [&str; 7] =
+    ["runtime", "what", "begin", "end", "per request", "95 % interval", "max_requests"];
+
+fn skipped(all: &[Skipped]) -> Option<Element> {
+    let row = |one: &Skipped| {
+        element("li")
+            .child(element("code").text(&one.request))
+            .child(element("span").prose(&one.why))
+    };
+    let list = classed("ul", "lines").children(all.iter().take(LISTED).map(row));
+    let more = left(all.len().saturating_sub(LISTED));
+    let count = words::number_of(all.len() as u32, "request");
+    (!all.is_empty()).then(|| block("What was not asked", &count).child(list).children(more))
+}
+
+/// How many a list leaves out.
+fn left(count: usize) -> Option<Element> {
+    let said = format!("… {count} more in check.json");
+    (count > 0).then(|| classed("p", "note").text(&said))
+}
+
+fn again(report: &CheckReport) -> Element {
+    let names: Vec<String> = report.runtimes.iter().map(|one| quoted(&one.runtime)).collect();
+    let flags = [
+        "stampede check".to_owned(),
+        format!("--app {}", quoted(&report.app)),
+        format!("--runtime {}", names.join(",")),
+        format!("--reference {}", quoted(&report.reference)),
+        format!("--users {}", report.tried.users),
+        format!("--seed {}", report.seed),
+    ];
+    let command = flags.iter().fold(classed("code", "command"), |command, flag| {
+        command.child(element("span").text(flag)).text(" ")
+    });
+    block("Check again", "the same tours and tokens, by their seed")
+        .child(element("pre").child(command))
+        .child(classed("p", "note").prose(
+            "Requests, methods and logins that were given (`--urls`, `--methods`, `--login` …) have to be \
+             given again. Another seed is another shuffled tour. `--baseline check.json` accepts what \
+             stands here, so that only what is new counts. `--finding N` means the newest check; \
+             `--of FOLDER` names this one later.",
+        ))
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-~@+:".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// A section with its heading, and what is said beside it.
+fn block(title: &str, about: &str) -> Element {
+    let about = Some(about).filter(|about| !about.is_empty());
+    let about = about.map(|about| classed("span", "about").prose(about));
+    classed("section", "block").child(element("h2").text(title).children(about))
+}
+
+/// Lines of a list; an app of nobody's taste has thousands.
+const LISTED: usize = 200;
+
+/// Colours and type of the report's page.
+const STYLE: &str = include_str!("html/page.css");

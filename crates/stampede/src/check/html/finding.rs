@@ -1,0 +1,193 @@
+//! Each finding, with what shows it.
+
+use std::collections::BTreeMap;
+
+use super::element::{Element, classed, element};
+use super::{block, left};
+use crate::check::look::{name, person};
+use crate::check::model::{CheckReport, Checked, Finding, FindingKind, Place, Step};
+use crate::check::text::{self, NOT_AGAIN};
+use crate::store::mask_secrets;
+use crate::summary::words;
+
+/// How many of each kind a runtime has, those of the baseline apart.
+pub fn counts(checked: &Checked) -> Option<Element> {
+    let mut kinds: BTreeMap<FindingKind, (u32, usize)> = BTreeMap::new();
+    for finding in checked.findings.iter().filter(|finding| !finding.is_accepted) {
+        kinds.entry(finding.kind).or_insert((finding.number, 0)).1 += 1;
+    }
+    let item = |(kind, (first, count)): (FindingKind, (u32, usize))| {
+        let link = element("a").with("href", &format!("#finding-{first}")).text(text::title(kind));
+        element("li").child(element("b").text(&count.to_string())).child(link)
+    };
+    (!kinds.is_empty()).then(|| classed("ul", "counts").children(kinds.into_iter().map(item)))
+}
+
+/// What was found, the worst first, what is accepted last.
+pub fn section(report: &CheckReport) -> Option<Element> {
+    let all = told(report);
+    let about = match all.iter().any(|one| one.runtimes.len() > 1) {
+        true => "the worst first; what several runtimes show stands once",
+        false => "the worst first",
+    };
+    (!all.is_empty()).then(|| block("What was found", about).children(all.iter().map(article)))
+}
+
+/// A finding, and the runtimes that show it in the same words.
+struct Told<'a> {
+    finding: &'a Finding,
+    runtimes: Vec<(&'a str, u32)>,
+}
+
+fn told(report: &CheckReport) -> Vec<Told<'_>> {
+    let mut all: Vec<Told<'_>> = Vec::new();
+    for checked in &report.runtimes {
+        for finding in &checked.findings {
+            let runtime = (checked.runtime.as_str(), finding.number);
+            match all.iter_mut().find(|told| is_same(told.finding, finding)) {
+                Some(told) => told.runtimes.push(runtime),
+                None => all.push(Told { finding, runtimes: vec![runtime] }),
+            }
+        }
+    }
+    all.sort_by_key(|told| (told.finding.is_accepted, told.finding.kind, told.finding.number));
+    all
+}
+
+/// All but whose it is.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let of =
+        |finding: &Finding| Finding { number: 0, fingerprint: String::new(), ..finding.clone() };
+    of(one) == of(other)
+}
+
+fn article(told: &Told<'_>) -> Element {
+    let finding = told.finding;
+    let look = match finding.kind {
+        FindingKind::Leak | FindingKind::Death => "bad",
+        FindingKind::Answer | FindingKind::Kept | FindingKind::State => "odd",
+        FindingKind::Growth => "warning",
+    };
+    let look = if finding.is_accepted { "faint" } else { look };
+    // Links of the answer lead to each number.
+    let anchors = told
+        .runtimes
+        .iter()
+        .map(|(_, number)| element("span").with("id", &format!("finding-{number}")));
+    let why = element("dl")
+        .child(element("dt").text("Why it matters"))
+        .child(element("dd").prose(text::why(finding.kind)))
+        .child(element("dt").text("The usual mend"))
+        .child(element("dd").prose(text::mend(finding.kind)));
+    let shows = element("div")
+        .child(element("h4").text("To see it"))
+        .child(steps(&finding.steps))
+        .child(commands(told));
+    let means = element("div").children(places(&finding.places)).child(why);
+    classed("article", &format!("finding {look}"))
+        .children(anchors)
+        .child(heading(told))
+        .child(classed("p", "what").prose(&finding.what))
+        .children(evidence(&finding.evidence))
+        .child(classed("div", "sides").child(shows).child(means))
+}
+
+fn heading(told: &Told<'_>) -> Element {
+    let numbers: Vec<String> = told.runtimes.iter().map(|(_, number)| number.to_string()).collect();
+    let badge = |look: &str, words: &str| classed("span", &format!("badge {look}")).text(words);
+    let mut marks: Vec<Element> =
+        told.runtimes.iter().map(|(runtime, _)| badge("quiet", runtime)).collect();
+    if told.finding.is_accepted {
+        marks.push(badge("live", "accepted by the baseline"));
+    }
+    if !told.finding.is_repeatable {
+        marks.push(badge("warning", NOT_AGAIN));
+    }
+    let title = element("span").text(text::title(told.finding.kind));
+    classed("div", "head")
+        .child(
+            element("h3")
+                .child(classed("span", "number").text(&words::list(&numbers)))
+                .child(title),
+        )
+        .child(classed("p", "badges").children(marks))
+}
+
+/// A line that only the reference has begins with `-`, one that only the worker has with `+`.
+fn evidence(text: &str) -> Option<Element> {
+    let masked = mask_secrets(text);
+    let line = |line: &str| {
+        let look = match line.trim_start().chars().next() {
+            Some('-') => "less",
+            Some('+') => "more",
+            _ => "same",
+        };
+        classed("span", look).text(line).text("\n")
+    };
+    let indent = masked.lines().filter(|line| !line.trim().is_empty());
+    let indent = indent.map(|line| line.len() - line.trim_start_matches(' ').len()).min();
+    let lines = masked.lines().map(|line| line.get(indent.unwrap_or(0)..).unwrap_or(line));
+    (!masked.trim().is_empty()).then(|| classed("pre", "evidence").children(lines.map(line)))
+}
+
+fn steps(steps: &[Step]) -> Element {
+    let list = classed("ol", "steps").children(steps.iter().take(STEPS).map(step));
+    match steps {
+        [] => classed("p", "note").text("No request of its own shows it."),
+        [first @ .., last] if first.len() >= OPEN => {
+            let said = format!(
+                "{}, the last {} ({})",
+                words::number_of(steps.len() as u32, "request"),
+                name(&last.request),
+                person(last.user)
+            );
+            element("details")
+                .child(element("summary").text(&said))
+                .child(list)
+                .children(left(steps.len().saturating_sub(STEPS)))
+        }
+        _ => list,
+    }
+}
+
+fn step(step: &Step) -> Element {
+    let asked = &step.request;
+    let user = format!("user u{}", step.user % 4);
+    let headers = asked.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+    let body = Some(asked.body.clone()).filter(|body| !body.is_empty());
+    let more = headers.chain(body).map(|line| classed("code", "more").text(&line));
+    element("li")
+        .child(
+            element("code").child(element("b").text(&asked.method)).text(" ").text(&asked.target),
+        )
+        .text(" ")
+        .child(classed("span", &user).text(&person(step.user)))
+        .children(more)
+}
+
+fn commands(told: &Told<'_>) -> Element {
+    let line = |(runtime, number): &(&str, u32)| {
+        let on = if told.runtimes.len() > 1 { format!("  # {runtime}") } else { String::new() };
+        element("code")
+            .text(&format!("stampede check --finding {number}"))
+            .child(classed("span", "faint").text(&on))
+            .text("\n")
+    };
+    element("pre").children(told.runtimes.iter().map(line))
+}
+
+fn places(all: &[Place]) -> Option<Element> {
+    let place = |place: &Place| {
+        element("li")
+            .child(element("code").text(&format!("{}:{}", place.file, place.line)))
+            .child(element("span").child(element("code").text(&place.what)))
+    };
+    let list = classed("ul", "lines").children(all.iter().map(place));
+    (!all.is_empty())
+        .then(|| element("div").child(element("h4").text("Where in the code")).child(list))
+}
+
+/// Steps that are seen at once.
+const OPEN: usize = 8;
+/// Steps that are listed.
+const STEPS: usize = 100;
