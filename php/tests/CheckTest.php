@@ -67,7 +67,7 @@ final class CheckTest extends TestCase
         self::assertSame(['boot', 'end', 'end'], array_column($checked->lines, 'at'));
         foreach ($checked->at('end') as $at => $line) {
             $served = ($at + 1) * $every;
-            self::assertSame(['at', 'served', 'memory', 'files', 'sizes'], array_keys($line));
+            self::assertSame(['at', 'served', 'memory', 'rss', 'files', 'sizes'], array_keys($line));
             self::assertSame($served, $line['served']);
             $sizes = ['global $t' => 17, 'closure handler.php:1 static $log' => $served];
             self::assertSame($sizes, array_diff_key($line['sizes'], ['global $argv' => 1]));

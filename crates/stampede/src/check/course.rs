@@ -12,6 +12,7 @@ use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
+use crate::store::mask_secrets;
 
 /// The runtime that forgets, and what it has answered so far.
 pub struct Reference<'a> {
@@ -102,6 +103,10 @@ pub struct Course<'a> {
     pub sent: u64,
     /// Workers that ended unasked.
     pub lost: u64,
+    /// Answers of which the workers' watch has no word.
+    pub unwatched: usize,
+    /// What was seen once and by no fresh start again.
+    pub chance: u32,
     toured: Vec<Toured>,
 }
 
@@ -114,7 +119,7 @@ struct Candidate {
 impl<'a> Course<'a> {
     /// Before its first tour.
     pub fn new(bench: &'a Bench, choice: &'a RuntimeChoice) -> Course<'a> {
-        Course { bench, choice, sent: 0, lost: 0, toured: Vec::new() }
+        Course { bench, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured: Vec::new() }
     }
 
     /// Goes a tour that the reference has gone.
@@ -126,6 +131,7 @@ impl<'a> Course<'a> {
         let reference = reference.tours[self.toured.len()].clone();
         let toured = Toured { steps: steps.to_vec(), seen, reference, workers };
         self.lost += look::lost(&toured);
+        self.unwatched += look::unwatched(&toured);
         self.toured.push(toured);
         Ok(())
     }
@@ -140,34 +146,36 @@ impl<'a> Course<'a> {
     }
 
     /// What the tours have shown, each with the fewest steps that show it again. `told` hears of each
-    /// before it is looked into.
-    ///
-    /// # Errors
-    /// A fresh start fails.
+    /// before it is looked into. Where a fresh start fails, or a person wants an end, the others are as they
+    /// were seen; the error is beside them.
     pub fn findings(
         &mut self,
         reference: &mut Reference<'_>,
         mut told: impl FnMut(&str),
-    ) -> Result<Vec<Finding>, RuntimeError> {
+    ) -> (Vec<Finding>, Option<RuntimeError>) {
         for toured in &self.toured {
             look::innocent(toured, &mut reference.known.innocent);
         }
         let mut settled: BTreeMap<FindingKind, usize> = BTreeMap::new();
-        let mut findings = Vec::new();
+        let (mut findings, mut failed) = (Vec::new(), None);
         for candidate in self.candidates(&reference.known) {
             let count = settled.entry(candidate.shown.kind).or_default();
             *count += 1;
-            if interrupt::asked() {
-                break;
-            }
-            if *count > SETTLED {
+            if interrupt::asked() || failed.is_some() || *count > SETTLED {
                 findings.push(self.as_seen(&candidate));
                 continue;
             }
             told(&candidate.shown.what);
-            findings.extend(self.settle(&candidate, reference)?);
+            match self.settle(&candidate, reference) {
+                Ok(Some(finding)) => findings.push(finding),
+                Ok(None) => self.chance += 1,
+                Err(error) => {
+                    findings.push(self.as_seen(&candidate));
+                    failed = Some(error);
+                }
+            }
         }
-        Ok(findings)
+        (findings, failed)
     }
 
     /// Each thing once, where it was shown with the fewest steps before it.
@@ -266,7 +274,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         steps,
         is_repeatable,
         places: Vec::new(),
-        fingerprint: format!("{:?} {}", shown.kind, shown.subject).to_lowercase(),
+        fingerprint: mask_secrets(&format!("{:?} {}", shown.kind, shown.subject).to_lowercase()),
         is_accepted: false,
     }
 }

@@ -13,8 +13,8 @@ use crate::runtime::{RuntimeError, WatchMode};
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A file.
-    File(PathBuf),
+    /// A file, and so many of its requests at most.
+    File(PathBuf, usize),
     /// Links, from this path on, so many at most.
     Links {
         /// The first page.
@@ -62,7 +62,7 @@ pub fn gather(
 ) -> Result<Gathered, GatherError> {
     let mut gathered = Gathered::default();
     let listed = match source {
-        Source::File(path) => Some(requests::read(path)?),
+        Source::File(path, limit) => Some(requests::read(path)?.bounded(*limit)),
         Source::Links { .. } => None,
     };
     let mut stand = bench.up(reference, WatchMode::Full)?;
@@ -79,7 +79,7 @@ pub fn gather(
             follow(&mut crawl, &mut stand, &mut gathered);
             gathered.skipped.extend(crawl.skipped());
         }
-        (None, Source::File(_)) => {}
+        (None, Source::File(..)) => {}
     }
     if gathered.bad.len() == gathered.requests.len() {
         let last = gathered.bad.last();

@@ -11,7 +11,6 @@ use super::growth;
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
 use super::stand::{Bench, Stand};
 use super::watch::{Sizes, Worker};
-use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
@@ -77,10 +76,12 @@ pub fn measure(
         let alone = fire(bench, choice, &culprits, PART)?;
         grown.sent += alone.sent;
         let alone = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
+        let is_repeatable = alone.is_some();
         grown.findings.push(finding(
-            &alone.unwrap_or_else(|| one.clone()),
+            alone.as_ref().unwrap_or(one),
             &culprits,
             &series.sizes,
+            is_repeatable,
         ));
     }
     Ok(grown)
@@ -146,10 +147,7 @@ fn block(stand: &Stand<'_>, ammo: &[Request], requests: u64, begin: u64) -> u64 
     };
     match stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Deaf) {
         Ok(fired) => fired.counts.ok + fired.counts.failed.values().sum::<u64>(),
-        Err(error) => {
-            eprintln!("note: growth: {}", chain(&error));
-            0
-        }
+        Err(_) => 0,
     }
 }
 
@@ -225,7 +223,7 @@ fn culprits(
     Ok((left, sent))
 }
 
-fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes]) -> Finding {
+fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes], is_repeatable: bool) -> Finding {
     let name = |step: &Step| super::look::name(&step.request);
     let with = match culprits {
         [one] => format!("each {}", name(one)),
@@ -250,7 +248,7 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes]) -> Finding {
         what: format!("{what}: {} with {with}", unit.words(growth.per_request)),
         evidence: evidence(growth, unit, &names),
         steps,
-        is_repeatable: true,
+        is_repeatable,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
         is_accepted: false,

@@ -113,14 +113,13 @@ fn leaked(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) 
         let (user, planted) = users::owner(known.seed, known.users, token)?;
         (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
     });
-    let (user, what, evidence) = match (foreign, seen.shows.first()) {
+    let others = seen.shows.iter().find(|user| !reference.shows.contains(user));
+    let (user, what, evidence) = match (foreign, others) {
         (Some((user, planted, token)), _) => {
             (user, planted.words().to_owned(), around(&text, token))
         }
-        (None, Some(&user)) if !reference.shows.contains(&user) => {
-            (user, "value of a cookie".to_owned(), String::new())
-        }
-        _ => return None,
+        (None, Some(&user)) => (user, "value of a cookie".to_owned(), String::new()),
+        (None, None) => return None,
     };
     Some(Shown {
         kind: FindingKind::Leak,
@@ -339,6 +338,13 @@ pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
             }
         }
     }
+}
+
+/// Requests that a worker answered and its watch has no word of.
+pub fn unwatched(toured: &Toured) -> usize {
+    let turns = turns(&toured.workers);
+    let answered = toured.seen.iter().filter(|seen| seen.outcome.is_ok());
+    answered.filter(|seen| !turns.contains_key(&seen.number)).count()
 }
 
 /// Workers that ended although nobody asked them to.

@@ -80,6 +80,10 @@ pub struct Checked {
     pub workers_lost: u64,
     /// Requests that its workers were sent by the tours.
     pub sent: u64,
+    /// Requests with which growth was measured, and looked for in parts of the list.
+    pub growth_sent: u64,
+    /// Differences that were seen once and by no fresh start again: taken for chance.
+    pub not_again: u32,
     /// Why it was not checked, or not to its end.
     pub problem: Option<String>,
 }

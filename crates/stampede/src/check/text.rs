@@ -17,8 +17,9 @@ pub const NO_PROOF: &str = "what was not found is not proven absent";
 /// Of a finding that its steps did not show a second time.
 pub const NOT_AGAIN: &str = "not seen again on a fresh worker";
 
-/// The report as text: the answer first, then each finding with its evidence.
-pub fn text(report: &CheckReport) -> String {
+/// The report as text: the answer first, then each finding with its evidence. `command` is that which
+/// sends a finding again, but for `--finding N`.
+pub fn text(report: &CheckReport, command: &str) -> String {
     let mut text = String::new();
     for checked in &report.runtimes {
         let _ = writeln!(text, "{}: {}", checked.runtime, answer(checked));
@@ -26,7 +27,7 @@ pub fn text(report: &CheckReport) -> String {
     let _ = writeln!(text, "\n{}", tried(report));
     for checked in &report.runtimes {
         for finding in &checked.findings {
-            let _ = write!(text, "\n{}", one(checked, finding));
+            let _ = write!(text, "\n{}", one(checked, finding, command));
         }
     }
     for checked in &report.runtimes {
@@ -102,7 +103,7 @@ fn tried(report: &CheckReport) -> String {
     )
 }
 
-fn one(checked: &Checked, finding: &Finding) -> String {
+fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
     let mut text = String::new();
     let accepted = if finding.is_accepted { ", accepted" } else { "" };
     let _ = writeln!(
@@ -126,12 +127,12 @@ fn one(checked: &Checked, finding: &Finding) -> String {
         many => format!("{many} requests, the last {}", steps[many - 1]),
     };
     let again = match finding.is_repeatable {
-        true => format!("stampede check --finding {}", finding.number),
+        true => format!("{command} --finding {}", finding.number),
         false => NOT_AGAIN.to_owned(),
     };
     let _ = writeln!(text, "  to see it: {shown} ({again})");
     for place in &finding.places {
-        let _ = writeln!(text, "  {}:{}: {}", place.file, place.line, place.what);
+        let _ = writeln!(text, "  look at {}:{}: {}", place.file, place.line, place.what);
     }
     let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
     let _ = writeln!(text, "  the usual mend: {}", mend(finding.kind));

@@ -149,7 +149,11 @@ pub fn read(folder: &Path) -> Vec<Worker> {
     let mut files: Vec<_> = entries
         .flatten()
         .filter(|entry| entry.path().extension().is_some_and(|ends| ends == "ndjson"))
-        .filter_map(|entry| Some((entry.metadata().ok()?.created().ok()?, entry.path())))
+        .filter_map(|entry| {
+            let meta = entry.metadata().ok()?;
+            // Not every file system knows when a file was made.
+            Some((meta.created().or_else(|_| meta.modified()).ok()?, entry.path()))
+        })
         .collect();
     files.sort();
     let read = |(_, path)| std::fs::read(path).ok();

@@ -7,10 +7,9 @@ use super::code::CodeLook;
 use super::course::{self, Course, Reference};
 use super::grow;
 use super::model::{
-    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, Skipped, Step, Tried,
-    Verdict,
+    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Skipped, Step, Tried, Verdict,
 };
-use super::orders;
+use super::orders::{self, Tour};
 use super::stand::Bench;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -52,9 +51,7 @@ pub fn check(
     tell: Tell<'_>,
 ) -> Result<CheckReport, RuntimeError> {
     let begun = Instant::now();
-    let users = bench.users.len() as u32;
-    let mut tours = orders::tours(wanted.requests.len(), users, bench.seed);
-    tours.retain(|tour| wanted.tours.is_empty() || wanted.tours.iter().any(|one| one == tour.name));
+    let tours = tours(bench, &wanted);
     let ways: Vec<Vec<Step>> =
         tours.iter().map(|tour| course::steps(tour, &wanted.requests)).collect();
     let mut report = begin(bench, reference, &wanted);
@@ -66,15 +63,24 @@ pub fn check(
     for choice in runtimes {
         forgets.known.innocent.clear();
         let mut checked = runtime(bench, choice, &ways, &mut forgets, &wanted, tell);
-        number(&mut checked, &mut report, &wanted.baseline);
+        let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
+        number(&mut checked, before as u32, &wanted.baseline);
         report.runtimes.push(checked);
     }
     report.tried.sent = forgets.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
     report.tried.tours = tours.iter().map(|tour| tour.name.to_owned()).collect();
-    report.tried.growth_requests = report.runtimes.iter().map(|one| largest(&one.growth)).sum();
+    report.tried.growth_requests = report.runtimes.iter().map(|one| one.growth_sent).sum();
     report.tried.seconds = begun.elapsed().as_secs_f64();
     report.interrupted = interrupt::asked();
     Ok(report)
+}
+
+/// The tours that are gone.
+pub fn tours(bench: &Bench, wanted: &Wanted) -> Vec<Tour> {
+    let users = bench.users.len() as u32;
+    let mut tours = orders::tours(wanted.requests.len(), users, bench.seed);
+    tours.retain(|tour| wanted.tours.is_empty() || wanted.tours.iter().any(|one| one == tour.name));
+    tours
 }
 
 fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckReport {
@@ -99,10 +105,6 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
     }
 }
 
-fn largest(growth: &[Growth]) -> u64 {
-    growth.iter().map(|one| one.requests).max().unwrap_or(0)
-}
-
 fn runtime(
     bench: &Bench,
     choice: &RuntimeChoice,
@@ -118,6 +120,8 @@ fn runtime(
         growth: Vec::new(),
         workers_lost: 0,
         sent: 0,
+        growth_sent: 0,
+        not_again: 0,
         problem: None,
     };
     if let Err(error) = tried(bench, choice, ways, forgets, wanted, &mut checked, tell) {
@@ -138,27 +142,38 @@ fn tried(
     tell: Tell<'_>,
 ) -> Result<(), RuntimeError> {
     let mut course = Course::new(bench, choice);
+    let mut failed = None;
     for (at, way) in ways.iter().enumerate() {
-        tell(&format!(
-            "{}: tour {} of {}, {} requests",
-            choice.name,
-            at + 1,
-            ways.len(),
-            way.len()
-        ));
-        course.tour(way, forgets)?;
+        let (tour, tours) = (at + 1, ways.len());
+        tell(&format!("{}: tour {tour} of {tours}, {} requests", choice.name, way.len()));
+        if let Err(error) = course.tour(way, forgets) {
+            failed = Some(error);
+            break;
+        }
     }
     checked.workers_lost = course.lost;
-    checked.sent = course.sent;
     let looked = course.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
-    checked.sent = course.sent;
-    checked.findings = looked?;
+    (checked.sent, checked.not_again) = (course.sent, course.chance);
+    checked.findings = looked.0;
+    if let Some(error) = failed.or(looked.1) {
+        return Err(error);
+    }
+    // Silence is no proof where nobody has spoken.
+    if course.unwatched > 0 {
+        checked.problem =
+            Some(format!("its workers have written nothing of {} requests", course.unwatched));
+    }
     if let Some(growth) = wanted.growth.filter(|_| !interrupt::asked()) {
         tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
         let dead: Vec<&Asked> = dead(&checked.findings);
         let steps: Vec<Step> =
             ways[0].iter().filter(|step| !dead.contains(&&step.request)).cloned().collect();
         let grown = grow::measure(bench, choice, &steps, growth)?;
+        checked.growth_sent = grown.sent;
+        if grown.growth.is_empty() && !interrupt::asked() {
+            let few = format!("growth was not measured: {} requests were answered", grown.sent);
+            checked.problem.get_or_insert(few);
+        }
         checked.growth = grown.growth;
         checked.findings.extend(grown.findings);
     }
@@ -172,10 +187,9 @@ fn dead(findings: &[Finding]) -> Vec<&Asked> {
 }
 
 /// Numbers its findings on from those of the runtimes before, and says what all that means.
-fn number(checked: &mut Checked, report: &mut CheckReport, baseline: &BTreeSet<String>) {
-    let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
+fn number(checked: &mut Checked, before: u32, baseline: &BTreeSet<String>) {
     checked.findings.sort_by_key(|finding| finding.kind);
-    for (finding, number) in checked.findings.iter_mut().zip(before as u32 + 1..) {
+    for (finding, number) in checked.findings.iter_mut().zip(before + 1..) {
         finding.number = number;
         finding.fingerprint = format!("{} {}", checked.runtime, finding.fingerprint);
         finding.is_accepted = baseline.contains(&finding.fingerprint);
@@ -197,5 +211,96 @@ fn verdict(checked: &Checked) -> Verdict {
             Verdict::SafeWith { max_requests }
         }
         _ => Verdict::NotSafe,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::model::{Growth, GrowthOf};
+
+    fn finding(kind: FindingKind) -> Finding {
+        Finding {
+            number: 0,
+            kind,
+            about: "GET /".to_owned(),
+            what: String::new(),
+            evidence: String::new(),
+            steps: Vec::new(),
+            is_repeatable: true,
+            places: Vec::new(),
+            fingerprint: format!("{kind:?} get /").to_lowercase(),
+            is_accepted: false,
+        }
+    }
+
+    fn growth(of: GrowthOf, max_requests: Option<u64>) -> Growth {
+        Growth {
+            of,
+            requests: 1_000,
+            begin: 0.0,
+            end: 1.0,
+            per_request: 1.0,
+            per_request_low: 1.0,
+            per_request_high: 1.0,
+            grows: true,
+            max_requests,
+        }
+    }
+
+    fn checked(kinds: &[FindingKind], growth: Vec<Growth>) -> Checked {
+        Checked {
+            runtime: "roadrunner".to_owned(),
+            verdict: Verdict::NotChecked,
+            findings: kinds.iter().copied().map(finding).collect(),
+            growth,
+            workers_lost: 0,
+            sent: 0,
+            growth_sent: 0,
+            not_again: 0,
+            problem: None,
+        }
+    }
+
+    #[test]
+    fn recycling_mends_what_grows_and_nothing_else() {
+        let heap = || growth(GrowthOf::Heap, Some(500));
+        let files = || growth(GrowthOf::Descriptors, Some(90));
+        let left = || growth(GrowthOf::TemporaryFiles, None);
+        let grows = [FindingKind::Growth];
+        assert_eq!(verdict(&checked(&[], vec![])), Verdict::Safe);
+        let safe_with = |max_requests| Verdict::SafeWith { max_requests };
+        assert_eq!(verdict(&checked(&grows, vec![heap()])), safe_with(500));
+        assert_eq!(verdict(&checked(&grows, vec![heap(), files()])), safe_with(90));
+        assert_eq!(verdict(&checked(&grows, vec![heap(), left()])), Verdict::NotSafe);
+        let both = [FindingKind::Growth, FindingKind::State];
+        assert_eq!(verdict(&checked(&both, vec![heap()])), Verdict::NotSafe);
+        for kind in [FindingKind::Leak, FindingKind::Death, FindingKind::Answer, FindingKind::Kept]
+        {
+            assert_eq!(verdict(&checked(&[kind], vec![])), Verdict::NotSafe);
+        }
+    }
+
+    #[test]
+    fn what_was_not_checked_to_its_end_is_not_called_safe() {
+        let problem = Some("ended early".to_owned());
+        let ended = Checked { problem: problem.clone(), ..checked(&[], vec![]) };
+        assert_eq!(verdict(&ended), Verdict::NotChecked);
+        let grew = checked(&[FindingKind::Growth], vec![growth(GrowthOf::Heap, Some(5))]);
+        assert_eq!(verdict(&Checked { problem, ..grew }), Verdict::NotSafe);
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_the_baseline_accepts_by_runtime() {
+        let mut one = checked(&[FindingKind::State, FindingKind::Leak], vec![]);
+        let baseline = BTreeSet::from(["roadrunner state get /".to_owned()]);
+        number(&mut one, 3, &baseline);
+        let told: Vec<_> =
+            one.findings.iter().map(|one| (one.number, one.kind, one.is_accepted)).collect();
+        assert_eq!(told, [(4, FindingKind::Leak, false), (5, FindingKind::State, true)]);
+        assert_eq!(one.verdict, Verdict::NotSafe);
+        let mut known = checked(&[FindingKind::State], vec![]);
+        number(&mut known, 0, &baseline);
+        assert_eq!(known.verdict, Verdict::Safe, "only what is accepted");
     }
 }

@@ -23,9 +23,9 @@ pub struct CheckArgs {
     /// Where the search for links begins
     #[arg(long, value_name = "PATH", default_value = "/", conflicts_with = "urls")]
     pub path: String,
-    /// Requests that are found at most
-    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "urls")]
-    pub limit: usize,
+    /// Requests at most [default: 50 that links lead to, 500 of a file]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     /// Methods that are sent
     #[arg(long, value_name = "METHOD,…", default_value = "GET,HEAD")]
     pub methods: String,
@@ -33,7 +33,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
     /// Users that ask in turn
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=26))]
     pub users: u32,
     /// A user's name and password for basic authentication, as NAME:PASSWORD (once for each user)
     #[arg(long, value_name = "LOGIN")]
@@ -50,6 +50,12 @@ pub struct CheckArgs {
     /// Memory that one worker may have: what max_requests is computed from
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     pub worker_memory: String,
+    /// A variable of the app's environment, before its `.env`: DATABASE_URL=… (may be given more than once)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// Ask although the app's `.env` names a database outside its folder: what the app writes is written there
+    #[arg(long)]
+    pub own_database: bool,
     /// The runtime that forgets after each request
     #[arg(long, value_name = "NAME", default_value = "nginx-fpm")]
     pub reference: String,

@@ -1,6 +1,6 @@
 //! `stampede check`: is an app safe in a worker that keeps it in memory?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::html::html;
 use crate::check::model::{CheckReport, FORMAT, Verdict};
-use crate::check::requests::{Credentials, Policy, RequestError};
+use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
 use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, replay, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{Catalogue, Places, own_database};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -47,8 +47,8 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let stacks = Stacks::find(args, meant)?;
     let policy = Policy::new(&args.methods, &args.skip).map_err(|error| from_request(&error))?;
     let source = match &args.urls {
-        Some(file) => Source::File(file.clone()),
-        None => Source::Links { from: args.path.clone(), limit: args.limit },
+        Some(file) => Source::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
+        None => Source::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) },
     };
     let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
     tell("looking for requests");
@@ -65,6 +65,10 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         tours,
         baseline,
     };
+    if work::tours(&stacks.bench, &wanted).is_empty() {
+        return Err(Failure::rendered("no tour of `--tours` is left with these".to_owned())
+            .hint("one user has no interleaved tour, one request of one user no reversed one"));
+    }
     let mut report =
         work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
             .map_err(|error| Failure::from_runtime(&error))?;
@@ -78,7 +82,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         false => print(
             format!(
                 "{}\nResult: {}\nReport: {}\n",
-                mask_secrets(&text::text(&report)),
+                mask_secrets(&text::text(&report, &command(args))),
                 out.display(),
                 out.join(PAGE).display()
             )
@@ -135,7 +139,12 @@ impl Stacks {
         let placement = comparison::place(&plan.budget).placements.swap_remove(0);
         keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
+        let env = environment(&args.env)?;
         let mut choices = plan.runtimes;
+        choices.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
+        if let Some(host) = own_database(&app, &choices[0]).filter(|_| !args.own_database) {
+            return Err(reaches(&host));
+        }
         let reference = choices.remove(0);
         let credentials =
             Credentials::read(&args.login, &args.cookies).map_err(|error| from_request(&error))?;
@@ -147,6 +156,28 @@ impl Stacks {
         let bench = Bench { catalogue, app, placement, seed, users, timeout };
         Ok(Stacks { bench, reference, runtimes: choices, folder })
     }
+}
+
+/// A user's database is not to be written to by the way.
+fn reaches(host: &str) -> Failure {
+    Failure::rendered(format!(
+        "the check would reach the app's own database, at {host}, and write there what the app writes"
+    ))
+    .hint(
+        "`--env DATABASE_URL=…` (or whatever the app reads) gives it a copy; `--own-database` says that \
+         this one may be written to",
+    )
+}
+
+/// `NAME=VALUE`, each.
+fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err(Failure::rendered("--env: what is meant is NAME=VALUE".to_owned())),
+    };
+    asked.iter().map(pair).collect()
 }
 
 /// The reference must forget, and what is checked must not: else nothing is compared.
@@ -216,6 +247,13 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
 
 /// What a person has to know of the requests before they are sent.
 fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    if gathered.requests.is_empty() {
+        let skipped = gathered.skipped.iter().take(5);
+        let why =
+            skipped.map(|one| format!("\n  {}: {}", one.request, one.why)).collect::<String>();
+        return Err(Failure::rendered(format!("no request is left to send{why}"))
+            .hint("`--urls FILE` names requests, `--methods` what may be sent"));
+    }
     if let Some(broken) = &gathered.broken {
         return Err(Failure::rendered(format!(
             "the app fails under PHP-FPM already, so there is nothing to compare: {broken}"
@@ -285,8 +323,21 @@ fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
 }
 
 fn json(report: &CheckReport) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
+    let mut report = report.clone();
+    let findings = report.runtimes.iter_mut().flat_map(|one| &mut one.findings);
+    let headers =
+        findings.flat_map(|one| &mut one.steps).flat_map(|step| &mut step.request.headers);
+    // A list's requests bring what lets their sender in.
+    for (_, value) in headers.filter(|(name, _)| is_secret(name)) {
+        *value = "***".to_owned();
+    }
+    let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
     Ok(mask_secrets(&text) + "\n")
+}
+
+fn is_secret(header: &str) -> bool {
+    let header = header.to_ascii_lowercase();
+    ["cookie", "auth", "token", "key", "secret"].iter().any(|word| header.contains(word))
 }
 
 /// The schema of `check.json`.
@@ -301,6 +352,12 @@ fn outcome(report: &CheckReport) -> Outcome {
     }
     let is_whole = report.runtimes.iter().all(|one| one.verdict != Verdict::NotChecked);
     if is_whole && !report.interrupted { Outcome::Fine } else { Outcome::Incomplete }
+}
+
+/// What sends a finding's requests again.
+fn command(args: &CheckArgs) -> String {
+    let of = args.out.as_ref().map(|out| format!(" --of {}", out.display()));
+    format!("stampede check{}", of.unwrap_or_default())
 }
 
 /// Sends the steps of a finding again: to its runtime and to the reference.
@@ -348,4 +405,6 @@ fn last(results: &Path) -> Result<PathBuf, Failure> {
 }
 
 const FILE: &str = "check.json";
+/// Requests of a file at most, where nobody says more: an access log has a day's.
+const OF_FILE: usize = 500;
 const PAGE: &str = "check.html";

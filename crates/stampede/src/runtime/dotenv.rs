@@ -54,15 +54,20 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 /// What of `.env` the reader should know: where it says otherwise than what the app gets from this
 /// choice, and which database the load reaches.
 pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<String> {
-    let env = app_env(app, choice);
-    let said: BTreeMap<String, String> = values(app).into_iter().chain(env.clone()).collect();
-    let database =
-        database(&said, app.path()).filter(|_| app.manifest.database.is_none()).map(|host| {
-            format!(
-                "the load reaches the app's own database, at {host}, and writes what the app writes"
-            )
-        });
-    overruled(app, &env).into_iter().chain(database).collect()
+    let database = own_database(app, choice).map(|host| {
+        format!(
+            "the load reaches the app's own database, at {host}, and writes what the app writes"
+        )
+    });
+    overruled(app, &app_env(app, choice)).into_iter().chain(database).collect()
+}
+
+/// Where the database is that the app itself names, outside its folder; `None`: it names none, or gets one
+/// that is made for it.
+pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<String> {
+    let said: BTreeMap<String, String> =
+        values(app).into_iter().chain(app_env(app, choice)).collect();
+    database(&said, app.path()).filter(|_| app.manifest.database.is_none())
 }
 
 /// Where the files say otherwise than the environment that the app is measured in, in words.

@@ -49,8 +49,8 @@ pub enum RequestError {
         /// The first line of it in backticks, or `nothing`.
         begins: String,
     },
-    /// Of `--user`. What is written there may be a password alone: it is not shown.
-    #[error("`--user` is without a name or without a password")]
+    /// Of `--login`. What is written there may be a password alone: it is not shown.
+    #[error("`--login` is without a name or without a password")]
     User,
     /// A file of cookies that is not there, or cannot be read.
     #[error("cannot read the cookies `{}`", path.display())]

@@ -35,6 +35,12 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// All of a list that is short enough; else as [`Listed::thinned`].
+    #[must_use]
+    pub fn bounded(self, limit: usize) -> Listed {
+        if self.asked.len() <= limit { self } else { self.thinned(limit) }
+    }
+
     /// Of each shape (`/product/1`, `/product/2` …) as many as a crawl asks for, and `limit` in all; the
     /// rest is skipped, by its shape: a day's access log has each page of a shop.
     #[must_use]
