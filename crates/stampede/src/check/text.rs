@@ -67,8 +67,12 @@ pub fn answer(checked: &Checked) -> String {
         0 => String::new(),
         count => format!(" ({count} accepted by the baseline)"),
     };
+    let chance = match checked.not_again {
+        0 => String::new(),
+        count => format!("; {} seen once and not again", words::number_of(count, "difference")),
+    };
     let problem = checked.problem.as_ref().map_or(String::new(), |why| format!(": {why}"));
-    said + &known + &problem
+    said + &known + &chance + &problem
 }
 
 /// How many workers the tours have cost.
