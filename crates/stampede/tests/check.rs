@@ -46,6 +46,7 @@ struct Checked {
     report: Value,
     code: Option<i32>,
     text: String,
+    place: Place,
 }
 
 impl Checked {
@@ -67,7 +68,7 @@ impl Checked {
             std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
         let report = serde_json::from_str(&report).expect("JSON");
         assert_eq!(place.left_behind(), Vec::<String>::new(), "{name}");
-        Checked { report, code: output.status.code(), text }
+        Checked { report, code: output.status.code(), text, place }
     }
 
     fn runtimes(&self) -> &Vec<Value> {
@@ -142,6 +143,39 @@ fn a_setting_that_stays_is_found_with_the_request_that_set_it() {
         assert_eq!(found["is_repeatable"], true, "{}", checked.text);
     }
     assert_eq!(checked.code, Some(1));
+    seen_again(&checked, "setting");
+}
+
+/// Its last finding's requests alone show it again, and one that is not there is said.
+fn seen_again(checked: &Checked, what: &str) {
+    let count: usize =
+        checked.runtimes().iter().map(|one| one["findings"].as_array().map_or(0, Vec::len)).sum();
+    let again = |number: usize| {
+        let number = number.to_string();
+        finish(checked.place.stampede(&["check", "--finding", &number, "--of", "out"]), LIMIT)
+    };
+    let output = again(count);
+    let text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{what}: {text}");
+    assert!(text.contains("it shows again"), "{what}: {text}");
+    let output = again(count + 1);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("has no finding"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_a_baseline_has_is_accepted() {
+    if lacks() {
+        return;
+    }
+    let first = Checked::of("exits", "", &["--growth", "0"]);
+    let baseline = first.place.path().join("out/check.json").display().to_string();
+    let known = Checked::of("exits", "", &["--growth", "0", "--baseline", &baseline]);
+    assert_eq!(known.code, Some(0), "{}", known.text);
+    for runtime in known.runtimes() {
+        assert_eq!(runtime["findings"][0]["is_accepted"], true, "{}", known.text);
+        assert_eq!(runtime["verdict"]["is"], "safe", "{}", known.text);
+    }
 }
 
 #[test]
@@ -170,6 +204,7 @@ fn what_grows_is_told_with_its_request_and_after_how_many_a_worker_is_replaced()
         assert_eq!(last(finding), "/search", "{}", checked.text);
         assert!(finding["evidence"].to_string().contains("App\\\\Log::$lines"), "{finding}");
     }
+    seen_again(&checked, "growth");
 }
 
 #[test]

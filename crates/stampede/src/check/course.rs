@@ -232,6 +232,29 @@ impl<'a> Course<'a> {
         })
     }
 
+    /// Whether a finding of an earlier check shows again, by its steps alone.
+    ///
+    /// # Errors
+    /// A fresh start fails.
+    pub fn shows(
+        &mut self,
+        finding: &Finding,
+        reference: &mut Reference<'_>,
+    ) -> Result<Option<Shown>, RuntimeError> {
+        let Some(last) = finding.steps.last() else { return Ok(None) };
+        // That this request does not set it was seen then.
+        let innocent = &mut reference.known.innocent;
+        innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
+        let sought = Shown {
+            kind: finding.kind,
+            subject: finding.about.clone(),
+            what: String::new(),
+            evidence: String::new(),
+            at: 0,
+        };
+        self.again(&finding.steps, &sought, reference)
+    }
+
     /// Whether the last of these steps, sent to a fresh start, shows the same thing.
     fn again(
         &mut self,
@@ -241,9 +264,11 @@ impl<'a> Course<'a> {
     ) -> Result<Option<Shown>, RuntimeError> {
         let mut sent = steps.to_vec();
         // Whether a worker ended after its answer is told by who has the next request.
-        let next =
-            self.toured[0].steps.iter().find(|step| look::name(&step.request) != sought.subject);
-        sent.extend(next.filter(|_| sought.kind == FindingKind::Death).cloned());
+        if sought.kind == FindingKind::Death {
+            let steps = self.toured.first().map_or(&[][..], |toured| &toured.steps);
+            let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
+            sent.push(other.cloned().unwrap_or_else(first_page));
+        }
         let (seen, workers) = self.go(&sent)?;
         let answers = reference.answers(&sent)?;
         let toured = Toured { steps: sent, seen, reference: answers, workers };
@@ -252,6 +277,11 @@ impl<'a> Course<'a> {
             all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
         Ok(same.find(|shown| shown.at + 1 == steps.len()))
     }
+}
+
+fn first_page() -> Step {
+    let (method, target) = ("GET".to_owned(), "/".to_owned());
+    Step { user: 0, request: Asked { method, target, ..Asked::default() } }
 }
 
 /// The next request of a worker that is being replaced may fail, and is not to blame.

@@ -10,6 +10,7 @@ use stampede_load::spec::{
 use super::growth;
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
 use super::stand::{Bench, Stand};
+use super::text;
 use super::watch::{Sizes, Worker};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -85,6 +86,27 @@ pub fn measure(
         ));
     }
     Ok(grown)
+}
+
+/// Whether these requests still make it grow, and by how much, in words.
+///
+/// # Errors
+/// It does not start.
+pub fn again(
+    bench: &Bench,
+    choice: &RuntimeChoice,
+    finding: &Finding,
+) -> Result<Option<String>, RuntimeError> {
+    let series = fire(bench, choice, &finding.steps, PART)?;
+    let wanted = Wanted { requests: PART, memory_bytes: 0 };
+    let growing = judged(&series, wanted).into_iter().filter(|one| one.grows);
+    let lines: Vec<String> = growing
+        .map(|one| {
+            let unit = Unit::of(one.of);
+            format!("{}\n{}", text::what(one.of), evidence(&one, unit, &names(&series.sizes)))
+        })
+        .collect();
+    Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
 /// Where PHP's own memory grows, so does the process's.
@@ -262,6 +284,13 @@ enum Unit {
 }
 
 impl Unit {
+    fn of(of: GrowthOf) -> Unit {
+        match of {
+            GrowthOf::Heap | GrowthOf::Memory => Unit::Bytes,
+            GrowthOf::Descriptors | GrowthOf::TemporaryFiles => Unit::Number,
+        }
+    }
+
     fn words(self, value: f64) -> String {
         match self {
             Unit::Bytes if value < 1024.0 => format!("{value:.0} B"),

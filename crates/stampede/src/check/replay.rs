@@ -2,13 +2,25 @@
 
 use std::fmt::Write as _;
 
+use super::course::{Course, Reference};
+use super::grow;
 use super::look::{name, person};
-use super::model::{Finding, Step};
+use super::model::{Finding, FindingKind, Step};
 use super::stand::{Bench, Seen};
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode, diff};
 
-/// What both answer, request by request; the last one is where the finding shows.
+/// What came of it.
+#[derive(Debug)]
+pub struct Replayed {
+    /// In words.
+    pub text: String,
+    /// Whether the finding has shown again.
+    pub shows: bool,
+}
+
+/// What both answer, request by request, and whether the finding shows again: by an answer, by what the worker
+/// keeps, or by what grows.
 ///
 /// # Errors
 /// One of them does not start.
@@ -17,21 +29,40 @@ pub fn replay(
     reference: &RuntimeChoice,
     runtime: &RuntimeChoice,
     finding: &Finding,
-) -> Result<String, RuntimeError> {
+) -> Result<Replayed, RuntimeError> {
     let forgets = go(bench, reference, &finding.steps)?;
     let keeps = go(bench, runtime, &finding.steps)?;
     let mut text = format!("{}. {}\n", finding.number, finding.what);
-    let (forgetful, keeping) = (&reference.name, &runtime.name);
     for ((step, forgets), keeps) in finding.steps.iter().zip(&forgets).zip(&keeps) {
         let _ = writeln!(text, "\n{} ({})", name(&step.request), person(step.user));
-        let _ = writeln!(text, "  {forgetful}: {}", status(forgets));
-        let _ = writeln!(text, "  {keeping}: {}", status(keeps));
+        let _ = writeln!(text, "  {}: {}", reference.name, status(forgets));
+        let _ = writeln!(text, "  {}: {}", runtime.name, status(keeps));
         let (one, other) = (forgets.text(), keeps.text());
         if one != other {
             let _ = writeln!(text, "{}", diff(&one, &other));
         }
     }
-    Ok(text)
+    let again = again(bench, reference, runtime, finding)?;
+    let _ = match &again {
+        Some(evidence) => writeln!(text, "\nit shows again:\n{evidence}"),
+        None => writeln!(text, "\nit does not show again"),
+    };
+    Ok(Replayed { text, shows: again.is_some() })
+}
+
+/// The evidence, where it is there again.
+fn again(
+    bench: &Bench,
+    reference: &RuntimeChoice,
+    runtime: &RuntimeChoice,
+    finding: &Finding,
+) -> Result<Option<String>, RuntimeError> {
+    if finding.kind == FindingKind::Growth {
+        return grow::again(bench, runtime, finding);
+    }
+    let mut forgets = Reference::new(bench, reference);
+    let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
+    Ok(shown.map(|shown| format!("{}\n{}", shown.what, shown.evidence)))
 }
 
 fn go(bench: &Bench, choice: &RuntimeChoice, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {

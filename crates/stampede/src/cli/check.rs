@@ -388,9 +388,10 @@ fn again(args: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
         seed: report.seed,
     };
     let stacks = Stacks::find(args, meant)?;
-    let shown = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], finding)
+    let replayed = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], finding)
         .map_err(|error| Failure::from_runtime(&error))?;
-    print(mask_secrets(&shown).as_bytes())
+    print(mask_secrets(&replayed.text).as_bytes())?;
+    Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
 }
 
 /// The newest check of a folder of results.
