@@ -340,11 +340,11 @@ pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
     }
 }
 
-/// Requests that a worker answered and its watch has no word of.
+/// Answers of a tour of which the workers' watch has no word at all. A single one may be its server's own, in
+/// place of a worker that died.
 pub fn unwatched(toured: &Toured) -> usize {
-    let turns = turns(&toured.workers);
-    let answered = toured.seen.iter().filter(|seen| seen.outcome.is_ok());
-    answered.filter(|seen| !turns.contains_key(&seen.number)).count()
+    let answered = toured.seen.iter().filter(|seen| seen.outcome.is_ok()).count();
+    if turns(&toured.workers).is_empty() { answered } else { 0 }
 }
 
 /// Workers that ended although nobody asked them to.
