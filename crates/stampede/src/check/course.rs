@@ -8,7 +8,6 @@ use super::moving::Moving;
 use super::orders::{self, Tour};
 use super::stand::{Bench, Seen};
 use super::watch::Worker;
-use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
@@ -307,9 +306,4 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         fingerprint: mask_secrets(&format!("{:?} {}", shown.kind, shown.subject).to_lowercase()),
         is_accepted: false,
     }
-}
-
-/// An error in words.
-pub fn problem(error: &RuntimeError) -> String {
-    chain(error)
 }

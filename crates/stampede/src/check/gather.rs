@@ -91,7 +91,7 @@ pub fn gather(
 }
 
 /// Page after page, as long as there are links.
-fn follow(crawl: &mut Crawl, stand: &mut Stand<'_>, gathered: &mut Gathered) {
+fn follow(crawl: &mut Crawl, stand: &mut Stand, gathered: &mut Gathered) {
     while let Some(target) = crawl.next().filter(|_| !interrupt::asked()) {
         let method = "GET".to_owned();
         let seen =
@@ -106,7 +106,7 @@ fn follow(crawl: &mut Crawl, stand: &mut Stand<'_>, gathered: &mut Gathered) {
 }
 
 impl Gathered {
-    fn ask(&mut self, stand: &mut Stand<'_>, asked: Asked) -> Seen {
+    fn ask(&mut self, stand: &mut Stand, asked: Asked) -> Seen {
         let seen = stand.send(&Step { user: 0, request: asked.clone() });
         match bad(&seen) {
             Some(why) => self.bad.push(Skipped { request: name(&asked), why }),

@@ -125,8 +125,7 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         (GrowthOf::Descriptors, of(|sizes| sizes.files)),
         (GrowthOf::TemporaryFiles, series.files.clone()),
     ];
-    let judged = all.into_iter().filter(|(_, points)| points.len() > 4);
-    judged
+    all.into_iter()
         .filter_map(|(what, points)| {
             growth::growth(what, &points, Some(wanted.memory_bytes).filter(|bytes| *bytes > 0))
         })
@@ -157,7 +156,7 @@ fn fire(
 }
 
 /// Requests in turn, begun where the block before ended.
-fn block(stand: &Stand<'_>, ammo: &[Request], requests: u64, begin: u64) -> u64 {
+fn block(stand: &Stand, ammo: &[Request], requests: u64, begin: u64) -> u64 {
     let at = (begin % ammo.len() as u64) as usize;
     let turned: Vec<Request> = ammo[at..].iter().chain(&ammo[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
@@ -251,11 +250,12 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes], is_repeatable: b
         [one] => format!("each {}", name(one)),
         many => format!("each request, whichever of {} it is", many.len()),
     };
-    let (what, unit) = match growth.of {
-        GrowthOf::Heap => ("PHP's memory grows", Unit::Bytes),
-        GrowthOf::Memory => ("the worker's memory grows outside PHP's own", Unit::Bytes),
-        GrowthOf::Descriptors => ("open files and connections grow", Unit::Number),
-        GrowthOf::TemporaryFiles => ("temporary files are left behind", Unit::Number),
+    let unit = Unit::of(growth.of);
+    let what = match growth.of {
+        GrowthOf::Heap => "PHP's memory grows",
+        GrowthOf::Memory => "the worker's memory grows outside PHP's own",
+        GrowthOf::Descriptors => "open files and connections grow",
+        GrowthOf::TemporaryFiles => "temporary files are left behind",
     };
     let steps = culprits.iter().take(STEPS_MAX).cloned().collect();
     let names = names(sizes);

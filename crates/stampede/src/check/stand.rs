@@ -13,7 +13,7 @@ use super::watch::{self, Worker};
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
     self, Answer, App, Catalogue, Placement, Running, RuntimeError, WATCHED, WatchMode,
-    client_config,
+    client_config, read_answer,
 };
 
 /// What is needed to start anything.
@@ -33,12 +33,11 @@ pub struct Bench {
 }
 
 /// A runtime that was started for one tour.
-pub struct Stand<'a> {
+pub struct Stand {
     running: Running,
     users: Vec<User>,
     client: Agent,
     sent: u64,
-    bench: &'a Bench,
 }
 
 /// What came of a request.
@@ -78,17 +77,17 @@ impl Bench {
     ///
     /// # Errors
     /// It does not start.
-    pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand<'_>, RuntimeError> {
+    pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand, RuntimeError> {
         let placement = Placement { watch: Some(watch), ..self.placement.clone() };
         let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
         let client = client_config(self.timeout).into();
-        Ok(Stand { running, users, client, sent: 0, bench: self })
+        Ok(Stand { running, users, client, sent: 0 })
     }
 }
 
-impl Stand<'_> {
+impl Stand {
     /// Sends a request and waits for its answer; the user keeps its cookies.
     pub fn send(&mut self, step: &Step) -> Seen {
         self.sent += 1;
@@ -127,15 +126,7 @@ impl Stand<'_> {
             request = request.header(name, value);
         }
         let body = asked.body.as_bytes().to_vec();
-        let mut answer = self.client.run(request.body(body)?)?;
-        let headers = answer.headers().iter().map(|(name, value)| {
-            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            (name.as_str().to_ascii_lowercase(), value)
-        });
-        let headers = headers.collect();
-        let bytes = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec()?;
-        let body = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Answer { status: answer.status().as_u16(), headers, body })
+        read_answer(self.client.run(request.body(body)?)?)
     }
 
     /// What its workers have written down. A worker answers first and cleans up then: it is waited for,
@@ -169,11 +160,6 @@ impl Stand<'_> {
         self.running.dir().join("tmp")
     }
 
-    /// What it was started from.
-    pub fn bench(&self) -> &Bench {
-        self.bench
-    }
-
     /// Ends it.
     ///
     /// # Errors
@@ -189,5 +175,3 @@ const NUMBER: &str = "X-Stampede-Check";
 const CLEAN_WITHIN: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
-/// A larger answer is compared by its begin.
-const BODY_BYTES_MAX: u64 = 4 << 20;

@@ -11,6 +11,7 @@ use super::model::{
 };
 use super::orders::{self, Tour};
 use super::stand::Bench;
+use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
@@ -125,7 +126,7 @@ fn runtime(
         problem: None,
     };
     if let Err(error) = tried(bench, choice, ways, forgets, wanted, &mut checked, tell) {
-        checked.problem = Some(course::problem(&error));
+        checked.problem = Some(chain(&error));
     } else if interrupt::asked() {
         checked.problem = Some("ended early".to_owned());
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use regex::Regex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use ureq::Agent;
+use ureq::http::Response;
+use ureq::{Agent, Body};
 
 use super::app::App;
 use super::app_manifest::Mask;
@@ -248,7 +249,11 @@ pub(crate) fn get_with(
     {
         request = request.header(name, value);
     }
-    let mut answer = request.call()?;
+    read(request.call()?)
+}
+
+/// An answer with its whole body.
+pub(crate) fn read(mut answer: Response<Body>) -> Result<Answer, ureq::Error> {
     let headers = answer.headers().iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str().to_ascii_lowercase(), value)
