@@ -1,6 +1,7 @@
 //! A runtime from its first tour to its verdict.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
@@ -38,7 +39,8 @@ impl<'a> Reference<'a> {
     /// Before it has answered.
     pub fn new(bench: &'a Bench, choice: &'a RuntimeChoice) -> Reference<'a> {
         let users = bench.users.len() as u32;
-        let known = Known { seed: bench.seed, users, ..Known::default() };
+        let known =
+            Known { reference: choice.name.clone(), seed: bench.seed, users, ..Known::default() };
         Reference { bench, choice, tours: Vec::new(), asked: HashMap::new(), known, sent: 0 }
     }
 
@@ -115,6 +117,18 @@ struct Candidate {
     tour: usize,
 }
 
+impl Candidate {
+    /// The same thing, seen elsewhere too: what needs the fewest steps is told, with the signs of all.
+    fn also(&mut self, shown: &Shown, tour: usize) {
+        let mut signs = std::mem::take(&mut self.shown.signs);
+        signs.extend(shown.signs.iter().cloned());
+        if shown.at < self.shown.at {
+            (self.shown, self.tour) = (shown.clone(), tour);
+        }
+        self.shown.signs = signs;
+    }
+}
+
 impl<'a> Course<'a> {
     /// Before its first tour.
     pub fn new(bench: &'a Bench, choice: &'a RuntimeChoice) -> Course<'a> {
@@ -184,9 +198,11 @@ impl<'a> Course<'a> {
             let all = look::shown(toured, known);
             for shown in all.iter().filter(|shown| !is_collateral(shown, &all, toured)) {
                 let key = (shown.kind, shown.subject.clone());
-                let is_better = first.get(&key).is_none_or(|known| shown.at < known.shown.at);
-                if is_better {
-                    first.insert(key, Candidate { shown: shown.clone(), tour });
+                match first.entry(key) {
+                    Entry::Vacant(place) => {
+                        place.insert(Candidate { shown: shown.clone(), tour });
+                    }
+                    Entry::Occupied(mut known) => known.get_mut().also(shown, tour),
                 }
             }
         }
@@ -225,7 +241,10 @@ impl<'a> Course<'a> {
             Ok::<bool, RuntimeError>(shows)
         })?;
         Ok(match last {
-            Some(shown) if fewest.is_shown => Some(finding(&shown, fewest.steps, true)),
+            Some(mut shown) if fewest.is_shown => {
+                shown.signs.extend(candidate.shown.signs.iter().cloned());
+                Some(finding(&shown, fewest.steps, true))
+            }
             _ if candidate.shown.kind <= FindingKind::Death => Some(self.as_seen(candidate)),
             _ => None,
         })
@@ -249,6 +268,7 @@ impl<'a> Course<'a> {
             subject: finding.about.clone(),
             what: String::new(),
             evidence: String::new(),
+            signs: super::signs::Signs::new(),
             at: 0,
         };
         self.again(&finding.steps, &sought, reference)
@@ -304,6 +324,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         is_repeatable,
         places: Vec::new(),
         fingerprint: mask_secrets(&format!("{:?} {}", shown.kind, shown.subject).to_lowercase()),
+        signs: shown.signs.clone(),
         is_accepted: false,
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::model::{Asked, FindingKind, Step};
 use super::moving::Moving;
+use super::signs::{self, Signs};
 use super::stand::Seen;
 use super::users;
 use super::watch::{Turn, Worker};
@@ -27,6 +28,8 @@ pub struct Toured {
 /// What is known before a tour is looked at.
 #[derive(Debug, Default)]
 pub struct Known {
+    /// The reference's name.
+    pub reference: String,
     /// Of the users' tokens.
     pub seed: u64,
     /// How many there are.
@@ -48,6 +51,8 @@ pub struct Shown {
     pub what: String,
     /// What was seen.
     pub evidence: String,
+    /// What tells it from something else of this kind about the same subject.
+    pub signs: Signs,
     /// Which step shows it.
     pub at: usize,
 }
@@ -71,7 +76,7 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
     for (at, seen) in toured.seen.iter().enumerate() {
         let Some(reference) = toured.reference.get(at) else { break };
         let step = &toured.steps[at];
-        let death = died(toured, &turns, at);
+        let death = died(known, toured, &turns, at);
         let leak = leaked(known, step, seen, reference, at);
         // Who died gave no answer worth comparing.
         let answer = match death.is_none() && leak.is_none() {
@@ -131,6 +136,7 @@ fn leaked(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) 
             person(user)
         ),
         evidence,
+        signs: Signs::from([what]),
         at,
     })
 }
@@ -155,7 +161,12 @@ pub fn person(user: u32) -> String {
     format!("user {}", char::from(b'A' + (user % 26) as u8))
 }
 
-fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<Shown> {
+fn died(
+    known: &Known,
+    toured: &Toured,
+    turns: &HashMap<u64, Place<'_>>,
+    at: usize,
+) -> Option<Shown> {
     let (step, seen, reference) = (&toured.steps[at], &toured.seen[at], &toured.reference[at]);
     let place = turns.get(&seen.number);
     let next = toured.seen.get(at + 1).and_then(|next| turns.get(&next.number));
@@ -179,14 +190,16 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
         Err(problem) => format!("the client saw no answer: {problem}"),
     };
     let otherwise = match &reference.outcome {
-        Ok(answer) => format!("{} of PHP-FPM", answer.status),
-        Err(_) => "no answer of PHP-FPM either".to_owned(),
+        Ok(answer) => format!("{} under {}", answer.status, known.reference),
+        Err(_) => format!("no answer under {} either", known.reference),
     };
+    let answered = if seen.status() == reference.status() { "answered" } else { "not answered" };
     Some(Shown {
         kind: FindingKind::Death,
         subject: name(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
+        signs: Signs::from([answered.to_owned()]),
         at,
     })
 }
@@ -199,7 +212,13 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
     let moving = known.moving.get(&step.request).unwrap_or(&none);
     let difference = moving.difference(&reference.text(), &seen.text())?;
     let what = match seen.status() == reference.status() {
-        true => format!("the answer to {} is another than under PHP-FPM", name(&step.request)),
+        true => {
+            format!(
+                "the answer to {} is another than under {}",
+                name(&step.request),
+                known.reference
+            )
+        }
         false => format!(
             "{} answers {} instead of {}",
             name(&step.request),
@@ -207,8 +226,9 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
             reference.status()
         ),
     };
+    let signs = signs::of_answer(&difference, reference, seen);
     let (subject, evidence) = (name(&step.request), difference.text);
-    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, at })
+    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
 }
 
 fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
@@ -229,6 +249,7 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
                 held.place
             ),
             evidence: format!("  {}: the {}, `{}`", held.place, planted.words(), held.token),
+            signs: Signs::new(),
             at,
         });
     }
@@ -250,6 +271,7 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
             value(after.get(state))
         ),
         evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(after.get(state))),
+        signs: Signs::new(),
         at,
     });
     shown.collect()
@@ -280,6 +302,7 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
             apart(boot.get(state), before.get(state)),
             apart(before.get(state), boot.get(state))
         ),
+        signs: Signs::new(),
         at,
     });
     shown.collect()
