@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use self::element::{Element, classed, element};
 use super::amount::amount;
 use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
-use super::text::{self, NO_PROOF};
+use super::text::{self, Answer, NO_PROOF};
 use crate::summary::words;
 
 /// The page: the answer first, then what was tried, each finding, growth, the code, what was not asked,
@@ -80,16 +80,17 @@ fn card(report: &CheckReport, checked: &Checked) -> Element {
         Verdict::NotSafe => "bad",
         Verdict::NotChecked => "faint",
     };
-    let lost = match checked.workers_lost {
-        0 => String::new(),
-        count => format!(", {} lost", words::number_of(count as u32, "worker")),
-    };
-    let sent = format!("{} sent{lost}", words::number_of(checked.sent as u32, "request"));
+    let Answer { said, more, .. } = text::verdict(report, checked);
+    let note = |text: &str| classed("p", "note").prose(text);
+    // Beside other verdicts it stands already.
+    let sent = (checked.verdict == Verdict::NotSafe)
+        .then(|| format!("{} sent", words::number_of(checked.sent as u32, "request")));
     classed("article", &format!("card {look}"))
         .child(element("h3").text(&checked.runtime))
-        .child(classed("p", "verdict").prose(&text::answer(report, checked)))
+        .child(classed("p", "verdict").prose(&said))
         .children(finding::counts(checked))
-        .children((checked.sent > 0).then(|| classed("p", "note").text(&sent)))
+        .children((!more.is_empty()).then(|| note(&more)))
+        .children(sent.map(|sent| note(&sent)))
 }
 
 fn tried(report: &CheckReport) -> Element {

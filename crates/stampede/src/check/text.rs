@@ -52,43 +52,69 @@ pub fn text(report: &CheckReport, command: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The verdict in words. That nothing was found stands beside where it was looked for.
+/// The verdict in words, in a line.
 pub fn answer(report: &CheckReport, checked: &Checked) -> String {
+    let Answer { said, joint, more } = verdict(report, checked);
+    if more.is_empty() { said } else { said + joint + &more }
+}
+
+/// A verdict: its few words, and what stands beside them.
+pub struct Answer {
+    /// `nothing unsafe was found`.
+    pub said: String,
+    /// What is between both in a line.
+    joint: &'static str,
+    /// Where it was looked for, or why it is not known; may be empty.
+    pub more: String,
+}
+
+/// That nothing was found stands beside where it was looked for.
+pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
     let open = checked.findings.iter().filter(|finding| !finding.is_accepted).count();
     let within = within(report, checked);
-    let known = match checked.findings.len() - open {
-        0 => String::new(),
-        count => format!(" ({count} accepted by the baseline)"),
-    };
     let problem = checked.problem.as_deref().unwrap_or("why is not known");
-    let mut said = match &checked.verdict {
-        Verdict::Safe => format!("nothing unsafe was found{known} in {within}"),
-        Verdict::SafeWith { max_requests } => format!(
-            "safe with max_requests = {max_requests}: it grows, so that a worker has to be replaced after so \
-             many requests; nothing else was found{known} in {within}"
-        ),
-        Verdict::NotSafe => {
-            format!(
-                "NOT SAFE: {}{known}{}",
-                words::number_of(open as u32, "finding"),
-                lost(checked)
-            )
-        }
-        Verdict::NotChecked if checked.sent == 0 => format!("not checked: {problem}"),
-        Verdict::NotChecked => {
-            format!(
-                "not checked to its end: {problem}; nothing was found{known} until then in {within}"
-            )
-        }
+    let answer = |said: &str, joint, more: &[&str]| Answer {
+        said: said.to_owned(),
+        joint,
+        more: more.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("; "),
     };
-    if checked.not_again > 0 {
-        let seen = words::number_of(checked.not_again, "difference");
-        let _ = write!(said, "; {seen} seen once and not again");
+    let (known, chance) = (known(checked), chance(checked));
+    match &checked.verdict {
+        Verdict::Safe => answer("nothing unsafe was found", " in ", &[&within, &known, &chance]),
+        Verdict::SafeWith { max_requests } => {
+            let grows = "it grows, so that a worker has to be replaced after so many requests";
+            let others = format!("nothing else was found in {within}");
+            let said = format!("safe with max_requests = {max_requests}");
+            answer(&said, ": ", &[grows, &others, &known, &chance])
+        }
+        Verdict::NotSafe => {
+            let early =
+                checked.problem.as_ref().map(|_| format!("not checked to its end: {problem}"));
+            let said = format!("NOT SAFE: {}", words::number_of(open as u32, "finding"));
+            answer(&said, "; ", &[&lost(checked), &known, &chance, &early.unwrap_or_default()])
+        }
+        Verdict::NotChecked if checked.sent == 0 => answer("not checked", ": ", &[problem]),
+        Verdict::NotChecked => {
+            let until = format!("nothing was found until then in {within}");
+            answer("not checked to its end", ": ", &[problem, &until, &known, &chance])
+        }
     }
-    if let (Verdict::NotSafe, Some(problem)) = (&checked.verdict, &checked.problem) {
-        let _ = write!(said, "; not checked to its end: {problem}");
+}
+
+/// What the baseline accepts.
+fn known(checked: &Checked) -> String {
+    match checked.findings.iter().filter(|finding| finding.is_accepted).count() {
+        0 => String::new(),
+        count => format!("{} accepted by the baseline", words::number_of(count as u32, "finding")),
     }
-    said
+}
+
+/// What no fresh start has shown again.
+fn chance(checked: &Checked) -> String {
+    match checked.not_again {
+        0 => String::new(),
+        count => format!("{} seen once and not again", words::number_of(count, "difference")),
+    }
 }
 
 /// What a runtime was tried with.
@@ -114,7 +140,7 @@ fn lost(checked: &Checked) -> String {
         lost => {
             let share = lost as f64 * 1000.0 / checked.sent.max(1) as f64;
             format!(
-                ", {} lost ({share:.0} per 1 000 requests)",
+                "{} lost ({share:.0} per 1 000 requests)",
                 words::number_of(lost as u32, "worker")
             )
         }
