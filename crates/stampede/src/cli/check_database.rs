@@ -1,7 +1,7 @@
 //! The database of an app under check: a scratch one stands in for its own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::args_check::CheckArgs;
@@ -26,17 +26,14 @@ pub fn scratched(
         ..choice.clone()
     };
     let own = own_database(&app, &named);
-    let file = args.database.as_deref();
-    if let Some(file) = file {
-        readable(file)?;
-    }
+    let file = args.database.as_deref().map(readable).transpose()?;
     let is_given = env.keys().any(|name| DATABASE_VARIABLES.contains(&name.as_str()));
     match own {
         None if file.is_some() => Err(unnamed()),
         None => Ok(app),
         Some(_) if file.is_none() && (args.own_database || is_given) => Ok(app),
         Some(own) => {
-            let fill = filling(&app, &own, file).ok_or_else(|| empty(&own))?;
+            let fill = filling(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
             let kind = own.kind.ok_or_else(|| strange(&own))?;
             // It says where the scratch database is.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
@@ -58,10 +55,12 @@ fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
     )
 }
 
-fn readable(file: &Path) -> Result<(), Failure> {
-    std::fs::File::open(file).map(drop).map_err(|error| {
-        Failure::rendered(format!("--database: cannot read `{}`: {error}", file.display()))
-            .hint("it is the SQL that `mysqldump` or `pg_dump --inserts --no-owner` writes, or a file of SQLite")
+/// Its whole path: it is read from elsewhere.
+fn readable(file: &Path) -> Result<PathBuf, Failure> {
+    std::fs::File::open(file).and_then(|_| file.canonicalize()).map_err(|error| {
+        Failure::rendered(format!("--database: cannot read `{}`: {error}", file.display())).hint(
+            "it is the SQL that `mysqldump` or `pg_dump --inserts --no-owner` writes, or a file of SQLite",
+        )
     })
 }
 
