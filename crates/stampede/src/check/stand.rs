@@ -78,7 +78,21 @@ impl Bench {
     /// # Errors
     /// It does not start.
     pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand, RuntimeError> {
-        let placement = Placement { watch: Some(watch), ..self.placement.clone() };
+        self.up_asked(choice, watch, None)
+    }
+
+    /// The same; before, a command of the app's is run for what it prints.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up_asked(
+        &self,
+        choice: &RuntimeChoice,
+        watch: WatchMode,
+        ask: Option<&str>,
+    ) -> Result<Stand, RuntimeError> {
+        let ask = ask.map(str::to_owned);
+        let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
         let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();

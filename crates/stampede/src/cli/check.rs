@@ -8,6 +8,7 @@ use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
+use super::check_database::scratched;
 use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::print;
@@ -19,7 +20,7 @@ use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Places, own_database};
+use crate::runtime::{Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -37,6 +38,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let baseline = baseline(args.baseline.as_deref())?;
     let out = out(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
+    let asked = Flags::typed()?.with("seed", seed).kept().words();
     let app = args.app.clone().unwrap_or_default();
     let meant = Meant {
         app: &app,
@@ -78,7 +80,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         report.code = code::look(folder, stacks.bench.app.manifest.kind);
     }
     places::attach(&mut report);
-    report.asked = Flags::typed()?.with("seed", seed).kept().words();
+    report.asked = asked;
     let report = without_secrets(report);
     write(&out, &report)?;
     match args.json {
@@ -145,20 +147,18 @@ impl Stacks {
         if let Some(notice) = app.notice() {
             eprintln!("note: {notice}");
         }
+        forgetful(&catalogue, &plan)?;
+        let mut env = environment(&args.env)?;
+        let app = scratched(app, &plan.runtimes[0], &mut env, args)?;
+        plan.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &plan.runtimes {
             catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
         }
-        forgetful(&catalogue, &plan)?;
         let folder = plan.apps[0].folder().map(Path::to_path_buf);
         let placement = comparison::place(&plan.budget).placements.swap_remove(0);
         keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
-        let env = environment(&args.env)?;
         let mut choices = plan.runtimes;
-        choices.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
-        if let Some(host) = own_database(&app, &choices[0]).filter(|_| !args.own_database) {
-            return Err(reaches(&host));
-        }
         let reference = choices.remove(0);
         let credentials =
             Credentials::read(&args.login, &args.cookies).map_err(|error| from_request(&error))?;
@@ -170,17 +170,6 @@ impl Stacks {
         let bench = Bench { catalogue, app, placement, seed, users, timeout };
         Ok(Stacks { bench, reference, runtimes: choices, folder })
     }
-}
-
-/// A user's database is not to be written to by the way.
-fn reaches(host: &str) -> Failure {
-    Failure::rendered(format!(
-        "the check would reach the app's own database, at {host}, and write there what the app writes"
-    ))
-    .hint(
-        "`--env DATABASE_URL=…` (or whatever the app reads) gives it a copy; `--own-database` says that \
-         this one may be written to",
-    )
 }
 
 /// `NAME=VALUE`, each.
@@ -273,6 +262,13 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
             "the app fails under {reference} already, so there is nothing to compare: {broken}"
         ))
         .hint(format!("`stampede up {reference} --app DIR` starts it alone, with its logs")));
+    }
+    match &gathered.router {
+        Some(Ok(routes)) => tell(&format!("the app's router lists {routes} that can be asked for")),
+        Some(Err(why)) => {
+            tell(&format!("note: only links are followed, the router's list is not known: {why}"))
+        }
+        None => {}
     }
     let count = gathered.requests.len();
     tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));

@@ -7,6 +7,7 @@ mod calibrate;
 mod capacity;
 mod check;
 mod check_again;
+mod check_database;
 mod check_file;
 mod check_flags;
 mod compare;
