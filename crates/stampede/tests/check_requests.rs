@@ -211,3 +211,21 @@ fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
     let unnamed = refused("", &["--database", "dump.sql"]);
     insta::assert_snapshot!([unknown, strange, missing, unnamed].join("\n"));
 }
+
+#[test]
+fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "psql"])) else {
+        return;
+    };
+    let place = Place::new();
+    let folder = counting(&place, "postgresql://joe:s3cr3t@192.0.2.1/shop");
+    place.write("wrong.sql", "CREATE TABLE teas (name sometype);\n");
+    let (text, code) = check(&place, &folder, worker, &["--database", "wrong.sql"]);
+    assert_eq!(code, Some(2), "{text}");
+    let words = [
+        "wrong.sql` ended with exit code 3",
+        "type \"sometype\" does not exist",
+        "hint: a scratch database",
+    ];
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
-use super::check_database::scratched;
+use super::check_database::{self, scratched};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
@@ -18,7 +18,7 @@ use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, replay, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{App, Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -54,7 +54,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
     tell("looking for requests");
     let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
-        .map_err(|error| from_gather(&error))?;
+        .map_err(|error| from_gather(&error, &stacks.bench.app))?;
     said(&gathered, &mut tell)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -211,9 +211,15 @@ fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
     Ok((args.growth > 0).then_some(wanted))
 }
 
-fn from_gather(error: &GatherError) -> Failure {
+fn from_gather(error: &GatherError, app: &App) -> Failure {
     match error {
-        GatherError::Reference(error) => Failure::from_runtime(error),
+        GatherError::Reference(error) => {
+            let failure = Failure::from_runtime(error);
+            match check_database::hint(error, app) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
         GatherError::List(error) => from_request(error),
     }
 }
