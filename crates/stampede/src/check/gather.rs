@@ -107,7 +107,7 @@ fn follow(crawl: &mut Crawl, stand: &mut Stand, gathered: &mut Gathered) {
 
 impl Gathered {
     fn ask(&mut self, stand: &mut Stand, asked: Asked) -> Seen {
-        let seen = stand.send(&Step { user: 0, request: asked.clone() });
+        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
         match bad(&seen) {
             Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
             None => self.logins += usize::from(is_login(&seen)),
