@@ -66,9 +66,12 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         tours,
         baseline,
     };
-    if work::tours(&stacks.bench, &wanted).is_empty() {
+    if work::tours(&stacks.bench, &stacks.runtimes, &wanted).is_empty() {
         return Err(Failure::rendered("no tour of `--tours` is left with these".to_owned())
-            .hint("one user has no interleaved tour, one request of one user no reversed one"));
+            .hint(
+                "one user has no interleaved tour, one request of one user no reversed one, and overlapping is \
+                 for runtimes in whose workers requests overlap: an event loop's",
+            ));
     }
     let mut report =
         work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
