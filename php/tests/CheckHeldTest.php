@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
+use Stampede\Worker\Check\Connections;
 use Stampede\Worker\Check\Place;
 use Stampede\Worker\Check\Services;
 use Stampede\Worker\Check\Walk;
@@ -142,11 +143,12 @@ final class CheckHeldTest extends TestCase
         $cart = new $class($current, (object) ['request' => 'stmpdold000000000']);
         $container = (object) ['services' => ['a' => [$current, $cart], 'b' => new \ArrayObject([$closure, $given])]];
         $cart->next = $container;
-        $services = new Services(new Place($scratch->folder), $container);
-        $walk = new Walk($services->known(), true);
+        $connections = new Connections();
+        $services = new Services(new Place($scratch->folder), $container, $connections);
+        $walk = new Walk($services->known(), true, $connections);
         $found = [];
         foreach ($services->values() as $where => $value) {
-            $found[$where] = $walk->into($value)[1];
+            $found[$where] = $walk->into($value, $where)[1];
         }
         self::assertEquals([
             "$space\\Cart->framework" => [],
