@@ -18,7 +18,7 @@ final class Held
         $this->owned = new Owned($place);
     }
 
-    /** How much everything holds, and where the tokens are that were sent by users. */
+    /** Where the tokens are that were sent by users, and what connections work with. */
     public function look(): Found
     {
         $connections = new Connections();

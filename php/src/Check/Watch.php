@@ -124,15 +124,12 @@ final class Watch
         gc_collect_cycles();
         $memory = memory_get_usage();
         $files = Process::files();
-        [$before, $this->found] = [$this->found->sizes, $this->held->look()];
+        $this->found = $this->held->look();
         $now = $this->state->lasting($handler) + $this->left($_SERVER);
-        $grew = static fn (int $size, string $where): bool => $size > ($before[$where] ?? 0);
-        $grown = array_filter($this->found->sizes, $grew, ARRAY_FILTER_USE_BOTH);
         $this->journal->write(['at' => 'end', 'n' => $this->asked] + $this->differing($now) + [
             'memory' => $memory,
             'files' => $files,
             'held' => $this->found->tokens,
-            'grown' => (object) $grown,
         ]);
     }
 

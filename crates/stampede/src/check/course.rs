@@ -6,6 +6,7 @@ use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
 use super::moving::Moving;
 use super::orders::{self, Tour};
+use super::sessions;
 use super::stand::{Bench, Seen};
 use super::watch::Worker;
 use crate::interrupt;
@@ -152,7 +153,9 @@ impl<'a> Course<'a> {
         reference: &mut Reference<'_>,
         mut told: impl FnMut(&str),
     ) -> (Vec<Finding>, Option<RuntimeError>) {
-        for toured in &self.toured {
+        reference.known.made = sessions::made(&self.toured);
+        for toured in &mut self.toured {
+            sessions::fill(&mut toured.workers, &reference.known.made);
             look::innocent(toured, &mut reference.known.innocent);
         }
         let mut settled: BTreeMap<FindingKind, usize> = BTreeMap::new();
@@ -244,6 +247,13 @@ impl<'a> Course<'a> {
         // That this request does not set it was seen then.
         let innocent = &mut reference.known.innocent;
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
+        if finding.about.starts_with(sessions::CONNECTION) {
+            // Alone it shows what it would begin with.
+            let steps = vec![last.clone()];
+            let (seen, workers) = self.go(&steps)?;
+            let alone = Toured { steps, seen, workers, ..Toured::default() };
+            reference.known.made = sessions::made([&alone]);
+        }
         let sought = Shown {
             kind: finding.kind,
             subject: finding.about.clone(),
@@ -268,7 +278,8 @@ impl<'a> Course<'a> {
             let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
             sent.push(other.cloned().unwrap_or_else(first_page));
         }
-        let (seen, workers) = self.go(&sent)?;
+        let (seen, mut workers) = self.go(&sent)?;
+        sessions::fill(&mut workers, &reference.known.made);
         let answers = reference.answers(&sent)?;
         let toured = Toured { steps: sent, seen, reference: answers, workers };
         let all = look::shown(&toured, &reference.known).into_iter();

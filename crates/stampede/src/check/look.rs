@@ -9,7 +9,7 @@ use super::model::{Asked, FindingKind, Step};
 use super::moving::Moving;
 use super::stand::Seen;
 use super::users;
-use super::watch::{Turn, Worker};
+use super::watch::{State, Turn, Worker};
 
 /// A tour of a worker runtime, and of the reference.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,8 @@ pub struct Known {
     pub moving: HashMap<Asked, Moving>,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
+    /// What connections to a database work with that have just been made.
+    pub made: State,
 }
 
 /// Something that a step shows.
@@ -313,11 +315,16 @@ fn words(state: &str) -> String {
         Some(("ini", name)) => format!("the ini setting `{name}`"),
         Some(("env", name)) => format!("the environment variable `{name}`"),
         Some(("globals", name)) => format!("the global variable `${name}`"),
+        Some(("db", name)) => {
+            let (setting, connection) = name.split_once(' ').unwrap_or((name, "a connection"));
+            format!("`{setting}` of the database connection `{connection}`")
+        }
         Some(("server", name)) => format!("`$_SERVER['{name}']`"),
         _ => match state {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
+            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
