@@ -168,12 +168,12 @@ final class State
         };
     }
 
-    public static function named(string $name, string $value): string
+    private static function named(string $name, string $value): string
     {
         return preg_match(self::SECRET, $name) === 1 ? self::hash($value) : self::short($value);
     }
 
-    private static function short(string $value): string
+    public static function short(string $value): string
     {
         $isLong = strlen($value) > self::LENGTH;
 

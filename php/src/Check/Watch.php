@@ -169,9 +169,10 @@ final class Watch
     {
         $told = ['transactions' => $this->found->transactions];
         foreach ($this->found->sessions as $connection => $settings) {
+            // Whoever uses such a variable sets it first; what a user has left in one is told by its token.
+            unset($settings[Session::VARIABLES]);
             foreach ($settings as $name => $value) {
-                // Of its variables the app's words tell whether one is a secret.
-                $told["db:$name $connection"] = State::named($name === Session::VARIABLES ? $value : '', $value);
+                $told["db:$name $connection"] = State::short($value);
             }
         }
 
