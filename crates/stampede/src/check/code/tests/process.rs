@@ -118,11 +118,7 @@ fn what_is_set_for_the_whole_process_is_named() {
             SuspectKind::DatabaseSession,
             "PRAGMA foreign_keys",
         ),
-        (
-            "$a->setAttribute(\\PDO::ATTR_CASE, $b);",
-            SuspectKind::DatabaseSession,
-            "PDO::ATTR_CASE",
-        ),
+        ("$a->setAttribute(\\PDO::ATTR_CASE, $b);", SuspectKind::DatabaseSession, "PDO::ATTR_CASE"),
     ] {
         let expected = [(kind, what.to_owned())];
         // A function declared there is what holds it.
