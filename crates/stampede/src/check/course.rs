@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
 use super::orders::{self, Tour};
+use super::sessions;
 use super::stand::{Gone, Seen, Starts, Way};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -164,7 +165,9 @@ impl<'a> Course<'a> {
         reference: &mut Reference<'_>,
         mut told: impl FnMut(&str),
     ) -> (Vec<Finding>, Option<RuntimeError>) {
-        for toured in &self.toured {
+        reference.known.made = sessions::made(&self.toured);
+        for toured in &mut self.toured {
+            sessions::fill(&mut toured.workers, &reference.known.made);
             look::innocent(toured, &mut reference.known.innocent);
         }
         let mut settled: BTreeMap<FindingKind, usize> = BTreeMap::new();
@@ -249,8 +252,7 @@ impl<'a> Course<'a> {
             Ok(shows)
         };
         let moments = self.prefix(candidate);
-        let fewest =
-            orders::shrink(&moments, TRIALS, |moments| shows(self, &moments.concat()))?;
+        let fewest = orders::shrink(&moments, TRIALS, |moments| shows(self, &moments.concat()))?;
         let mut steps = fewest.steps;
         if let Some(moment) = steps.pop().filter(|_| fewest.is_shown) {
             let before = steps.concat();
@@ -279,6 +281,12 @@ impl<'a> Course<'a> {
         // That this request does not set it was seen then.
         let innocent = &mut reference.known.innocent;
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
+        if finding.about.starts_with(sessions::CONNECTION) {
+            // Alone it shows what it would begin with.
+            let steps = vec![last.clone()];
+            let alone = toured(&steps, self.go(&steps)?, Answers::default());
+            reference.known.made = sessions::made([&alone]);
+        }
         let sought = Shown {
             kind: finding.kind,
             subject: finding.about.clone(),
@@ -302,11 +310,15 @@ impl<'a> Course<'a> {
         if sought.kind == FindingKind::Death {
             let steps = self.toured.first().map_or(&[][..], |toured| &toured.steps);
             let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
-            sent.push(other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }));
+            sent.push(
+                other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }),
+            );
         }
         let answers = reference.answers(&sent)?;
         for _ in 0..if last.len() > 1 { MEETINGS } else { 1 } {
-            let toured = toured(&sent, self.go(&sent)?, answers.clone());
+            let mut gone = self.go(&sent)?;
+            sessions::fill(&mut gone.workers, &reference.known.made);
+            let toured = toured(&sent, gone, answers.clone());
             let all = look::shown(&toured, &reference.known).into_iter();
             let mut same =
                 all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
@@ -331,12 +343,7 @@ fn first_page() -> Step {
 
 /// The next request of a worker that is being replaced may fail, and is not to blame; neither is one that the
 /// worker had beside one of those that are known to be `deadly`.
-fn is_collateral(
-    shown: &Shown,
-    all: &[Shown],
-    toured: &Toured,
-    deadly: &BTreeSet<String>,
-) -> bool {
+fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSet<String>) -> bool {
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
         && toured.seen[shown.at].status() != toured.reference[shown.at].status();
     let own = orders::moment(&toured.steps, shown.at);

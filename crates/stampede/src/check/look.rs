@@ -11,7 +11,7 @@ use super::moving::Moving;
 use super::orders;
 use super::stand::Seen;
 use super::users;
-use super::watch::{Turn, Worker};
+use super::watch::{State, Turn, Worker};
 
 /// A tour of a worker runtime, and of the reference.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ pub struct Known {
     pub moving_at_once: HashMap<Asked, Moving>,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
+    /// What connections to a database work with that have just been made.
+    pub made: State,
 }
 
 impl Known {
@@ -362,11 +364,16 @@ fn words(state: &str) -> String {
         Some(("ini", name)) => format!("the ini setting `{name}`"),
         Some(("env", name)) => format!("the environment variable `{name}`"),
         Some(("globals", name)) => format!("the global variable `${name}`"),
+        Some(("db", name)) => {
+            let (setting, connection) = name.split_once(' ').unwrap_or((name, "a connection"));
+            format!("`{setting}` of the database connection `{connection}`")
+        }
         Some(("server", name)) => format!("`$_SERVER['{name}']`"),
         _ => match state {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
+            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
