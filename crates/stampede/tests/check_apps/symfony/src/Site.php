@@ -1,0 +1,40 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+use Symfony\Component\HttpFoundation\Response;
+
+/** Each public method of its controller is a page, with links to all. */
+abstract class Site
+{
+    public function about(): Response
+    {
+        return $this->page('About us.');
+    }
+
+    /** @return array<string, string> method => path */
+    public static function paths(): array
+    {
+        $paths = [];
+        foreach ((new \ReflectionClass(static::class))->getMethods(\ReflectionMethod::IS_PUBLIC) as $method) {
+            $name = $method->getName();
+            if (!$method->isStatic() && !$method->isConstructor()) {
+                $paths[$name] = $name === 'home' ? '/' : "/$name";
+            }
+        }
+
+        return $paths;
+    }
+
+    protected function page(string $text): Response
+    {
+        $links = '';
+        foreach (static::paths() as $name => $path) {
+            $links .= "<a href=\"$path\">$name</a> ";
+        }
+
+        return new Response("<!DOCTYPE html><title>A site</title><p>$text</p><nav>$links</nav>\n");
+    }
+}
