@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
+use App\Visitor;
 use Illuminate\Http\Request;
 use Illuminate\Http\Response;
-use Illuminate\Support\Facades\View;
 
-/** Planted fault: what `account` shares with all views stays, and with it who came last; no page shows it. */
+/** Planted fault: `account` puts who came last into the container, where it stays; no page shows it. */
 final class Pages extends Site
 {
     public function home(): Response
@@ -19,7 +19,8 @@ final class Pages extends Site
 
     public function account(Request $request): Response
     {
-        View::share('user', $request->cookie('user') ?? $request->query('user') ?? 'guest');
+        $visitor = new Visitor($request->cookie('user') ?? $request->query('user') ?? 'guest');
+        app()->instance(Visitor::class, $visitor);
 
         return $this->page('Your account.');
     }

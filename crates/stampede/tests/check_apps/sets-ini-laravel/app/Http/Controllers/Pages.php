@@ -12,13 +12,13 @@ final class Pages extends Site
 {
     public function home(): Response
     {
-        return $this->page('The price is ' . 59.97 / 7);
+        return $this->page('The price is ' . (float) config('app.price', 59.97) / 7);
     }
 
     public function rough(): Response
     {
         ini_set('precision', '2');
 
-        return $this->page('About ' . 59.97 / 7);
+        return $this->page('About ' . (float) config('app.price', 59.97) / 7);
     }
 }
