@@ -6,9 +6,12 @@ namespace App;
 
 use Illuminate\Http\Response;
 
-/** Each public method of its controller is a page, with links to all. */
+/** Each public method of its controller is a page, with links to the others. */
 abstract class Site
 {
+    /** Pages that only the router's list has. */
+    protected const UNLINKED = [];
+
     public function about(): Response
     {
         return $this->page('About us.');
@@ -31,7 +34,7 @@ abstract class Site
     protected function page(string $text): Response
     {
         $links = '';
-        foreach (static::paths() as $name => $path) {
+        foreach (array_diff_key(static::paths(), array_flip(static::UNLINKED)) as $name => $path) {
             $links .= "<a href=\"$path\">$name</a> ";
         }
 

@@ -7,11 +7,12 @@ namespace App\Http\Controllers;
 use App\Site;
 use Illuminate\Http\Request;
 use Illuminate\Http\Response;
-use Illuminate\Support\Facades\DB;
 
-/** Nothing is wrong with these: a session, a token of a form, a database, and what moves. */
+/** Nothing is wrong with these: a session, a token of a form, and what moves. */
 final class Pages extends Site
 {
+    protected const UNLINKED = ['imprint'];
+
     public function home(Request $request): Response
     {
         return $this->page('Hello, ' . e((string) $request->cookie('user', 'guest')));
@@ -31,16 +32,13 @@ final class Pages extends Site
         return $this->page('<form><input name="_token" value="' . csrf_token() . '"></form>');
     }
 
-    public function teas(): Response
-    {
-        DB::transaction(static fn () => DB::table('looks')->insert(['tea' => 'Assam']));
-        $teas = DB::table('teas')->orderBy('name')->pluck('name')->implode(', ');
-
-        return $this->page(e($teas));
-    }
-
     public function now(): Response
     {
         return $this->page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
+    }
+
+    public function imprint(): Response
+    {
+        return $this->page('Who we are.');
     }
 }
