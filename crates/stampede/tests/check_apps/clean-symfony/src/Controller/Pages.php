@@ -4,17 +4,14 @@ declare(strict_types=1);
 
 namespace App\Controller;
 
-use App\Shop;
 use App\Site;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 
-/** Nothing is wrong with these: a session, a token of a form, a database, and what moves. */
+/** Nothing is wrong with these: a session, a token of a form, and what moves. */
 final class Pages extends Site
 {
-    public function __construct(private Shop $shop)
-    {
-    }
+    protected const UNLINKED = ['imprint'];
 
     public function home(Request $request): Response
     {
@@ -38,13 +35,13 @@ final class Pages extends Site
         return $this->page("<form><input name=\"token\" value=\"{$session->get('token')}\"></form>");
     }
 
-    public function teas(): Response
-    {
-        return $this->page(htmlspecialchars(implode(', ', $this->shop->teas())));
-    }
-
     public function now(): Response
     {
         return $this->page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
+    }
+
+    public function imprint(): Response
+    {
+        return $this->page('Who we are.');
     }
 }
