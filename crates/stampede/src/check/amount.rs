@@ -7,7 +7,10 @@ use crate::summary::words;
 pub fn amount(of: GrowthOf, value: f64) -> String {
     let size = match of {
         GrowthOf::Heap | GrowthOf::Memory => bytes(value.abs()),
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => number(value.abs()),
+        GrowthOf::Descriptors
+        | GrowthOf::Connections
+        | GrowthOf::TemporaryFiles
+        | GrowthOf::Entries => number(value.abs()),
     };
     let is_none = size.trim_end_matches(" B").parse() == Ok(0.0);
     if value < 0.0 && !is_none { format!("-{size}") } else { size }

@@ -94,7 +94,7 @@ fn of_file(
     let skipped = listed.skipped.into_iter().chain(skipped).collect();
     let mut gathered = Gathered { skipped, ..Gathered::default() };
     for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
-        let seen = stand.send(&Step { user: 0, request: asked.clone() });
+        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
         gathered.take(asked, &seen);
     }
     Ok((gathered, stand))
@@ -111,7 +111,7 @@ fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand
     let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
-        let seen = stand.send(&Step { user: 0, request: asked.clone() });
+        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
         if let Ok(answer) = &seen.outcome {
             let kind = answer.header("content-type").unwrap_or_default();
             crawl.saw(&asked.target, kind, answer.body.as_bytes());

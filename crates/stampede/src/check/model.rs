@@ -166,6 +166,9 @@ pub struct Step {
     pub user: u32,
     /// The request.
     pub request: Asked,
+    /// Whether the step after it is sent at the same moment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_next: bool,
 }
 
 /// A request as it is asked for, before a user's own headers come to it.
@@ -230,8 +233,12 @@ pub enum GrowthOf {
     Heap,
     /// The worker's memory as the kernel counts it, in bytes.
     Memory,
-    /// Open file descriptors, connections to a database among them.
+    /// Open file descriptors, those of connections among them.
     Descriptors,
+    /// Connections to databases that the app's objects hold.
+    Connections,
     /// Files in the folder for temporary ones.
     TemporaryFiles,
+    /// What the app's own code keeps: elements of all arrays, and letters.
+    Entries,
 }

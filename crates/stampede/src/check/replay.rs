@@ -6,11 +6,10 @@ use super::course::{Course, Reference};
 use super::grow;
 use super::look::{name, person};
 use super::model::{Finding, FindingKind, Step};
-use super::moving::Moving;
-use super::stand::{Bench, Seen};
+use super::stand::{Bench, Seen, Starts as _, Way};
 use super::text::indented;
 use crate::plan::model::RuntimeChoice;
-use crate::runtime::{RuntimeError, WatchMode};
+use crate::runtime::RuntimeError;
 use crate::summary::words;
 
 /// What came of it.
@@ -34,8 +33,8 @@ pub fn replay(
     finding: &Finding,
 ) -> Result<Replayed, RuntimeError> {
     let mut forgets = Reference::new(bench, reference);
-    let answers = forgets.answers(&finding.steps)?;
-    let seen = go(bench, runtime, &finding.steps)?;
+    let answers = forgets.in_turn(&finding.steps)?;
+    let seen = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
     let again = match finding.kind {
         FindingKind::Growth => grow::again(bench, runtime, finding)?.map(|text| indented(&text)),
         _ => {
@@ -43,13 +42,12 @@ pub fn replay(
             shown.map(|shown| format!("  {}\n{}", shown.what, indented(&shown.evidence)))
         }
     };
-    let none = Moving::new();
     let turns: Vec<Turn<'_>> = finding
         .steps
         .iter()
         .zip(answers.iter().zip(&seen))
         .map(|(step, (forgets_says, keeps_says))| {
-            let moving = forgets.known.moving.get(&step.request).unwrap_or(&none);
+            let moving = forgets.known.moving(&step.request);
             let difference = moving.difference(&forgets_says.text(), &keeps_says.text());
             let difference = difference.map(|difference| difference.text);
             Turn { step, answers: [forgets_says, keeps_says], difference }
@@ -57,13 +55,6 @@ pub fn replay(
         .collect();
     let text = text(finding, [&reference.name, &runtime.name], &turns, again.as_deref());
     Ok(Replayed { text, shows: again.is_some() })
-}
-
-fn go(bench: &Bench, choice: &RuntimeChoice, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
-    let mut stand = bench.up(choice, WatchMode::Full)?;
-    let seen = stand.tour(steps);
-    stand.stop()?;
-    Ok(seen)
 }
 
 /// A request, and what both say to it.

@@ -70,7 +70,7 @@ pub fn finding() -> Finding {
 /// A page that a user asks for.
 pub fn step(user: u32, target: &str) -> Step {
     let (method, target) = ("GET".to_owned(), target.to_owned());
-    Step { user, request: Asked { method, target, ..Asked::default() } }
+    Step { user, request: Asked { method, target, ..Asked::default() }, with_next: false }
 }
 
 /// What grows by a byte with each request.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::amount::amount;
 use super::code::Suspect;
 use super::look::{name, person};
-use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
+use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
 use crate::summary::words;
 
 /// Lines of code that are listed: a screen has room for them beside the findings.
@@ -194,7 +194,7 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
         .map(|step| format!("{} ({})", name(&step.request), person(step.user)))
         .collect();
     let shown = match steps.len() {
-        0..=STEPS_MAX => steps.join(", then "),
+        0..=STEPS_MAX => in_order(&steps, &finding.steps),
         many => format!("{many} requests, the last {}", steps[many - 1]),
     };
     let _ = writeln!(text, "  to see it: {shown}");
@@ -216,6 +216,14 @@ pub fn indented(evidence: &str) -> String {
     let lines = evidence.lines().filter(|line| !line.trim().is_empty());
     let indent = lines.clone().map(|line| line.len() - line.trim_start_matches(' ').len()).min();
     lines.fold(String::new(), |text, line| text + "    " + &line[indent.unwrap_or(0)..] + "\n")
+}
+
+/// Steps one after the other, or at once.
+fn in_order(names: &[String], steps: &[Step]) -> String {
+    let between = |step: &Step| if step.with_next { ", at once with " } else { ", then " };
+    let before = steps.iter().map(between);
+    let between = std::iter::once("").chain(before);
+    names.iter().zip(between).map(|(name, between)| format!("{between}{name}")).collect()
 }
 
 /// A kind's name.
@@ -303,7 +311,7 @@ fn steady(growth: &Growth) -> String {
     let over = words::count(growth.requests);
     let does = match growth.of {
         GrowthOf::Heap | GrowthOf::Memory => "does",
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => "do",
+        _ => "do",
     };
     format!("{} {does} not grow: {begin} → {end} over {over} requests", what(growth.of))
 }
@@ -314,7 +322,9 @@ pub fn what(of: GrowthOf) -> &'static str {
         GrowthOf::Heap => "PHP's memory",
         GrowthOf::Memory => "its memory",
         GrowthOf::Descriptors => "open files",
+        GrowthOf::Connections => "database connections",
         GrowthOf::TemporaryFiles => "temporary files",
+        GrowthOf::Entries => "entries that the app's code keeps",
     }
 }
 

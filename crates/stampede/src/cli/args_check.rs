@@ -41,7 +41,7 @@ pub struct CheckArgs {
     /// A user's cookies: a cookie jar of curl, or NAME=VALUE in each line (once for each user)
     #[arg(long, value_name = "FILE")]
     pub cookies: Vec<PathBuf>,
-    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved [default: all]
+    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved, overlapping [default: all]
     #[arg(long, value_name = "TOUR,…", value_delimiter = ',')]
     pub tours: Vec<String>,
     /// Requests with which growth is measured; 0: it is not

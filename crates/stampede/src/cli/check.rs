@@ -8,7 +8,7 @@ use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
-use super::check_database::scratched;
+use super::check_database::{self, scratched};
 use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::print;
@@ -20,7 +20,7 @@ use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{App, Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -57,7 +57,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
     tell("looking for requests");
     let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
-        .map_err(|error| from_gather(&error))?;
+        .map_err(|error| from_gather(&error, &stacks.bench.app))?;
     said(&gathered, &args.reference, &mut tell)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -69,9 +69,12 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         tours,
         baseline,
     };
-    if work::tours(&stacks.bench, &wanted).is_empty() {
+    if work::tours(&stacks.bench, &stacks.runtimes, &wanted).is_empty() {
         return Err(Failure::rendered("no tour of `--tours` is left with these".to_owned())
-            .hint("one user has no interleaved tour, one request of one user no reversed one"));
+            .hint(
+                "one user has no interleaved tour, one request of one user no reversed one, and overlapping is \
+                 for runtimes in whose workers requests overlap: an event loop's",
+            ));
     }
     let mut report =
         work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
@@ -226,9 +229,15 @@ fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
     Ok((args.growth > 0).then_some(wanted))
 }
 
-fn from_gather(error: &GatherError) -> Failure {
+fn from_gather(error: &GatherError, app: &App) -> Failure {
     match error {
-        GatherError::Reference(error) => Failure::from_runtime(error),
+        GatherError::Reference(error) => {
+            let failure = Failure::from_runtime(error);
+            match check_database::hint(error, app) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
         GatherError::List(error) => from_request(error),
     }
 }

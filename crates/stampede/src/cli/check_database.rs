@@ -7,7 +7,7 @@ use super::Failure;
 use super::args_check::CheckArgs;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
-    App, DATABASE_VARIABLES, Fill, OwnDatabase, filling, own_database, with_scratch,
+    App, DATABASE_VARIABLES, Fill, OwnDatabase, RuntimeError, filling, own_database, with_scratch,
 };
 
 /// `app` as it is checked. A user's database is not to be written to by the way: one that is made for the
@@ -41,6 +41,14 @@ pub fn scratched(
             Ok(with_scratch(&app, kind, &fill))
         }
     }
+}
+
+/// What to do where filling a scratch database failed.
+pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
+    let is_filled =
+        app.manifest.database.as_ref().is_some_and(|database| database.schema.is_none());
+    let is_it = matches!(error, RuntimeError::Unprepared { .. }) && is_filled;
+    is_it.then_some("a scratch database stands in for the app's own: `--database dump.sql` fills it with what you know to fit")
 }
 
 fn said(own: &OwnDatabase, kind: &str, fill: &Fill) -> String {
