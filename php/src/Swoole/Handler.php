@@ -15,12 +15,12 @@ final class Handler
     private object $server;
     private int $worker = 0;
     /**
-     * The server's side of an answer that is due; null between requests. Held weakly: where PHP
-     * leaves a request half way, the server answers 500 as soon as nobody else has it.
+     * The server's sides of answers that are due: with coroutines of several at once. Held weakly:
+     * where PHP leaves a request half way, the server answers 500 as soon as nobody else has it.
      *
-     * @var ?\WeakReference<object>
+     * @var \WeakMap<object, true>
      */
-    private ?\WeakReference $due = null;
+    private \WeakMap $due;
 
     /** @param list<string> $exits classes of what `exit` throws */
     public function __construct(
@@ -29,6 +29,7 @@ final class Handler
         private Watch $watch,
         private array $exits,
     ) {
+        $this->due = new \WeakMap();
     }
 
     /** What the worker does first. */
@@ -61,15 +62,15 @@ final class Handler
 
             return;
         }
-        $this->watch->passes($this->worker);
-        $this->due = \WeakReference::create($response);
+        $this->passes();
+        $this->due[$response] = true;
         $asked = Message::request($request);
         $answer = $this->site->answer($asked);
         $isHead = $asked->method === 'HEAD';
         Message::send($isHead ? Message::withoutBody($answer) : $answer, $response);
-        $this->due = null;
+        unset($this->due[$response]);
         $this->site->after();
-        $this->watch->passes($this->worker);
+        $this->passes();
         if ($this->site->exited) {
             // Under PHP-FPM nothing is left of it either.
             $this->server->stop();
@@ -79,11 +80,16 @@ final class Handler
     /** The last word of a worker that ends by an error that nobody can catch. */
     public function died(): void
     {
-        $response = $this->due?->get();
-        if ($response !== null) {
+        foreach ($this->due as $response => $is) {
             $body = $this->site->output->taken();
             Message::send((new Response(500, [], $body))->typed(), $response);
         }
+    }
+
+    /** With coroutines it is inside of several requests at once, and idle while all of them wait. */
+    private function passes(): void
+    {
+        $this->setup->isOn('coroutines') || $this->watch->passes($this->worker);
     }
 
     /** The name of this process as the kernel has it: workers are counted by it. */

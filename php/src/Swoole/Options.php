@@ -51,9 +51,10 @@ final class Options
             // Else up to half as many again.
             'max_request_grace' => 0,
             'dispatch_mode' => self::DISPATCH[$setup->word('dispatch', 'free')],
-            // The app is synchronous and has superglobals: one request at a time.
-            'enable_coroutine' => false,
-            'hook_flags' => 0,
+            // Unless it is asked for: an app that is synchronous and has superglobals has one
+            // request at a time.
+            'enable_coroutine' => $setup->isOn('coroutines'),
+            'hook_flags' => $setup->isOn('coroutines') ? self::hooks() : 0,
             'daemonize' => false,
             'pid_file' => "{$setup->dir}/tmp/swoole.pid",
             'upload_tmp_dir' => "{$setup->dir}/tmp",
@@ -74,5 +75,14 @@ final class Options
             'http_compression' => $setup->isOn('compression'),
             'enable_static_handler' => false,
         ];
+    }
+
+    /**
+     * Whatever waits for somebody else (sockets, databases, sleep) gives way to other requests; files
+     * and standard streams do not, or each `include` would.
+     */
+    private static function hooks(): int
+    {
+        return \SWOOLE_HOOK_ALL & ~(\SWOOLE_HOOK_FILE | \SWOOLE_HOOK_STDIO);
     }
 }

@@ -1,46 +1,53 @@
 //! A runtime from its first tour to its verdict.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
-use super::moving::Moving;
 use super::orders::{self, Tour};
 use super::sessions;
-use super::stand::{Bench, Seen};
-use super::watch::Worker;
+use super::stand::{Gone, Seen, Starts, Way};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
-use crate::runtime::{RuntimeError, WatchMode};
+use crate::runtime::RuntimeError;
 use crate::store::mask_secrets;
 
 /// The runtime that forgets, and what it has answered so far.
 pub struct Reference<'a> {
-    bench: &'a Bench,
+    starts: &'a dyn Starts,
     choice: &'a RuntimeChoice,
     /// Each tour's answers, in the order of the tours.
-    tours: Vec<Vec<Seen>>,
+    tours: Vec<Answers>,
     /// Answers to shorter lists of steps, by the list.
-    asked: HashMap<Vec<Step>, Vec<Seen>>,
+    asked: HashMap<Vec<Step>, Answers>,
     /// What is known before a worker is looked at.
     pub known: Known,
     /// Requests sent to it.
     pub sent: u64,
 }
 
-/// How often the reference goes the same way, so that what moves is seen to move.
-const TIMES: usize = 2;
+/// What the reference answers to the same steps.
+#[derive(Clone, Debug, Default)]
+struct Answers {
+    in_turn: Vec<Seen>,
+    /// Where nothing is sent at once, nothing: it is the same.
+    turned: Vec<Seen>,
+}
+
 /// Fresh starts that one finding may take until its fewest steps are known.
 const TRIALS: usize = 8;
+/// Fresh starts that may show what was shown of requests at once: they meet in time, or do not.
+const MEETINGS: usize = 3;
 /// Findings of a kind of which the fewest steps are looked for; the others are listed as they were seen.
 const SETTLED: usize = 8;
+/// Steps of which the answers are kept for the next runtime.
+const KEPT: usize = 16;
 
 impl<'a> Reference<'a> {
     /// Before it has answered.
-    pub fn new(bench: &'a Bench, choice: &'a RuntimeChoice) -> Reference<'a> {
-        let users = bench.users.len() as u32;
-        let known = Known { seed: bench.seed, users, ..Known::default() };
-        Reference { bench, choice, tours: Vec::new(), asked: HashMap::new(), known, sent: 0 }
+    pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Reference<'a> {
+        let known = Known { seed: starts.seed(), users: starts.users(), ..Known::default() };
+        Reference { starts, choice, tours: Vec::new(), asked: HashMap::new(), known, sent: 0 }
     }
 
     /// Goes a tour, and learns what moves.
@@ -48,56 +55,65 @@ impl<'a> Reference<'a> {
     /// # Errors
     /// It does not start.
     pub fn tour(&mut self, steps: &[Step]) -> Result<(), RuntimeError> {
-        let seen = self.go(steps)?;
-        self.tours.push(seen);
+        let answers = self.go(steps)?;
+        self.tours.push(answers);
         Ok(())
     }
 
-    fn go(&mut self, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
-        let mut first: Option<Vec<Seen>> = None;
-        for _ in 0..TIMES {
-            let mut stand = self.bench.up(self.choice, WatchMode::Full)?;
-            let seen = stand.tour(steps);
-            stand.stop()?;
-            self.sent += seen.len() as u64;
-            match &first {
-                None => first = Some(seen),
-                Some(first) => learn(&mut self.known.moving, steps, first, &seen),
-            }
-        }
-        Ok(first.unwrap_or_default())
+    /// Twice, so that what moves is seen to move. It has one worker too, so that what is sent at once would
+    /// meet it in an order by chance: it is asked in both.
+    fn go(&mut self, steps: &[Step]) -> Result<Answers, RuntimeError> {
+        let in_turn = self.starts.go(self.choice, steps, Way::InTurn)?.seen;
+        let turned = self.starts.go(self.choice, steps, Way::Turned)?.seen;
+        self.sent += (in_turn.len() + turned.len()) as u64;
+        learn(&mut self.known, steps, &in_turn, &turned);
+        let is_at_once = steps.iter().any(|step| step.with_next);
+        Ok(Answers { in_turn, turned: if is_at_once { turned } else { Vec::new() } })
     }
 
     /// Its answers to these steps, sent to a fresh start.
-    ///
-    /// # Errors
-    /// It does not start.
-    pub fn answers(&mut self, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
-        if let Some(seen) = self.asked.get(steps) {
-            return Ok(seen.clone());
+    fn answers(&mut self, steps: &[Step]) -> Result<Answers, RuntimeError> {
+        if let Some(answers) = self.asked.get(steps) {
+            return Ok(answers.clone());
         }
-        let seen = self.go(steps)?;
-        self.asked.insert(steps.to_vec(), seen.clone());
-        Ok(seen)
+        let answers = self.go(steps)?;
+        if steps.len() <= KEPT {
+            self.asked.insert(steps.to_vec(), answers.clone());
+        }
+        Ok(answers)
     }
 }
 
-fn learn(moving: &mut HashMap<Asked, Moving>, steps: &[Step], one: &[Seen], other: &[Seen]) {
-    for ((step, one), other) in steps.iter().zip(one).zip(other) {
-        let known = moving.entry(step.request.clone()).or_default();
-        known.learn(&one.text(), &other.text());
+/// What differs moves. Of steps at once also what hangs on who was first, which is known apart: it would hide
+/// what hangs on the order in other tours.
+fn learn(known: &mut Known, steps: &[Step], one: &[Seen], other: &[Seen]) {
+    for (at, (one, other)) in one.iter().zip(other).enumerate() {
+        let request = &steps[at].request;
+        let moving = match orders::moment(steps, at).len() {
+            1 => known.moving.entry(request.clone()).or_default(),
+            _ => {
+                let before = known.moving.get(request);
+                let at_once = known.moving_at_once.entry(request.clone());
+                at_once.or_insert_with(|| before.cloned().unwrap_or_default())
+            }
+        };
+        moving.learn(&one.text(), &other.text());
     }
 }
 
 /// Tours as steps.
 pub fn steps(tour: &Tour, requests: &[Asked]) -> Vec<Step> {
-    let step = |&(user, request): &(u32, usize)| Step { user, request: requests[request].clone() };
-    tour.steps.iter().map(step).collect()
+    let step = |(at, &(user, request)): (usize, &(u32, usize))| Step {
+        user,
+        request: requests[request].clone(),
+        with_next: (at + 1) % tour.at_once != 0,
+    };
+    tour.steps.iter().enumerate().map(step).collect()
 }
 
 /// A runtime under check.
 pub struct Course<'a> {
-    bench: &'a Bench,
+    starts: &'a dyn Starts,
     choice: &'a RuntimeChoice,
     /// Requests sent to its workers.
     pub sent: u64,
@@ -118,8 +134,8 @@ struct Candidate {
 
 impl<'a> Course<'a> {
     /// Before its first tour.
-    pub fn new(bench: &'a Bench, choice: &'a RuntimeChoice) -> Course<'a> {
-        Course { bench, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured: Vec::new() }
+    pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Course<'a> {
+        Course { starts, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured: Vec::new() }
     }
 
     /// Goes a tour that the reference has gone.
@@ -127,22 +143,18 @@ impl<'a> Course<'a> {
     /// # Errors
     /// It does not start.
     pub fn tour(&mut self, steps: &[Step], reference: &Reference<'_>) -> Result<(), RuntimeError> {
-        let (seen, workers) = self.go(steps)?;
-        let reference = reference.tours[self.toured.len()].clone();
-        let toured = Toured { steps: steps.to_vec(), seen, reference, workers };
+        let gone = self.go(steps)?;
+        let toured = toured(steps, gone, reference.tours[self.toured.len()].clone());
         self.lost += look::lost(&toured);
         self.unwatched += look::unwatched(&toured);
         self.toured.push(toured);
         Ok(())
     }
 
-    fn go(&mut self, steps: &[Step]) -> Result<(Vec<Seen>, Vec<Worker>), RuntimeError> {
-        let mut stand = self.bench.up(self.choice, WatchMode::Full)?;
-        let seen = stand.tour(steps);
-        self.sent += seen.len() as u64;
-        let workers = stand.workers();
-        stand.stop()?;
-        Ok((seen, workers))
+    fn go(&mut self, steps: &[Step]) -> Result<Gone, RuntimeError> {
+        let gone = self.starts.go(self.choice, steps, Way::AtOnce)?;
+        self.sent += gone.seen.len() as u64;
+        Ok(gone)
     }
 
     /// What the tours have shown, each with the fewest steps that show it again. `told` hears of each
@@ -180,14 +192,23 @@ impl<'a> Course<'a> {
         (findings, failed)
     }
 
-    /// Each thing once, where it was shown with the fewest steps before it.
+    /// Each thing once: where one request after the other has shown it, if any has, and there with the fewest
+    /// steps before it.
     fn candidates(&self, known: &Known) -> Vec<Candidate> {
         let mut first: BTreeMap<(FindingKind, String), Candidate> = BTreeMap::new();
         for (tour, toured) in self.toured.iter().enumerate() {
             let all = look::shown(toured, known);
-            for shown in all.iter().filter(|shown| !is_collateral(shown, &all, toured)) {
+            let deadly = first.keys().filter(|(kind, _)| *kind == FindingKind::Death);
+            let deadly: BTreeSet<String> = deadly.map(|(_, subject)| subject.clone()).collect();
+            let own = all.iter().filter(|shown| !is_collateral(shown, &all, toured, &deadly));
+            for shown in own {
                 let key = (shown.kind, shown.subject.clone());
-                let is_better = first.get(&key).is_none_or(|known| shown.at < known.shown.at);
+                let rank = |tour: usize, at: usize| {
+                    (orders::moment(&self.toured[tour].steps, at).len() > 1, at)
+                };
+                let is_better = first
+                    .get(&key)
+                    .is_none_or(|known| rank(tour, shown.at) < rank(known.tour, known.shown.at));
                 if is_better {
                     first.insert(key, Candidate { shown: shown.clone(), tour });
                 }
@@ -204,12 +225,16 @@ impl<'a> Course<'a> {
         keys.into_iter().filter_map(|key| first.remove(&key)).collect()
     }
 
-    fn prefix(&self, candidate: &Candidate) -> &[Step] {
-        &self.toured[candidate.tour].steps[..=candidate.shown.at]
+    /// What was sent until it was shown, moment by moment.
+    fn prefix(&self, candidate: &Candidate) -> Vec<Vec<Step>> {
+        let steps = &self.toured[candidate.tour].steps;
+        let end = orders::moment(steps, candidate.shown.at).end;
+        let moments = orders::moments(&steps[..end]).into_iter();
+        moments.map(|moment| steps[moment].to_vec()).collect()
     }
 
     fn as_seen(&self, candidate: &Candidate) -> Finding {
-        finding(&candidate.shown, self.prefix(candidate).to_vec(), false)
+        finding(&candidate.shown, self.prefix(candidate).concat(), false)
     }
 
     /// Shows it again with as few steps as may be. What no fresh start shows again was chance, unless it is
@@ -219,16 +244,25 @@ impl<'a> Course<'a> {
         candidate: &Candidate,
         reference: &mut Reference<'_>,
     ) -> Result<Option<Finding>, RuntimeError> {
-        let steps = self.prefix(candidate).to_vec();
         let mut last = None;
-        let fewest = orders::shrink(&steps, TRIALS, |steps| {
-            let again = self.again(steps, &candidate.shown, reference)?;
+        let mut shows = |course: &mut Self, steps: &[Step]| -> Result<bool, RuntimeError> {
+            let again = course.again(steps, &candidate.shown, reference)?;
             let shows = again.is_some();
             last = again.or(last.take());
-            Ok::<bool, RuntimeError>(shows)
-        })?;
+            Ok(shows)
+        };
+        let moments = self.prefix(candidate);
+        let fewest = orders::shrink(&moments, TRIALS, |moments| shows(self, &moments.concat()))?;
+        let mut steps = fewest.steps;
+        if let Some(moment) = steps.pop().filter(|_| fewest.is_shown) {
+            let before = steps.concat();
+            let moment = orders::without(moment, TRIALS, |moment| {
+                shows(self, &[&before[..], moment].concat())
+            })?;
+            steps.push(moment);
+        }
         Ok(match last {
-            Some(shown) if fewest.is_shown => Some(finding(&shown, fewest.steps, true)),
+            Some(shown) if fewest.is_shown => Some(finding(&shown, steps.concat(), true)),
             _ if candidate.shown.kind <= FindingKind::Death => Some(self.as_seen(candidate)),
             _ => None,
         })
@@ -249,8 +283,8 @@ impl<'a> Course<'a> {
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
         if finding.about.starts_with(sessions::CONNECTION) {
             // Alone it shows what it would begin with.
-            let steps = vec![last.clone()];
-            let (seen, workers) = self.go(&steps)?;
+            let steps = vec![Step { with_next: false, ..last.clone() }];
+            let Gone { seen, workers } = self.go(&steps)?;
             let alone = Toured { steps, seen, workers, ..Toured::default() };
             reference.known.made = sessions::made([&alone]);
         }
@@ -264,44 +298,63 @@ impl<'a> Course<'a> {
         self.again(&finding.steps, &sought, reference)
     }
 
-    /// Whether the last of these steps, sent to a fresh start, shows the same thing.
+    /// Whether the last moment of these steps, sent to a fresh start, shows the same thing.
     fn again(
         &mut self,
         steps: &[Step],
         sought: &Shown,
         reference: &mut Reference<'_>,
     ) -> Result<Option<Shown>, RuntimeError> {
+        let Some(last) = orders::moments(steps).pop() else { return Ok(None) };
         let mut sent = steps.to_vec();
         // Whether a worker ended after its answer is told by who has the next request.
         if sought.kind == FindingKind::Death {
             let steps = self.toured.first().map_or(&[][..], |toured| &toured.steps);
             let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
-            sent.push(other.cloned().unwrap_or_else(first_page));
+            sent.push(
+                other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }),
+            );
         }
-        let (seen, mut workers) = self.go(&sent)?;
-        sessions::fill(&mut workers, &reference.known.made);
         let answers = reference.answers(&sent)?;
-        let toured = Toured { steps: sent, seen, reference: answers, workers };
-        let all = look::shown(&toured, &reference.known).into_iter();
-        let mut same =
-            all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
-        Ok(same.find(|shown| shown.at + 1 == steps.len()))
+        for _ in 0..if last.len() > 1 { MEETINGS } else { 1 } {
+            let mut toured = toured(&sent, self.go(&sent)?, answers.clone());
+            sessions::fill(&mut toured.workers, &reference.known.made);
+            let all = look::shown(&toured, &reference.known).into_iter();
+            let mut same =
+                all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
+            if let Some(shown) = same.find(|shown| last.contains(&shown.at)) {
+                return Ok(Some(shown));
+            }
+        }
+        Ok(None)
     }
+}
+
+fn toured(steps: &[Step], gone: Gone, answers: Answers) -> Toured {
+    let Answers { in_turn: reference, turned } = answers;
+    Toured { steps: steps.to_vec(), seen: gone.seen, reference, turned, workers: gone.workers }
 }
 
 fn first_page() -> Step {
     let (method, target) = ("GET".to_owned(), "/".to_owned());
-    Step { user: 0, request: Asked { method, target, ..Asked::default() } }
+    let request = Asked { method, target, ..Asked::default() };
+    Step { user: 0, request, with_next: false }
 }
 
-/// The next request of a worker that is being replaced may fail, and is not to blame.
-fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured) -> bool {
-    let died_before =
-        all.iter().any(|other| other.kind == FindingKind::Death && other.at + 1 == shown.at);
-    let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer);
-    died_before
-        && is_blamed
-        && toured.seen[shown.at].status() != toured.reference[shown.at].status()
+/// The next request of a worker that is being replaced may fail, and is not to blame; neither is one that the
+/// worker had beside one of those that are known to be `deadly`.
+fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSet<String>) -> bool {
+    let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
+        && toured.seen[shown.at].status() != toured.reference[shown.at].status();
+    let own = orders::moment(&toured.steps, shown.at);
+    let mut deaths = all.iter().filter(|other| other.kind == FindingKind::Death);
+    let died_before = deaths.clone().any(|other| other.at + 1 == own.start);
+    let died_beside = deaths.any(|other| {
+        let is_near = orders::moment(&toured.steps, other.at).end == own.start;
+        let is_beside = own.contains(&other.at) && other.subject != shown.subject;
+        (is_near || is_beside) && deadly.contains(&other.subject)
+    });
+    is_blamed && (died_before || (died_beside && own.len() > 1))
 }
 
 fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {

@@ -2,11 +2,13 @@
 //! the workers' watch wrote. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::model::{Asked, FindingKind, Step};
 use super::moving::Moving;
+use super::orders;
 use super::stand::Seen;
 use super::users;
 use super::watch::{State, Turn, Worker};
@@ -20,6 +22,9 @@ pub struct Toured {
     pub seen: Vec<Seen>,
     /// What the reference answered.
     pub reference: Vec<Seen>,
+    /// The same where it was asked the other way round what the worker is asked at once; else empty. Who is
+    /// first there is chance, and may show in an answer.
+    pub turned: Vec<Seen>,
     /// What the workers wrote.
     pub workers: Vec<Worker>,
 }
@@ -33,10 +38,19 @@ pub struct Known {
     pub users: u32,
     /// What moves in the answers to a request.
     pub moving: HashMap<Asked, Moving>,
+    /// The same where several are asked at once.
+    pub moving_at_once: HashMap<Asked, Moving>,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
     /// What connections to a database work with that have just been made.
     pub made: State,
+}
+
+impl Known {
+    fn moving(&self, asked: &Asked) -> &Moving {
+        static NONE: LazyLock<Moving> = LazyLock::new(Moving::new);
+        self.moving.get(asked).unwrap_or(&NONE)
+    }
 }
 
 /// Something that a step shows.
@@ -54,9 +68,10 @@ pub struct Shown {
     pub at: usize,
 }
 
-/// State that lazy libraries change and that no answer hangs on.
-const HARMLESS: [&str; 7] =
-    ["ini:session.", "autoloaders", "constants", "gc", "streams", "session", "shutdown"];
+/// State that lazy libraries change and that no answer hangs on. A session that is still open or has still an
+/// id is none of it: PHP takes that id before the next user's cookie.
+const HARMLESS: [&str; 6] =
+    ["ini:session.", "autoloaders", "constants", "gc", "streams", "shutdown"];
 
 /// State that is put back before the next request begins, so that it is told by its end.
 const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
@@ -73,21 +88,34 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
     for (at, seen) in toured.seen.iter().enumerate() {
         let Some(reference) = toured.reference.get(at) else { break };
         let step = &toured.steps[at];
-        let death = died(toured, &turns, at);
-        let leak = leaked(known, step, seen, reference, at);
+        let is_at_once = orders::moment(&toured.steps, at).len() > 1;
+        let death = match is_at_once {
+            true => unanswered(step, seen, reference, at),
+            false => died(toured, &turns, at),
+        };
+        let leak = leaked(known, toured, at);
         // Who died gave no answer worth comparing.
         let answer = match death.is_none() && leak.is_none() {
             true => differs(known, step, seen, reference, at),
             false => None,
         };
-        all.extend(leak.into_iter().chain(death).chain(answer));
-        if let Some(turn) = turns.get(&seen.number) {
+        let answer = answer.filter(|_| !is_at_once || differs_turned(known, toured, at));
+        let of_answer = leak.into_iter().chain(death).chain(answer);
+        all.extend(of_answer.map(|shown| if is_at_once { shown.at_once() } else { shown }));
+        // In whose turn something was done is not known where the next one begins before it ends.
+        if let Some(turn) = turns.get(&seen.number).filter(|_| !is_at_once) {
             all.extend(kept(known, step, turn, at));
             all.extend(changed(known, step, turn, at));
             all.extend(left(step, turn, at));
         }
     }
     all
+}
+
+impl Shown {
+    fn at_once(self) -> Shown {
+        Shown { what: format!("{}, when the worker is asked others at once", self.what), ..self }
+    }
 }
 
 /// A worker's turn by its request's number.
@@ -108,14 +136,17 @@ fn turns(workers: &[Worker]) -> HashMap<u64, Place<'_>> {
     all.collect()
 }
 
-fn leaked(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
-    let (text, legal) = (seen.text(), reference.text());
-    let legal = users::tokens(&legal);
+fn leaked(known: &Known, toured: &Toured, at: usize) -> Option<Shown> {
+    let (step, seen) = (&toured.steps[at], &toured.seen[at]);
+    let reference = [toured.reference.get(at), toured.turned.get(at)].into_iter().flatten();
+    let (text, shown) = (seen.text(), reference.clone().map(Seen::text).collect::<String>());
+    let legal = users::tokens(&shown);
+    let is_legal = |user: &u32| reference.clone().any(|seen| seen.shows.contains(user));
     let foreign = users::tokens(&text).into_iter().find_map(|token| {
         let (user, planted) = users::owner(known.seed, known.users, token)?;
         (user != step.user && !legal.contains(&token)).then_some((user, planted, token))
     });
-    let others = seen.shows.iter().find(|user| !reference.shows.contains(user));
+    let others = seen.shows.iter().find(|user| !is_legal(user));
     let (user, what, evidence) = match (foreign, others) {
         (Some((user, planted, token)), _) => {
             (user, planted.words().to_owned(), around(&text, token))
@@ -176,6 +207,16 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
             _ => return None,
         },
     };
+    Some(death(step, how, seen, reference, at))
+}
+
+/// Of several at once nobody can say which of them ended the worker: only that it is gone.
+fn unanswered(step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
+    let is_gone = seen.outcome.is_err() && reference.outcome.is_ok();
+    is_gone.then(|| death(step, "gets no answer", seen, reference, at))
+}
+
+fn death(step: &Step, how: &str, seen: &Seen, reference: &Seen, at: usize) -> Shown {
     let got = match &seen.outcome {
         Ok(answer) => format!("the client saw {}", answer.status),
         Err(problem) => format!("the client saw no answer: {problem}"),
@@ -184,22 +225,20 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
         Ok(answer) => format!("{} of PHP-FPM", answer.status),
         Err(_) => "no answer of PHP-FPM either".to_owned(),
     };
-    Some(Shown {
+    Shown {
         kind: FindingKind::Death,
         subject: name(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
         at,
-    })
+    }
 }
 
 fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
     if reference.outcome.is_err() {
         return None;
     }
-    let none = Moving::new();
-    let moving = known.moving.get(&step.request).unwrap_or(&none);
-    let difference = moving.difference(&reference.text(), &seen.text())?;
+    let difference = known.moving(&step.request).difference(&reference.text(), &seen.text())?;
     let what = match seen.status() == reference.status() {
         true => format!("the answer to {} is another than under PHP-FPM", name(&step.request)),
         false => format!(
@@ -211,6 +250,16 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
     };
     let (subject, evidence) = (name(&step.request), difference.text);
     Some(Shown { kind: FindingKind::Answer, subject, what, evidence, at })
+}
+
+/// Whether it differs too from what the reference answers where another one is asked first.
+fn differs_turned(known: &Known, toured: &Toured, at: usize) -> bool {
+    let (step, seen) = (&toured.steps[at], &toured.seen[at]);
+    let at_once = known.moving_at_once.get(&step.request);
+    let moving = at_once.unwrap_or_else(|| known.moving(&step.request));
+    let references = [toured.reference.get(at), toured.turned.get(at)];
+    let differs = |other: &Seen| moving.difference(&other.text(), &seen.text()).is_some();
+    references.into_iter().flatten().all(differs)
 }
 
 fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
@@ -324,7 +373,6 @@ fn words(state: &str) -> String {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
-            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
@@ -332,6 +380,9 @@ fn words(state: &str) -> String {
 
 /// Requests that leave a state as it was at the boot: what they begin with later is not their doing.
 pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
+    if toured.steps.iter().any(|step| step.with_next) {
+        return;
+    }
     let turns = turns(&toured.workers);
     for (step, seen) in toured.steps.iter().zip(&toured.seen) {
         let Some(place) = turns.get(&seen.number) else { continue };

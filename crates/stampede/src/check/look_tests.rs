@@ -13,7 +13,7 @@ const SEED: u64 = 7;
 
 fn step(user: u32, target: &str) -> Step {
     let request = Asked { method: "GET".into(), target: target.into(), ..Asked::default() };
-    Step { user, request }
+    Step { user, request, with_next: false }
 }
 
 fn seen(number: u64, status: u16, body: &str) -> Seen {
@@ -54,7 +54,7 @@ fn anothers_token_is_a_leak_unless_the_reference_shows_it_too() {
         steps: vec![step(0, "/me")],
         seen: vec![seen(1, 200, &text)],
         reference: vec![seen(1, 200, "hello nobody")],
-        workers: Vec::new(),
+        ..Toured::default()
     };
     assert_eq!(kinds(&toured, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
     let one = shown(&toured, &known()).remove(0);
@@ -83,6 +83,7 @@ fn a_begin_without_an_end_is_a_death_and_so_is_another_worker_for_the_next_reque
         seen: answers.clone(),
         reference: answers.clone(),
         workers,
+        ..Toured::default()
     };
     let fine = worker(&[(1, "UTC", Some("UTC")), (2, "UTC", Some("UTC")), (3, "UTC", Some("UTC"))]);
     assert_eq!(kinds(&toured(vec![fine]), &known()), []);
@@ -109,7 +110,8 @@ fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
         (2, "UTC", Some("Europe/Berlin")),
         (3, "Europe/Berlin", Some("Europe/Berlin")),
     ]);
-    let toured = Toured { steps, seen: answers.clone(), reference: answers, workers: vec![stays] };
+    let (seen, workers) = (answers.clone(), vec![stays]);
+    let toured = Toured { steps, seen, reference: answers, workers, ..Toured::default() };
     let mut known = known();
     innocent(&toured, &mut known.innocent);
     assert_eq!(kinds(&toured, &known), [(FindingKind::State, "timezone".to_owned(), 2)]);
@@ -140,6 +142,7 @@ fn what_a_worker_keeps_of_a_user_is_named_by_its_place() {
         seen: vec![seen(1, 200, "x")],
         reference: vec![seen(1, 200, "x")],
         workers: vec![kept],
+        ..Toured::default()
     };
     assert_eq!(kinds(&toured, &known()), [(FindingKind::Kept, "App\\Cart::$user".to_owned(), 0)]);
 }
@@ -150,7 +153,7 @@ fn another_status_or_body_is_another_answer() {
         steps: vec![step(0, "/")],
         seen: vec![seen(1, status, body)],
         reference: vec![seen(1, 200, "Visits: 1")],
-        workers: Vec::new(),
+        ..Toured::default()
     };
     assert_eq!(kinds(&toured(200, "Visits: 1"), &known()), []);
     let body = shown(&toured(200, "Visits: 2"), &known()).remove(0);

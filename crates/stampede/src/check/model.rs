@@ -157,6 +157,9 @@ pub struct Step {
     pub user: u32,
     /// The request.
     pub request: Asked,
+    /// Whether the step after it is sent at the same moment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_next: bool,
 }
 
 /// A request as it is asked for, before a user's own headers come to it.

@@ -1,7 +1,11 @@
-//! Tours: the same requests of the same users, each time in another order; and the fewest of them that
-//! still show a finding.
+//! Tours: the same requests of the same users, each time in another order or at once; and the fewest of
+//! them that still show a finding.
+
+use std::ops::Range;
 
 use stampede_stats::random::Random;
+
+use super::model::Step;
 
 /// An order in which a fresh start of a runtime is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,10 +14,16 @@ pub struct Tour {
     pub name: &'static str,
     /// User and request, both from 0, one after the other.
     pub steps: Vec<(u32, usize)>,
+    /// So many of them are sent at the same moment, each by another user; then the next so many.
+    pub at_once: usize,
 }
 
+/// The tour in which requests meet each other in one worker.
+pub const OVERLAPPING: &str = "overlapping";
+
 /// The tours of so many requests and users. One that would be in the order of an earlier one (with one
-/// user, with one request) is left out; without requests there is none.
+/// user, with one request) is left out; without requests there is none. The overlapping one is the last:
+/// what it shows is held against what the others have.
 pub fn tours(requests: usize, users: u32, seed: u64) -> Vec<Tour> {
     let in_order: Vec<(u32, usize)> =
         (0..users).flat_map(|user| (0..requests).map(move |request| (user, request))).collect();
@@ -34,10 +44,44 @@ pub fn tours(requests: usize, users: u32, seed: u64) -> Vec<Tour> {
     let mut tours: Vec<Tour> = Vec::new();
     for (name, steps) in all {
         if !steps.is_empty() && tours.iter().all(|tour| tour.steps != steps) {
-            tours.push(Tour { name, steps });
+            tours.push(Tour { name, steps, at_once: 1 });
         }
     }
+    if users > 1 && requests > 0 {
+        let (steps, at_once) = (overlapping(requests, users), users as usize);
+        tours.push(Tour { name: OVERLAPPING, steps, at_once });
+    }
     tours
+}
+
+/// All users ask the same, request by request; then each asks another, and who was first is the last.
+fn overlapping(requests: usize, users: u32) -> Vec<(u32, usize)> {
+    let same = (0..requests).flat_map(|request| (0..users).map(move |user| (user, request)));
+    let mixed = (0..requests).flat_map(|request| {
+        (0..users).rev().map(move |user| (user, (request + user as usize) % requests))
+    });
+    same.chain(mixed).collect()
+}
+
+/// Steps by the moments in which they are sent, in order.
+pub fn moments(steps: &[Step]) -> Vec<Range<usize>> {
+    let mut begin = 0;
+    let ends = (0..steps.len()).filter(|at| !steps[*at].with_next || at + 1 == steps.len());
+    ends.map(|at| std::mem::replace(&mut begin, at + 1)..at + 1).collect()
+}
+
+/// The moment of a step.
+pub fn moment(steps: &[Step], at: usize) -> Range<usize> {
+    let begin = steps[..at].iter().rposition(|step| !step.with_next).map_or(0, |last| last + 1);
+    let more = steps[at..].iter().position(|step| !step.with_next);
+    begin..more.map_or(steps.len(), |more| at + more + 1)
+}
+
+/// The same steps, sent at one moment.
+fn at_once(steps: &[Step]) -> Vec<Step> {
+    let last = steps.len().saturating_sub(1);
+    let step = |(at, step): (usize, &Step)| Step { with_next: at < last, ..step.clone() };
+    steps.iter().enumerate().map(step).collect()
 }
 
 /// What is left of the steps that showed something.
@@ -70,6 +114,28 @@ pub fn shrink<T: Clone, E>(
     let mut steps = left.unwrap_or_else(|| before.to_vec());
     steps.push(last.clone());
     Ok(Shrunk { steps, is_shown })
+}
+
+/// The fewest of those sent at one moment that still show something, within so many trials. One alone is a tour
+/// of its own.
+pub fn without<E>(
+    moment: Vec<Step>,
+    trials: usize,
+    mut shows: impl FnMut(&[Step]) -> Result<bool, E>,
+) -> Result<Vec<Step>, E> {
+    let mut kept = moment;
+    let (mut at, mut left) = (0, trials);
+    while at < kept.len() && kept.len() > 2 && left > 0 {
+        let mut rest = kept.clone();
+        rest.remove(at);
+        let rest = at_once(&rest);
+        left -= 1;
+        match shows(&rest)? {
+            true => kept = rest,
+            false => at += 1,
+        }
+    }
+    Ok(kept)
 }
 
 struct Search<'a, T, F> {
@@ -155,6 +221,43 @@ mod tests {
     }
 
     #[test]
+    fn at_once_all_users_ask_the_same_and_then_each_another() {
+        let all = tours(2, 2, 7);
+        let last = all.last().expect("a tour");
+        assert_eq!((last.name, last.at_once), (OVERLAPPING, 2));
+        let same = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        let mixed = [(1, 1), (0, 0), (1, 0), (0, 1)];
+        assert_eq!(last.steps, [same, mixed].concat());
+        assert!(all.iter().rev().skip(1).all(|tour| tour.at_once == 1));
+        // One request of three users: nobody asks twice at one moment.
+        let users = |steps: &[(u32, usize)]| steps.iter().map(|step| step.0).collect::<Vec<_>>();
+        assert_eq!(users(&steps(OVERLAPPING, 1, 3)), [0, 1, 2, 2, 1, 0]);
+    }
+
+    fn asked(with_next: &[bool]) -> Vec<Step> {
+        let step = |with_next: &bool| Step {
+            user: 0,
+            request: crate::check::model::Asked::default(),
+            with_next: *with_next,
+        };
+        with_next.iter().map(step).collect()
+    }
+
+    #[test]
+    fn steps_are_parted_by_their_moments() {
+        let steps = asked(&[false, true, true, false, false, true]);
+        assert_eq!(moments(&steps), [0..1, 1..4, 4..5, 5..6], "the last one has nobody after it");
+        assert_eq!(moments(&[]), []);
+        for range in moments(&steps) {
+            for at in range.clone() {
+                assert_eq!(moment(&steps, at), range, "{at}");
+            }
+        }
+        let whole: Vec<bool> = at_once(&steps).iter().map(|step| step.with_next).collect();
+        assert_eq!(whole, [true, true, true, true, true, false]);
+    }
+
+    #[test]
     fn the_same_seed_shuffles_the_same() {
         let shuffled = |seed| tours(9, 2, seed).swap_remove(2);
         assert_eq!(shuffled(1).name, "shuffled");
@@ -167,7 +270,10 @@ mod tests {
         let names = |requests, users| -> Vec<&str> {
             tours(requests, users, 1).iter().map(|tour| tour.name).collect()
         };
-        assert_eq!(names(20, 2), ["in order", "reversed", "shuffled", "repeated", "interleaved"]);
+        assert_eq!(
+            names(20, 2),
+            ["in order", "reversed", "shuffled", "repeated", "interleaved", "overlapping"]
+        );
         assert_eq!(names(20, 1), ["in order", "reversed", "shuffled", "repeated"]);
         assert_eq!(names(1, 1), ["in order", "repeated"]);
         assert!(names(0, 2).is_empty() && names(3, 0).is_empty());
@@ -181,7 +287,7 @@ mod tests {
             requests in 1..30_usize, users in 1..5_u32, seed: u64
         ) {
             for tour in tours(requests, users, seed) {
-                let times = if tour.name == "repeated" { 2 } else { 1 };
+                let times = if matches!(tour.name, "repeated" | OVERLAPPING) { 2 } else { 1 };
                 let different: BTreeSet<_> = tour.steps.iter().collect();
                 prop_assert_eq!(different.len(), requests * users as usize);
                 prop_assert_eq!(tour.steps.len(), different.len() * times);
@@ -280,6 +386,23 @@ mod tests {
             assert_eq!(found.is_shown, shown.contains(&found.steps));
             assert!(found.is_shown || found.steps == all);
         }
+    }
+
+    #[test]
+    fn of_those_at_once_the_fewest_are_kept() {
+        let all: Vec<Step> = (0..5).map(|user| Step { user, ..asked(&[true]).remove(0) }).collect();
+        let users = |steps: &[Step]| steps.iter().map(|step| step.user).collect::<Vec<_>>();
+        let fewest = |needs: &[u32], trials: usize| {
+            let shows = |steps: &[Step]| {
+                assert_eq!(moments(steps).len(), 1, "they stay together");
+                Ok::<bool, ()>(needs.iter().all(|user| users(steps).contains(user)))
+            };
+            users(&without(all.clone(), trials, shows).unwrap())
+        };
+        assert_eq!(fewest(&[1, 4], 9), [1, 4]);
+        assert_eq!(fewest(&[0], 9), [0, 4], "one alone meets nobody");
+        assert_eq!(fewest(&[0, 1, 2, 3, 4], 9), [0, 1, 2, 3, 4]);
+        assert_eq!(fewest(&[1, 4], 1), [1, 2, 3, 4]);
     }
 
     #[test]

@@ -83,6 +83,7 @@ fn of_state(about: &str) -> &'static [SuspectKind] {
         "globals" => &[Kind::Global],
         "headers" => &[Kind::Header],
         "constants" => &[Kind::Constant],
+        "session" => &[Kind::Session],
         _ => &[Kind::Transaction, Kind::DatabaseSession],
     }
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::course::{Course, Reference};
 use super::grow;
 use super::look::{name, person};
-use super::model::{Finding, FindingKind, Step};
-use super::stand::{Bench, Seen};
+use super::model::{Finding, FindingKind};
+use super::stand::{Bench, Seen, Starts as _, Way};
 use crate::plan::model::RuntimeChoice;
-use crate::runtime::{RuntimeError, WatchMode, diff};
+use crate::runtime::{RuntimeError, diff};
 
 /// What came of it.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub fn replay(
     runtime: &RuntimeChoice,
     finding: &Finding,
 ) -> Result<Replayed, RuntimeError> {
-    let forgets = go(bench, reference, &finding.steps)?;
-    let keeps = go(bench, runtime, &finding.steps)?;
+    let forgets = bench.go(reference, &finding.steps, Way::InTurn)?.seen;
+    let keeps = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
     let mut text = format!("{}. {}\n", finding.number, finding.what);
     for ((step, forgets), keeps) in finding.steps.iter().zip(&forgets).zip(&keeps) {
         let _ = writeln!(text, "\n{} ({})", name(&step.request), person(step.user));
@@ -63,13 +63,6 @@ fn again(
     let mut forgets = Reference::new(bench, reference);
     let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
     Ok(shown.map(|shown| format!("{}\n{}", shown.what, shown.evidence)))
-}
-
-fn go(bench: &Bench, choice: &RuntimeChoice, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
-    let mut stand = bench.up(choice, WatchMode::Full)?;
-    let seen = stand.tour(steps);
-    stand.stop()?;
-    Ok(seen)
 }
 
 fn status(seen: &Seen) -> String {

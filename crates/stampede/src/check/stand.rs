@@ -1,6 +1,9 @@
-//! A fresh start of a runtime with one worker, and requests of users sent to it one after the other.
+//! A fresh start of a runtime with one worker, and requests of users sent to it, one after the other or at
+//! once.
 
 use std::path::PathBuf;
+use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
@@ -8,11 +11,12 @@ use ureq::http::Request;
 
 use super::headers;
 use super::model::{Asked, Step};
+use super::orders;
 use super::users::User;
 use super::watch::{self, Worker};
-use crate::plan::model::RuntimeChoice;
+use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use crate::runtime::{
-    self, Answer, App, Catalogue, Placement, Running, RuntimeError, WATCHED, WatchMode,
+    self, Answer, App, Catalogue, Mode, Placement, Running, RuntimeError, WATCHED, WatchMode,
     client_config, read_answer,
 };
 
@@ -30,6 +34,41 @@ pub struct Bench {
     pub users: Vec<Vec<(String, String)>>,
     /// Longest wait for an answer.
     pub timeout: Duration,
+}
+
+/// How steps of one moment are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// At once.
+    AtOnce,
+    /// One after the other.
+    InTurn,
+    /// One after the other, the last one first.
+    Turned,
+}
+
+/// What came of a tour.
+#[derive(Clone, Debug, Default)]
+pub struct Gone {
+    /// Of each step; shorter where it was ended early.
+    pub seen: Vec<Seen>,
+    /// What the workers wrote.
+    pub workers: Vec<Worker>,
+}
+
+/// Where tours are gone.
+pub trait Starts {
+    /// Of the users' tokens.
+    fn seed(&self) -> u64;
+
+    /// How many users there are.
+    fn users(&self) -> u32;
+
+    /// Sends these to a fresh start of `choice`, and ends that.
+    ///
+    /// # Errors
+    /// It does not start, or was lost.
+    fn go(&self, choice: &RuntimeChoice, steps: &[Step], way: Way) -> Result<Gone, RuntimeError>;
 }
 
 /// A runtime that was started for one tour.
@@ -78,36 +117,106 @@ impl Bench {
     /// # Errors
     /// It does not start.
     pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand, RuntimeError> {
-        let placement = Placement { watch: Some(watch), ..self.placement.clone() };
+        self.up_asked(choice, watch, None)
+    }
+
+    /// The same; before, a command of the app's is run for what it prints.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up_asked(
+        &self,
+        choice: &RuntimeChoice,
+        watch: WatchMode,
+        ask: Option<&str>,
+    ) -> Result<Stand, RuntimeError> {
+        let ask = ask.map(str::to_owned);
+        let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
         let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
         let client = client_config(self.timeout).into();
         Ok(Stand { running, users, client, sent: 0 })
     }
+
+    /// Whether a worker of `choice` begins a request before it has ended another: an event loop's, or one with
+    /// coroutines. Others have a queue, and nothing in them meets.
+    pub fn overlaps(&self, choice: &RuntimeChoice) -> bool {
+        let RuntimeSource::Catalogue(name) = &choice.source else { return false };
+        let Ok(folder) = self.catalogue.runtime(name) else { return false };
+        let default = folder.manifest.settings.get(COROUTINES).map(|spec| &spec.default);
+        let coroutines = choice.settings.get(COROUTINES).or(default);
+        folder.manifest.mode == Mode::EventLoop || coroutines == Some(&Scalar::Bool(true))
+    }
+}
+
+impl Starts for Bench {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn users(&self) -> u32 {
+        self.users.len() as u32
+    }
+
+    fn go(&self, choice: &RuntimeChoice, steps: &[Step], way: Way) -> Result<Gone, RuntimeError> {
+        let mut stand = self.up(choice, WatchMode::Full)?;
+        let seen = stand.tour(steps, way);
+        let workers = stand.workers();
+        stand.stop()?;
+        Ok(Gone { seen, workers })
+    }
 }
 
 impl Stand {
     /// Sends a request and waits for its answer; the user keeps its cookies.
     pub fn send(&mut self, step: &Step) -> Seen {
-        self.sent += 1;
-        let user = step.user as usize;
-        let asked = self.users[user].dressed(&step.request);
-        let outcome = self.ask(&asked).map_err(|error| error.to_string());
-        let mut shows = Vec::new();
-        if let Ok(answer) = &outcome {
-            let text = format!("{:?}{}", answer.headers, answer.body);
-            let others = self.users.iter().zip(0..).filter(|(_, number)| *number != step.user);
-            shows = others.filter(|(other, _)| other.is_shown(&text)).map(|(_, n)| n).collect();
-            self.users[user].got(answer);
-        }
-        Seen { number: self.sent, outcome, shows }
+        self.moment(std::slice::from_ref(step), Way::InTurn).remove(0)
     }
 
-    /// The same for many, in order; ends early where a person wants an end.
-    pub fn tour(&mut self, steps: &[Step]) -> Vec<Seen> {
-        let wanted = steps.iter().take_while(|_| !crate::interrupt::asked());
-        wanted.map(|step| self.send(step)).collect()
+    /// The same for many, moment by moment; ends early where a person wants an end.
+    pub fn tour(&mut self, steps: &[Step], way: Way) -> Vec<Seen> {
+        let moments = orders::moments(steps).into_iter();
+        let wanted = moments.take_while(|_| !crate::interrupt::asked());
+        wanted.flat_map(|moment| self.moment(&steps[moment], way)).collect()
+    }
+
+    /// Each is asked with the cookies that its user has now; those of the answers are kept when all have come.
+    fn moment(&mut self, steps: &[Step], way: Way) -> Vec<Seen> {
+        let asked: Vec<(u64, Asked)> =
+            steps.iter().zip(self.sent + 1..).map(|(step, n)| (n, self.dressed(step))).collect();
+        self.sent += steps.len() as u64;
+        let ask = |(number, asked): &(u64, Asked)| {
+            self.ask(*number, asked).map_err(|error| error.to_string())
+        };
+        let outcomes: Vec<Result<Answer, String>> = match way {
+            Way::AtOnce if steps.len() > 1 => at_once(&asked, ask),
+            Way::AtOnce | Way::InTurn => asked.iter().map(ask).collect(),
+            Way::Turned => {
+                let mut outcomes: Vec<_> = asked.iter().rev().map(ask).collect();
+                outcomes.reverse();
+                outcomes
+            }
+        };
+        for (step, outcome) in steps.iter().zip(&outcomes) {
+            if let Ok(answer) = outcome {
+                self.users[step.user as usize].got(answer);
+            }
+        }
+        let seen = steps.iter().zip(asked).zip(outcomes);
+        let seen = seen.map(|((step, (number, _)), outcome)| {
+            let shows = outcome.as_ref().map_or(Vec::new(), |answer| self.shows(step, answer));
+            Seen { number, outcome, shows }
+        });
+        seen.collect()
+    }
+
+    /// The other users whose cookies an answer shows.
+    fn shows(&self, step: &Step, answer: &Answer) -> Vec<u32> {
+        let text = format!("{:?}{}", answer.headers, answer.body);
+        let asker = &self.users[step.user as usize];
+        let others = self.users.iter().zip(0..).filter(|(_, number)| *number != step.user);
+        others.filter(|(other, _)| other.is_shown(&text, asker)).map(|(_, number)| number).collect()
     }
 
     /// A user's request with all that it brings, as it would be sent next.
@@ -115,13 +224,13 @@ impl Stand {
         self.users[step.user as usize].dressed(&step.request)
     }
 
-    fn ask(&self, asked: &Asked) -> Result<Answer, ureq::Error> {
+    fn ask(&self, number: u64, asked: &Asked) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder()
             .method(asked.method.as_str())
             .uri(format!("{}{}", self.running.url(), asked.target))
             .header("Host", "localhost")
             .header("Connection", "close")
-            .header(NUMBER, self.sent.to_string());
+            .header(NUMBER, number.to_string());
         for (name, value) in &asked.headers {
             request = request.header(name, value);
         }
@@ -169,9 +278,51 @@ impl Stand {
     }
 }
 
+/// Asks all at the same moment, each from a thread of its own; there are as many as users.
+fn at_once<T: Sync, R: Send>(all: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let ready = Barrier::new(all.len());
+    thread::scope(|scope| {
+        let one = |one| {
+            let (ready, ask) = (&ready, &ask);
+            scope.spawn(move || {
+                ready.wait();
+                ask(one)
+            })
+        };
+        let threads: Vec<_> = all.iter().map(one).collect();
+        let panicked = |thread: thread::ScopedJoinHandle<'_, R>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(panicked).collect()
+    })
+}
+
+/// A setting of runtimes that have them.
+const COROUTINES: &str = "coroutines";
 /// By this header the workers' watch knows a request.
 const NUMBER: &str = "X-Stampede-Check";
 /// For a worker to clean up after its last answer.
 const CLEAN_WITHIN: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// None of them could end if the others had not begun.
+    #[test]
+    fn what_is_asked_at_once_is_under_way_at_once() {
+        let (all, begun) = ([1, 2, 3, 4], AtomicUsize::new(0));
+        let ask = |one: &usize| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            while begun.load(Ordering::SeqCst) < all.len() {
+                thread::yield_now();
+            }
+            one * 10
+        };
+        assert_eq!(at_once(&all, ask), [10, 20, 30, 40], "in the order in which they were given");
+    }
+}

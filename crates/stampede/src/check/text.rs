@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::code::Suspect;
 use super::look::{name, person};
-use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Verdict};
+use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
 use crate::summary::words;
 
 /// Lines of code that are listed.
@@ -127,7 +127,7 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
         .map(|step| format!("{} ({})", name(&step.request), person(step.user)))
         .collect();
     let shown = match steps.len() {
-        0..=4 => steps.join(", then "),
+        0..=4 => in_order(&steps, &finding.steps),
         many => format!("{many} requests, the last {}", steps[many - 1]),
     };
     let again = match finding.is_repeatable {
@@ -141,6 +141,14 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
     let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
     let _ = writeln!(text, "  the usual mend: {}", mend(finding.kind));
     text
+}
+
+/// Steps one after the other, or at once.
+fn in_order(names: &[String], steps: &[Step]) -> String {
+    let between = |step: &Step| if step.with_next { ", at once with " } else { ", then " };
+    let before = steps.iter().map(between);
+    let between = std::iter::once("").chain(before);
+    names.iter().zip(between).map(|(name, between)| format!("{between}{name}")).collect()
 }
 
 /// A kind's name.

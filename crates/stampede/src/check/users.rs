@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cookie::Cookie;
+use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 
 use super::model::Asked;
@@ -19,6 +20,9 @@ const PLACE: &str = "{user}";
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 /// A cookie's value that is shorter may be anybody's.
 const TELLING: usize = 8;
+/// Letters and digits in a row of which something drawn has at least so many: of what a person gave much is
+/// no session's.
+const DRAWN: usize = 16;
 
 /// Where a token is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,13 +96,15 @@ pub struct User {
     cookies: BTreeMap<String, String>,
     /// Values of cookies that answers gave: whoever else is shown one sees what is not theirs.
     given: Vec<String>,
+    /// Of what a person gave, that which nobody else has by chance.
+    brought: Vec<String>,
 }
 
 impl User {
     /// Before the first request. `own`: headers of this user, `Cookie` among them.
     pub fn new(number: u32, seed: u64, own: &[(String, String)]) -> User {
-        let mut user =
-            User { number, seed, own: Vec::new(), cookies: BTreeMap::new(), given: Vec::new() };
+        let (cookies, given, brought) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut user = User { number, seed, own: Vec::new(), cookies, given, brought };
         user.cookies.insert("stampede_user".to_owned(), token(seed, number, Planted::Cookie));
         for (name, value) in own {
             match name.eq_ignore_ascii_case("cookie") {
@@ -106,6 +112,14 @@ impl User {
                 false => user.own.push((name.clone(), value.clone())),
             }
         }
+        let cookies = user.cookies.iter().filter(|(name, _)| *name != "stampede_user");
+        // `Bearer …`, `Basic …`
+        let headers = user.own.iter().map(|(_, value)| value.rsplit(' ').next().unwrap_or(value));
+        let values = cookies.map(|(_, value)| value.as_str()).chain(headers);
+        let read = |value: &str| percent_decode_str(value).decode_utf8_lossy().into_owned();
+        let values = values.flat_map(|value| [value.to_owned(), read(value)]);
+        user.brought = values.filter(|value| is_drawn(value)).collect();
+        user.brought.dedup();
         user
     }
 
@@ -178,14 +192,33 @@ impl User {
         }
     }
 
-    /// Whether a text shows a cookie that this user was given.
-    pub fn is_shown(&self, text: &str) -> bool {
-        self.given.iter().any(|value| text.contains(value.as_str()))
+    /// Whether a text that is for `other` shows a cookie that this user was given, or something that a person
+    /// gave this user alone.
+    pub fn is_shown(&self, text: &str, other: &User) -> bool {
+        let brought = self.brought.iter().filter(|value| !other.brought.contains(value));
+        self.given.iter().chain(brought).any(|value| text.contains(value.as_str()))
     }
+}
+
+/// Whether a value looks drawn, as a session's does and words, dates and versions do not: a row of letters and
+/// digits goes from letter to digit or back in every fourth step (drawn from hexadecimal digits 47 of 100 do,
+/// from small letters and digits 40), or from one of small, large and digit to another in two of five (from
+/// base64 65 of 100 do).
+fn is_drawn(value: &str) -> bool {
+    let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let rows = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);
+    rows.filter(|row| row.len() >= DRAWN).any(|row| {
+        let steps = || row.windows(2).map(|two| (kind(&two[0]), kind(&two[1])));
+        let digits = steps().filter(|(one, next)| one.0 != next.0).count();
+        let kinds = steps().filter(|(one, next)| one != next).count();
+        digits * 4 >= row.len() - 1 || kinds * 5 >= (row.len() - 1) * 2
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn header<'a>(asked: &'a Asked, name: &str) -> &'a str {
@@ -237,8 +270,62 @@ mod tests {
         };
         user.got(&answer("login=xyz12345678; path=/; HttpOnly"));
         assert!(header(&user.dressed(&asked), "Cookie").starts_with("login=xyz12345678; "));
-        assert!(user.is_shown("id xyz12345678") && !user.is_shown("id abc"));
+        let other = User::new(0, 7, &[]);
+        assert!(user.is_shown("id xyz12345678", &other) && !user.is_shown("id abc", &other));
         user.got(&answer("login=; Max-Age=0"));
         assert!(header(&user.dressed(&asked), "Cookie").starts_with("stampede_user="));
+    }
+
+    fn bringing(number: u32, headers: &[(&str, &str)]) -> User {
+        let own = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        User::new(number, 7, &own.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_session_that_a_person_gave_is_shown_to_nobody_else() {
+        let session = "0p4ub1ld8qd2s9v6c3k7h5mrf1";
+        let one =
+            bringing(0, &[("Cookie", &format!("PHPSESSID={session}; theme=dark-mode-of-2026"))]);
+        let other = bringing(1, &[("Authorization", "Bearer 8f14e45fceea167a5a36dedd4bea2543")]);
+        assert!(one.is_shown(&format!("<i>{session}</i>"), &other));
+        assert!(!one.is_shown("theme: dark-mode-of-2026", &other));
+        assert!(other.is_shown("token 8f14e45fceea167a5a36dedd4bea2543", &one));
+        // What both have belongs to none of them.
+        let same = bringing(1, &[("Cookie", &format!("PHPSESSID={session}"))]);
+        assert!(!one.is_shown(session, &same));
+        // As a browser keeps it, and as a page shows it.
+        let coded = bringing(0, &[("Cookie", "s=eyJpdiI6IkxTQ3pX%2BVGdQ4R3F5bz09")]);
+        assert!(coded.is_shown("eyJpdiI6IkxTQ3pX+VGdQ4R3F5bz09", &other));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Words and numbers, and what joins them.
+        #[test]
+        fn what_people_write_is_not_taken_for_drawn(
+            parts in prop::collection::vec("[a-z]{5,9}|[A-Z][a-z]{5,9}|[0-9]{4,10}", 1..6),
+            between in "|-|_|[.]| ",
+        ) {
+            let joined = parts.join(&between);
+            prop_assert!(!is_drawn(&joined), "{}", joined);
+        }
+    }
+
+    #[test]
+    fn what_sessions_have_is_nearly_always_taken_for_drawn() {
+        let mut random = stampede_stats::random::Random::with_seed(3);
+        for (letters, length) in [
+            ("0123456789abcdef", 32),
+            ("0123456789abcdefghijklmnopqrstuv", 26),
+            ("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 40),
+        ] {
+            let letters = letters.as_bytes();
+            let mut draw = || -> String {
+                (0..length).map(|_| char::from(letters[random.below(letters.len())])).collect()
+            };
+            let drawn = (0..1_000).filter(|_| is_drawn(&draw())).count();
+            assert!(drawn > 970, "{drawn} of {length}");
+        }
     }
 }

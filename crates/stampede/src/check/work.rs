@@ -15,6 +15,7 @@ use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
+use crate::summary::words;
 
 /// What is checked.
 pub struct Wanted {
@@ -52,7 +53,9 @@ pub fn check(
     tell: Tell<'_>,
 ) -> Result<CheckReport, RuntimeError> {
     let begun = Instant::now();
-    let tours = tours(bench, &wanted);
+    let overlap: Vec<String> =
+        overlapping(bench, runtimes).map(|choice| choice.name.clone()).collect();
+    let tours = tours(bench, runtimes, &wanted);
     let ways: Vec<Vec<Step>> =
         tours.iter().map(|tour| course::steps(tour, &wanted.requests)).collect();
     let mut report = begin(bench, reference, &wanted);
@@ -63,23 +66,42 @@ pub fn check(
     }
     for choice in runtimes {
         forgets.known.innocent.clear();
+        // In a worker that has one request at a time nothing meets: that tour is the last.
+        let is_met = overlap.contains(&choice.name);
+        let met = tours.iter().zip(&ways).filter(|(tour, _)| is_met || tour.at_once == 1);
+        let ways: Vec<&[Step]> = met.map(|(_, way)| &way[..]).collect();
         let mut checked = runtime(bench, choice, &ways, &mut forgets, &wanted, tell);
         let before = report.runtimes.iter().map(|one| one.findings.len()).sum::<usize>();
         number(&mut checked, before as u32, &wanted.baseline);
         report.runtimes.push(checked);
     }
     report.tried.sent = forgets.sent + report.runtimes.iter().map(|one| one.sent).sum::<u64>();
-    report.tried.tours = tours.iter().map(|tour| tour.name.to_owned()).collect();
+    let all = overlap.len() == runtimes.len();
+    let named = |tour: &Tour| match tour.at_once > 1 && !all {
+        true => format!("{} on {}", tour.name, words::list(&overlap)),
+        false => tour.name.to_owned(),
+    };
+    report.tried.tours = tours.iter().map(named).collect();
     report.tried.growth_requests = report.runtimes.iter().map(|one| one.growth_sent).sum();
     report.tried.seconds = begun.elapsed().as_secs_f64();
     report.interrupted = interrupt::asked();
     Ok(report)
 }
 
-/// The tours that are gone.
-pub fn tours(bench: &Bench, wanted: &Wanted) -> Vec<Tour> {
+/// Those in whose workers requests meet.
+fn overlapping<'a>(
+    bench: &Bench,
+    runtimes: &'a [RuntimeChoice],
+) -> impl Iterator<Item = &'a RuntimeChoice> {
+    runtimes.iter().filter(|choice| bench.overlaps(choice))
+}
+
+/// The tours that are gone, by one of these at least.
+pub fn tours(bench: &Bench, runtimes: &[RuntimeChoice], wanted: &Wanted) -> Vec<Tour> {
     let users = bench.users.len() as u32;
     let mut tours = orders::tours(wanted.requests.len(), users, bench.seed);
+    let overlap = overlapping(bench, runtimes).next().is_some();
+    tours.retain(|tour| tour.at_once == 1 || overlap);
     tours.retain(|tour| wanted.tours.is_empty() || wanted.tours.iter().any(|one| one == tour.name));
     tours
 }
@@ -109,7 +131,7 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
 fn runtime(
     bench: &Bench,
     choice: &RuntimeChoice,
-    ways: &[Vec<Step>],
+    ways: &[&[Step]],
     forgets: &mut Reference<'_>,
     wanted: &Wanted,
     tell: Tell<'_>,
@@ -136,7 +158,7 @@ fn runtime(
 fn tried(
     bench: &Bench,
     choice: &RuntimeChoice,
-    ways: &[Vec<Step>],
+    ways: &[&[Step]],
     forgets: &mut Reference<'_>,
     wanted: &Wanted,
     checked: &mut Checked,

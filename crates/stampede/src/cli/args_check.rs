@@ -41,7 +41,7 @@ pub struct CheckArgs {
     /// A user's cookies: a cookie jar of curl, or NAME=VALUE in each line (once for each user)
     #[arg(long, value_name = "FILE")]
     pub cookies: Vec<PathBuf>,
-    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved [default: all]
+    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved, overlapping [default: all]
     #[arg(long, value_name = "TOUR,…", value_delimiter = ',')]
     pub tours: Vec<String>,
     /// Requests with which growth is measured; 0: it is not
@@ -53,7 +53,11 @@ pub struct CheckArgs {
     /// A variable of the app's environment, before its `.env`: DATABASE_URL=… (may be given more than once)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Ask although the app's `.env` names a database outside its folder: what the app writes is written there
+    /// Fill the scratch database that stands in for the app's own: SQL, or a file of SQLite [default: a copy of
+    /// its SQLite file, or the app's migrations]
+    #[arg(long, value_name = "FILE", conflicts_with = "own_database")]
+    pub database: Option<PathBuf>,
+    /// Ask with the database that the app's `.env` names: what the app writes is written there
     #[arg(long)]
     pub own_database: bool,
     /// The runtime that forgets after each request

@@ -162,6 +162,7 @@ fn step(step: &Step) -> Element {
         )
         .text(" ")
         .child(classed("span", &user).text(&person(step.user)))
+        .text(if step.with_next { ", at once with" } else { "" })
         .children(more)
 }
 

@@ -10,3 +10,4 @@ Route::get('/about', [Pages::class, 'about']);
 Route::get('/basket', [Pages::class, 'basket']);
 Route::get('/form', [Pages::class, 'form']);
 Route::get('/now', [Pages::class, 'now']);
+Route::get('/imprint', [Pages::class, 'imprint']);

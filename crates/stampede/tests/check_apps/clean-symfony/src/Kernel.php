@@ -47,7 +47,7 @@ final class Kernel extends BaseKernel
 
     private function configureRoutes(RoutingConfigurator $routes): void
     {
-        foreach (['/' => 'home', '/about' => 'about', '/basket' => 'basket', '/form' => 'form', '/now' => 'now'] as $path => $method) {
+        foreach (['/' => 'home', '/about' => 'about', '/basket' => 'basket', '/form' => 'form', '/now' => 'now', '/imprint' => 'imprint'] as $path => $method) {
             $routes->add($method, $path)->controller(['App\Controller\Pages', $method]);
         }
     }

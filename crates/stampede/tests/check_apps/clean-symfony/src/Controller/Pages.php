@@ -42,6 +42,12 @@ final class Pages
         return self::page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
     }
 
+    /** No page links to it: the router's list has it. */
+    public function imprint(): Response
+    {
+        return self::page('Who we are.');
+    }
+
     private static function page(string $text): Response
     {
         $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/basket">basket</a> <a href="/form">form</a> <a href="/now">now</a>';
