@@ -76,6 +76,18 @@ final class CheckTest extends TestCase
         }
     }
 
+    public function testWhatWaitsForTheCollectorOfCyclesIsNoGrowth(): void
+    {
+        $handler = '$one = new stdClass(); $one->self = $one; $one->text = random_bytes(2000);
+            return ["status" => 200];';
+        $asked = array_fill(0, 3 * Watch::LIGHT_EVERY, '/');
+        $checked = new Checked($handler, $asked, ['check/mode' => "light\n"]);
+        $memory = array_column($checked->at('end'), 'memory', 'served');
+        $grown = $memory[3 * Watch::LIGHT_EVERY] - $memory[2 * Watch::LIGHT_EVERY];
+        // So many requests leave 100 KB in cycles.
+        self::assertLessThan(10_000, $grown);
+    }
+
     public function testAnAppThatMakesLookingHardIsStillAnswered(): void
     {
         $handler = '<?php class Odd extends ArrayObject { public $own; public $more; public static $all = [];

@@ -6,14 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Place, check_app, finish, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
-
-fn app(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps").join(name)
-}
 
 /// A worker runtime that is here; none is a Debian package.
 fn worker() -> Option<&'static str> {
@@ -61,7 +57,7 @@ fn what_the_router_lists_is_asked_too() {
             continue;
         }
         let place = Place::new();
-        let (text, code) = check(&place, &app(name), worker, &[]);
+        let (text, code) = check(&place, &check_app(name, &place), worker, &[]);
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains("the app's router lists 6 that can be asked for"), "{text}");
         // Five pages and a form link to each other; the seventh is of the list alone.
@@ -149,8 +145,7 @@ fn laravels_migrations_fill_a_scratch_database() {
     let Some(worker) = worker().filter(|_| file.is_file() && !skipped(&programs)) else { return };
     let place = Place::new();
     let folder = place.path().join("shop");
-    let copied = Command::new("cp").arg("-r").arg(app("clean-laravel")).arg(&folder).status();
-    assert!(copied.expect("cp").success());
+    std::fs::rename(check_app("clean-laravel", &place), &folder).expect("a name of its own");
     place.write(
         "shop/.env",
         "DB_CONNECTION=mysql\nDB_HOST=192.0.2.1\nDB_DATABASE=shop\nDB_USERNAME=joe\nDB_PASSWORD=s3cr3t\n",

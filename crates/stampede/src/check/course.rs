@@ -284,8 +284,7 @@ impl<'a> Course<'a> {
         if finding.about.starts_with(sessions::CONNECTION) {
             // Alone it shows what it would begin with.
             let steps = vec![Step { with_next: false, ..last.clone() }];
-            let Gone { seen, workers } = self.go(&steps)?;
-            let alone = Toured { steps, seen, workers, ..Toured::default() };
+            let alone = toured(&steps, self.go(&steps)?, Answers::default());
             reference.known.made = sessions::made([&alone]);
         }
         let sought = Shown {
@@ -317,8 +316,9 @@ impl<'a> Course<'a> {
         }
         let answers = reference.answers(&sent)?;
         for _ in 0..if last.len() > 1 { MEETINGS } else { 1 } {
-            let mut toured = toured(&sent, self.go(&sent)?, answers.clone());
-            sessions::fill(&mut toured.workers, &reference.known.made);
+            let mut gone = self.go(&sent)?;
+            sessions::fill(&mut gone.workers, &reference.known.made);
+            let toured = toured(&sent, gone, answers.clone());
             let all = look::shown(&toured, &reference.known).into_iter();
             let mut same =
                 all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
