@@ -283,7 +283,7 @@ impl<'a> Course<'a> {
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
         if finding.about.starts_with(sessions::CONNECTION) {
             // Alone it shows what it would begin with.
-            let steps = vec![last.clone()];
+            let steps = vec![Step { with_next: false, ..last.clone() }];
             let alone = toured(&steps, self.go(&steps)?, Answers::default());
             reference.known.made = sessions::made([&alone]);
         }

@@ -373,7 +373,6 @@ fn words(state: &str) -> String {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
-            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
