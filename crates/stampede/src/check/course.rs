@@ -37,6 +37,8 @@ struct Answers {
 const TRIALS: usize = 8;
 /// Fresh starts that may show what was shown of requests at once: they meet in time, or do not.
 const MEETINGS: usize = 3;
+/// Those that may show that a worker ends after its answer: it may have begun the next request by then.
+const DEATHS: usize = 2;
 /// Findings of a kind of which the fewest steps are looked for; the others are listed as they were seen.
 const SETTLED: usize = 8;
 /// Steps of which the answers are kept for the next runtime.
@@ -305,7 +307,12 @@ impl<'a> Course<'a> {
             sent.push(other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }));
         }
         let answers = reference.answers(&sent)?;
-        for _ in 0..if last.len() > 1 { MEETINGS } else { 1 } {
+        let times = match sought.kind {
+            _ if last.len() > 1 => MEETINGS,
+            FindingKind::Death => DEATHS,
+            _ => 1,
+        };
+        for _ in 0..times {
             let toured = toured(&sent, self.go(&sent)?, answers.clone());
             let all = look::shown(&toured, &reference.known).into_iter();
             let mut same =
@@ -329,8 +336,9 @@ fn first_page() -> Step {
     Step { user: 0, request, with_next: false }
 }
 
-/// The next request of a worker that is being replaced may fail, and is not to blame; neither is one that the
-/// worker had beside one of those that are known to be `deadly`.
+/// Whether another request is to blame: the next one of a worker that is being replaced may fail, and so may all
+/// that come until an app has a request again; and one that the worker had beside one of those that are known
+/// to be `deadly`, or right after it.
 fn is_collateral(
     shown: &Shown,
     all: &[Shown],
@@ -340,14 +348,22 @@ fn is_collateral(
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
         && toured.seen[shown.at].status() != toured.reference[shown.at].status();
     let own = orders::moment(&toured.steps, shown.at);
-    let mut deaths = all.iter().filter(|other| other.kind == FindingKind::Death);
-    let died_before = deaths.clone().any(|other| other.at + 1 == own.start);
-    let died_beside = deaths.any(|other| {
-        let is_near = orders::moment(&toured.steps, other.at).end == own.start;
-        let is_beside = own.contains(&other.at) && other.subject != shown.subject;
-        (is_near || is_beside) && deadly.contains(&other.subject)
-    });
-    is_blamed && (died_before || (died_beside && own.len() > 1))
+    if !is_blamed || own.start == 0 && own.len() == 1 {
+        return false;
+    }
+    if own.len() > 1 {
+        let near = orders::moment(&toured.steps, own.start.saturating_sub(1)).start..own.end;
+        return toured.steps[near]
+            .iter()
+            .map(|step| look::name(&step.request))
+            .any(|near| near != shown.subject && deadly.contains(&near));
+    }
+    let is_death =
+        |at: &usize| all.iter().any(|other| other.kind == FindingKind::Death && other.at == *at);
+    let unreached = |at: &usize| !look::has_reached(toured, *at);
+    let until_death = (0..shown.at).rev().find(|at| is_death(at) || !unreached(at));
+    let next = shown.at.checked_sub(1).filter(is_death).is_some();
+    next || (unreached(&shown.at) && until_death.is_some_and(|at| is_death(&at)))
 }
 
 fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
@@ -364,3 +380,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         is_accepted: false,
     }
 }
+
+#[cfg(test)]
+#[path = "course_tests.rs"]
+mod tests;

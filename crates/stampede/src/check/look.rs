@@ -112,7 +112,7 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
 
 impl Shown {
     fn at_once(self) -> Shown {
-        Shown { what: format!("{}, when the worker is asked others at once", self.what), ..self }
+        Shown { what: format!("{}, when several ask at once", self.what), ..self }
     }
 }
 
@@ -390,6 +390,13 @@ pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
             }
         }
     }
+}
+
+/// Whether a step's request came as far as a worker: else its server has answered, or nobody.
+pub fn has_reached(toured: &Toured, at: usize) -> bool {
+    let turns = toured.workers.iter().flat_map(|worker| &worker.turns);
+    let number = toured.seen.get(at).map(|seen| seen.number);
+    turns.map(|turn| turn.number).any(|turn| turn.is_some() && turn == number)
 }
 
 /// Answers of a tour of which the workers' watch has no word at all. A single one may be its server's own, in
