@@ -124,7 +124,10 @@ pub struct Course<'a> {
     pub unwatched: usize,
     /// What was seen once and by no fresh start again.
     pub chance: u32,
+    /// Answers without their bodies.
     toured: Vec<Toured>,
+    /// What the answers of each have shown.
+    answered: Vec<Vec<Shown>>,
 }
 
 /// Something found, before its steps are as few as may be.
@@ -136,7 +139,8 @@ struct Candidate {
 impl<'a> Course<'a> {
     /// Before its first tour.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Course<'a> {
-        Course { starts, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured: Vec::new() }
+        let (toured, answered) = (Vec::new(), Vec::new());
+        Course { starts, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured, answered }
     }
 
     /// Goes a tour that the reference has gone.
@@ -148,7 +152,8 @@ impl<'a> Course<'a> {
         let toured = toured(steps, gone, reference.tours[self.toured.len()].clone());
         self.lost += look::lost(&toured);
         self.unwatched += look::unwatched(&toured);
-        self.toured.push(toured);
+        self.answered.push(look::answered(&toured, &reference.known));
+        self.toured.push(toured.without_bodies());
         Ok(())
     }
 
@@ -196,7 +201,7 @@ impl<'a> Course<'a> {
     fn candidates(&self, known: &Known) -> Vec<Candidate> {
         let mut first: BTreeMap<(FindingKind, String), Candidate> = BTreeMap::new();
         for (tour, toured) in self.toured.iter().enumerate() {
-            let all = look::shown(toured, known);
+            let all = [&self.answered[tour][..], &look::stays(toured, known)].concat();
             let deadly = first.keys().filter(|(kind, _)| *kind == FindingKind::Death);
             let deadly: BTreeSet<String> = deadly.map(|(_, subject)| subject.clone()).collect();
             let own = all.iter().filter(|shown| !is_collateral(shown, &all, toured, &deadly));

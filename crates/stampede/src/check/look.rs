@@ -79,8 +79,19 @@ pub fn name(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
 }
 
-/// All that a tour shows, the worst of each step first.
-pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
+impl Toured {
+    /// Leaves of the answers their statuses: the rest has been looked at, and would fill the memory.
+    pub fn without_bodies(mut self) -> Toured {
+        let all = self.seen.iter_mut().chain(&mut self.reference).chain(&mut self.turned);
+        for answer in all.filter_map(|seen| seen.outcome.as_mut().ok()) {
+            (answer.headers, answer.body) = (Vec::new(), String::new());
+        }
+        self
+    }
+}
+
+/// What the answers of a tour show, the worst of each step first.
+pub fn answered(toured: &Toured, known: &Known) -> Vec<Shown> {
     let turns = turns(&toured.workers);
     let mut all = Vec::new();
     for (at, seen) in toured.seen.iter().enumerate() {
@@ -100,14 +111,29 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
         let answer = answer.filter(|_| !is_at_once || differs_turned(known, toured, at));
         let of_answer = leak.into_iter().chain(death).chain(answer);
         all.extend(of_answer.map(|shown| if is_at_once { shown.at_once() } else { shown }));
+    }
+    all
+}
+
+/// What stays in its workers.
+pub fn stays(toured: &Toured, known: &Known) -> Vec<Shown> {
+    let turns = turns(&toured.workers);
+    let mut all = Vec::new();
+    for (at, (seen, step)) in toured.seen.iter().zip(&toured.steps).enumerate() {
         // In whose turn something was done is not known where the next one begins before it ends.
-        if let Some(turn) = turns.get(&seen.number).filter(|_| !is_at_once) {
+        let is_alone = orders::moment(&toured.steps, at).len() == 1;
+        if let Some(turn) = turns.get(&seen.number).filter(|_| is_alone) {
             all.extend(kept(known, step, turn, at));
             all.extend(changed(known, step, turn, at));
             all.extend(left(step, turn, at));
         }
     }
     all
+}
+
+/// All that a tour shows.
+pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
+    [answered(toured, known), stays(toured, known)].concat()
 }
 
 impl Shown {
