@@ -63,15 +63,29 @@ final class CheckTest extends TestCase
         $every = Watch::LIGHT_EVERY;
         $handler = 'static $log = []; $log[] = 1; $GLOBALS["t"] = "stmpd0123456789ab";
             return ["status" => 200];';
-        $checked = new Checked($handler, array_fill(0, 2 * $every + 1, '/'), ['check/mode' => "light\n"]);
-        self::assertSame(['boot', 'end', 'end'], array_column($checked->lines, 'at'));
+        $checked = new Checked($handler, array_fill(0, 3 * $every + 1, '/'), ['check/mode' => "light\n"]);
+        $looks = [...range(1, Watch::LIGHT_FIRST), 2 * $every, 3 * $every];
+        self::assertSame(['boot', ...array_fill(0, count($looks), 'end')], array_column($checked->lines, 'at'));
         foreach ($checked->at('end') as $at => $line) {
-            $served = ($at + 1) * $every;
-            self::assertSame(['at', 'served', 'memory', 'rss', 'files', 'sizes'], array_keys($line));
+            $served = $looks[$at];
+            $keys = ['at', 'served', 'memory', 'rss', 'files', 'connections', 'sizes'];
+            self::assertSame($keys, array_keys($line));
             self::assertSame($served, $line['served']);
             $sizes = ['global $t' => 17, 'closure handler.php:1 static $log' => $served];
             self::assertSame($sizes, array_diff_key($line['sizes'], ['global $argv' => 1]));
         }
+    }
+
+    public function testWhatWaitsForTheCollectorOfCyclesIsNoGrowth(): void
+    {
+        $handler = '$one = new stdClass(); $one->self = $one; $one->text = random_bytes(2000);
+            return ["status" => 200];';
+        $asked = array_fill(0, 3 * Watch::LIGHT_EVERY, '/');
+        $checked = new Checked($handler, $asked, ['check/mode' => "light\n"]);
+        $memory = array_column($checked->at('end'), 'memory', 'served');
+        $grown = $memory[3 * Watch::LIGHT_EVERY] - $memory[2 * Watch::LIGHT_EVERY];
+        // So many requests leave 100 KB in cycles.
+        self::assertLessThan(10_000, $grown);
     }
 
     public function testAnAppThatMakesLookingHardIsStillAnswered(): void

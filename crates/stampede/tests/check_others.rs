@@ -44,8 +44,21 @@ fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, 
     place.write("urls.txt", urls);
     let app = app.display().to_string();
     let args = [
-        "check", "--app", &app, "--runtime", runtimes, "--seed", "7", "--urls", "urls.txt", "--tours",
-        tours, "--growth", "0", "--out", "out",
+        "check",
+        "--app",
+        &app,
+        "--runtime",
+        runtimes,
+        "--seed",
+        "7",
+        "--urls",
+        "urls.txt",
+        "--tours",
+        tours,
+        "--growth",
+        "0",
+        "--out",
+        "out",
     ];
     let output = finish(place.stampede(&args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
@@ -145,7 +158,11 @@ fn faults_are_found_on_every_other_runtime() {
                 target.unwrap_or_default().as_str().unwrap_or_default().to_owned()
             };
             let is_it = |one: &&Value| one["kind"] == kind && last(one).starts_with(request);
-            assert!(findings.iter().any(|one| is_it(&one)), "{app} on {}: {text}", runtime["runtime"]);
+            assert!(
+                findings.iter().any(|one| is_it(&one)),
+                "{app} on {}: {text}",
+                runtime["runtime"]
+            );
             let blamed = findings.iter().filter(|one| one["kind"] == "death" && !is_it(one));
             assert_eq!(blamed.count(), 0, "{app}: others are blamed: {text}");
             assert_eq!(runtime["verdict"]["is"], "not-safe", "{text}");

@@ -1,23 +1,32 @@
-//! What the fuzzer of `load.yaml` begins with, once through the same function; the others are in
-//! the crate `stampede-load`.
+//! What the fuzzers of `load.yaml` and of an app's code begin with, once through the same functions; the others
+//! are in the crate `stampede-load`.
 
 use std::path::Path;
 
+#[path = "../../../fuzz/entries/code.rs"]
+mod code;
 #[path = "../../../fuzz/entries/load_yaml.rs"]
 mod load_yaml;
 
 #[test]
 fn every_load_yaml_holds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/load_yaml");
+    each("load_yaml", |bytes| std::str::from_utf8(bytes).map(load_yaml::run).unwrap_or_default());
+}
+
+#[test]
+fn every_code_holds() {
+    each("code", code::run);
+}
+
+fn each(target: &str, run: impl Fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut inputs = 0;
     for entry in std::fs::read_dir(folder).expect("inputs") {
         let path = entry.expect("an input").path();
         // Shown where it panics.
         println!("{}", path.display());
-        if let Ok(text) = std::fs::read_to_string(&path) {
-            load_yaml::run(&text);
-            inputs += 1;
-        }
+        run(&std::fs::read(&path).expect("an input"));
+        inputs += 1;
     }
     assert!(inputs > 0);
 }

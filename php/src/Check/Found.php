@@ -15,7 +15,12 @@ final class Found
     /** @var array<string, int> how much each holds, if anything */
     public array $sizes = [];
 
+    /** Connections to databases. */
+    public int $connections = 0;
+    /** Of those, with a transaction that nobody has ended. */
     public int $transactions = 0;
+    /** @var array<string, array<string, string>> what the connections work with, by their names */
+    public array $sessions = [];
 
     /** @param list<string> $tokens */
     public function add(string $where, int $size, array $tokens): void

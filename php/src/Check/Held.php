@@ -10,34 +10,43 @@ use Stampede\Worker\App\SymfonyApp;
 final class Held
 {
     private Owned $owned;
+    /** @var array<string, array<string, string>> what connections were last seen to work with */
+    private array $sessions = [];
 
     public function __construct(private Place $place, private object $app)
     {
         $this->owned = new Owned($place);
     }
 
-    /** How much everything holds, and where the tokens are that were sent by users. */
+    /** Where the tokens are that were sent by users, and what connections work with. */
     public function look(): Found
     {
-        $services = new Services($this->place, $this->app);
-        $walk = new Walk($services->known(), true);
+        $connections = new Connections();
+        $services = new Services($this->place, $this->app, $connections);
+        $walk = new Walk($services->known(), true, $connections);
         $found = $this->through($walk, $services);
+        $found->transactions = $connections->transactions();
+        $found->sessions = $this->sessions = $connections->sessions($this->sessions);
+        $found->connections = $connections->count();
         // Not what these hold: `state` tells them one by one.
-        foreach ([self::superglobals(), self::process()] as $values) {
+        foreach ([self::superglobals(), self::process(), $this->sessions] as $values) {
             foreach ($values as $where => $value) {
-                $found->add($where, 0, $walk->into($value)[1]);
+                $found->add($where, 0, $walk->into($value, $where)[1]);
             }
         }
 
         return $found;
     }
 
-    /** @return array<string, int> how much everything holds */
-    public function sizes(): array
+    /** How much everything holds, and how many connections. */
+    public function sizes(): Found
     {
-        $services = new Services($this->place, $this->app);
+        $connections = new Connections();
+        $services = new Services($this->place, $this->app, $connections);
+        $found = $this->through(new Walk($services->known(), false, $connections), $services);
+        $found->connections = $connections->count();
 
-        return $this->through(new Walk($services->known(), false), $services)->sizes;
+        return $found;
     }
 
     private function through(Walk $walk, Services $services): Found
@@ -45,10 +54,9 @@ final class Held
         $found = new Found();
         foreach ([$this->owned->values(), $this->globals(), $services->values()] as $values) {
             foreach ($values as $where => $value) {
-                $found->add($where, ...$walk->into($value));
+                $found->add($where, ...$walk->into($value, $where));
             }
         }
-        $found->transactions = $services->transactions + $walk->transactions;
 
         return $found;
     }

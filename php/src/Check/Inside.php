@@ -29,20 +29,6 @@ final class Inside
         return self::isLazy($object) ? [] : (array) $object;
     }
 
-    /** Whether it is a connection to a database with a transaction that nobody has ended. */
-    public static function isInTransaction(object $object): bool
-    {
-        if (!$object instanceof \PDO) {
-            return false;
-        }
-        try {
-            // PDO's own, whatever a class of the app's makes of it.
-            return (bool) (new \ReflectionMethod(\PDO::class, 'inTransaction'))->invoke($object);
-        } catch (\Throwable) {
-            return false;   // it was never connected
-        }
-    }
-
     /** Of a property, as an object cast to an array has it: classes stand before those not public. */
     public static function name(string $key): string
     {

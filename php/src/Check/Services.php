@@ -24,12 +24,11 @@ final class Services
 
     /** @var array<int, true> ids of what is the framework's */
     private array $foreign = [];
-    /** Transactions that are open in what is the framework's. */
-    public int $transactions = 0;
     /** @var array<int, object> */
     private array $own = [];
 
-    public function __construct(private Place $place, object $app)
+    /** @param Connections $connections meets those that are the framework's */
+    public function __construct(private Place $place, object $app, private Connections $connections)
     {
         $this->find($app);
     }
@@ -69,8 +68,13 @@ final class Services
                 return;
             }
             $inside = is_array($next[$at]) ? $next[$at] : $this->entered($next[$at]);
+            $holder = is_array($next[$at]) ? '' : get_class($next[$at]) . '->';
             unset($next[$at]);
-            foreach ($inside as $value) {
+            foreach ($inside as $name => $value) {
+                if (is_object($value)) {
+                    $where = $holder === '' ? '' : $holder . Inside::name((string) $name);
+                    $this->connections->meet($value, $where);
+                }
                 if (is_array($value) ? $value !== [] : is_object($value)) {
                     $next[] = $value;
                 }
@@ -91,7 +95,6 @@ final class Services
             return $this->given($object);
         }
         $this->foreign[$id] = true;
-        $this->transactions += (int) Inside::isInTransaction($object);
 
         return Inside::of($object);
     }

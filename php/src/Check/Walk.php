@@ -15,28 +15,29 @@ final class Walk
     /** Elements of a long array that are looked at, at its beginning and at its end each. */
     private const ENDS = 1_000;
 
-    /** Transactions that are open. */
-    public int $transactions = 0;
     /** @var array<int, true> ids of objects */
     private array $seen;
     private int $left = self::NODES;
     private int $leftOfOne = 0;
     private int $size = 0;
+    private string $where = '';
     /** @var array<string, true> */
     private array $tokens = [];
 
     /** @param array<int, true> $known ids of objects that are not entered */
-    public function __construct(array $known, private bool $seeks)
+    public function __construct(array $known, private bool $seeks, private Connections $connections)
     {
         $this->seen = $known;
     }
 
     /**
+     * @param string $where by what name people know it
      * @return array{int, list<string>} how much it holds (elements of all arrays in there; of a
      *     string its length), and the tokens
      */
-    public function into(mixed $value): array
+    public function into(mixed $value, string $where): array
     {
+        $this->where = $where;
         $this->leftOfOne = self::NODES_OF_ONE;
         $this->size = is_string($value) ? strlen($value) : 0;
         $this->tokens = [];
@@ -54,7 +55,7 @@ final class Walk
             $deep > 0 && $this->elements($value, $deep - 1);
         } elseif (is_object($value) && !isset($this->seen[spl_object_id($value)])) {
             $this->seen[spl_object_id($value)] = true;
-            $this->transactions += (int) Inside::isInTransaction($value);
+            $this->connections->meet($value, $this->where);
             $deep > 0 && $this->elements(Inside::of($value), $deep - 1);
         }
     }

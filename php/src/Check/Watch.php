@@ -17,6 +17,8 @@ final class Watch
 {
     /** Requests from one line to the next where only growth is asked. */
     public const LIGHT_EVERY = 50;
+    /** First requests that have a line each: what is soon used up, such as a database's connections. */
+    public const LIGHT_FIRST = 64;
 
     private State $state;
     private Held $held;
@@ -67,8 +69,7 @@ final class Watch
         }
         $this->asked = $request->header('X-Stampede-Check');
         $this->quietly(function (mixed $handler): void {
-            $now = $this->state->lasting($handler) + [
-                'transactions' => $this->found->transactions,
+            $now = $this->state->lasting($handler) + $this->connected() + [
                 'ob_level' => 0,
                 'cwd' => $this->cwd(),
                 'headers' => State::headers(),
@@ -92,7 +93,7 @@ final class Watch
         $this->served++;
         if (!$this->light) {
             $this->quietly(fn (mixed $handler) => $this->look($handler));
-        } elseif ($this->served % self::LIGHT_EVERY === 0) {
+        } elseif ($this->served <= self::LIGHT_FIRST || $this->served % self::LIGHT_EVERY === 0) {
             $this->quietly(fn () => $this->glance());
         }
     }
@@ -123,24 +124,25 @@ final class Watch
         gc_collect_cycles();
         $memory = memory_get_usage();
         $files = Process::files();
-        [$before, $this->found] = [$this->found->sizes, $this->held->look()];
+        $this->found = $this->held->look();
         $now = $this->state->lasting($handler) + $this->left($_SERVER);
-        $grew = static fn (int $size, string $where): bool => $size > ($before[$where] ?? 0);
-        $grown = array_filter($this->found->sizes, $grew, ARRAY_FILTER_USE_BOTH);
         $this->journal->write(['at' => 'end', 'n' => $this->asked] + $this->differing($now) + [
             'memory' => $memory,
             'files' => $files,
             'held' => $this->found->tokens,
-            'grown' => (object) $grown,
         ]);
     }
 
     private function glance(): void
     {
+        // What waits for PHP's own collector of cycles is not kept, and would hide what is.
+        gc_collect_cycles();
         $line = ['at' => 'end', 'served' => $this->served, 'memory' => memory_get_usage()];
         $line['rss'] = Process::resident();
         $line['files'] = Process::files();
-        $line['sizes'] = (object) $this->held->sizes();
+        $found = $this->held->sizes();
+        $line['connections'] = $found->connections;
+        $line['sizes'] = (object) $found->sizes;
         $this->journal->write($line);
     }
 
@@ -152,13 +154,31 @@ final class Watch
      */
     private function left(array $server): array
     {
-        return [
-            'transactions' => $this->found->transactions,
+        return $this->connected() + [
             'ob_level' => $this->output->left,
             'cwd' => $this->cwd(),
             // FrankenPHP's are those of the answer that was just sent.
             'headers' => self::isWebServer() ? $this->booted['headers'] ?? '' : State::headers(),
         ] + $this->superglobal('server:', $server) + $this->superglobal('_ENV:', $_ENV);
+    }
+
+    /**
+     * What connections to databases have, as the last look has found it: none is asked twice.
+     *
+     * @return array<string, scalar>
+     */
+    private function connected(): array
+    {
+        $told = ['transactions' => $this->found->transactions];
+        foreach ($this->found->sessions as $connection => $settings) {
+            // Whoever uses such a variable sets it first; what a user has left in one is told by its token.
+            unset($settings[Session::VARIABLES]);
+            foreach ($settings as $name => $value) {
+                $told["db:$name $connection"] = State::short($value);
+            }
+        }
+
+        return $told;
     }
 
     /**

@@ -28,17 +28,24 @@ final class Watched
     public static function join(object $app): void
     {
         $app->booted(static function () use ($app): void {
-            $watch = self::$setup ? Watch::over(self::$setup, $app, new Output(), $_SERVER) : null;
+            $output = new Output();
+            $watch = self::$setup ? Watch::over(self::$setup, $app, $output, $_SERVER) : null;
             if ($watch === null) {
                 return;
             }
             $events = $app->make('events');
-            $events->listen(self::COMES, static function (object $event) use ($watch): void {
+            $outside = 0;
+            $events->listen(self::COMES, static function (object $event) use ($watch, &$outside): void {
+                // Octane begins a buffer before it tells, and ends one before the other event.
+                $outside = ob_get_level() - 1;
                 $headers = Response::listed($event->request->headers->all());
                 $watch->begin(new Request(headers: $headers));
                 $watch->entered();
             });
-            $events->listen(self::GONE, static fn () => $watch->end());
+            $events->listen(self::GONE, static function () use ($watch, $output, &$outside): void {
+                $output->left = max(0, ob_get_level() - $outside);
+                $watch->end();
+            });
         });
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
 use super::orders::{self, Tour};
+use super::sessions;
 use super::stand::{Gone, Seen, Starts, Way};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
@@ -171,7 +172,10 @@ impl<'a> Course<'a> {
         reference: &mut Reference<'_>,
         mut told: impl FnMut(&str),
     ) -> (Vec<Finding>, Option<RuntimeError>) {
-        for toured in &self.toured {
+        let in_turn = self.toured.iter().filter(|toured| !toured.has_meetings());
+        reference.known.made = sessions::made(in_turn);
+        for toured in &mut self.toured {
+            sessions::fill(&mut toured.workers, &reference.known.made);
             look::innocent(toured, &mut reference.known.innocent);
         }
         let mut settled: BTreeMap<FindingKind, usize> = BTreeMap::new();
@@ -256,8 +260,7 @@ impl<'a> Course<'a> {
             Ok(shows)
         };
         let moments = self.prefix(candidate);
-        let fewest =
-            orders::shrink(&moments, TRIALS, |moments| shows(self, &moments.concat()))?;
+        let fewest = orders::shrink(&moments, TRIALS, |moments| shows(self, &moments.concat()))?;
         let mut steps = fewest.steps;
         if let Some(moment) = steps.pop().filter(|_| fewest.is_shown) {
             let before = steps.concat();
@@ -286,6 +289,12 @@ impl<'a> Course<'a> {
         // That this request does not set it was seen then.
         let innocent = &mut reference.known.innocent;
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
+        if finding.about.starts_with(sessions::CONNECTION) {
+            // Alone it shows what it would begin with.
+            let steps = vec![last.clone()];
+            let alone = toured(&steps, self.go(&steps)?, Answers::default());
+            reference.known.made = sessions::made([&alone]);
+        }
         let sought = Shown {
             kind: finding.kind,
             subject: finding.about.clone(),
@@ -309,7 +318,9 @@ impl<'a> Course<'a> {
         if sought.kind == FindingKind::Death {
             let steps = self.toured.first().map_or(&[][..], |toured| &toured.steps);
             let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
-            sent.push(other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }));
+            sent.push(
+                other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }),
+            );
         }
         let answers = reference.answers(&sent)?;
         let times = match sought.kind {
@@ -318,7 +329,9 @@ impl<'a> Course<'a> {
             _ => 1,
         };
         for _ in 0..times {
-            let toured = toured(&sent, self.go(&sent)?, answers.clone());
+            let mut gone = self.go(&sent)?;
+            sessions::fill(&mut gone.workers, &reference.known.made);
+            let toured = toured(&sent, gone, answers.clone());
             let all = look::shown(&toured, &reference.known).into_iter();
             let mut same =
                 all.filter(|shown| (shown.kind, &shown.subject) == (sought.kind, &sought.subject));
@@ -344,12 +357,7 @@ fn first_page() -> Step {
 /// Whether another request is to blame: the next one of a worker that is being replaced may fail, and so may all
 /// that come until an app has a request again; and one that the worker had beside one of those that are known
 /// to be `deadly`, or right after it.
-fn is_collateral(
-    shown: &Shown,
-    all: &[Shown],
-    toured: &Toured,
-    deadly: &BTreeSet<String>,
-) -> bool {
+fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSet<String>) -> bool {
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
         && toured.seen[shown.at].status() != toured.reference[shown.at].status();
     let own = orders::moment(&toured.steps, shown.at);

@@ -231,7 +231,8 @@ fn the_tour_of_requests_at_once_is_made_of_moments() {
     let requests = vec![Asked::default(), Asked::default()];
     for tour in tours(2, 3, SEED) {
         let steps = steps(&tour, &requests);
-        let sizes: Vec<usize> = orders::moments(&steps).iter().map(ExactSizeIterator::len).collect();
+        let sizes: Vec<usize> =
+            orders::moments(&steps).iter().map(ExactSizeIterator::len).collect();
         let size = if tour.name == OVERLAPPING { 3 } else { 1 };
         assert!(sizes.iter().all(|own| *own == size), "{}: {sizes:?}", tour.name);
     }

@@ -1,21 +1,23 @@
-//! The requests of a check: of a list, or found by following the app's links.
+//! The requests of a check: of a list, or found by following the app's links and by its router's list.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::look::name;
 use super::model::{Asked, Skipped, Step};
-use super::requests::{self, Crawl, Policy, RequestError, wants_login};
+use super::requests::{self, Crawl, Listed, Policy, RequestError, routes, wants_login};
 use super::stand::{Bench, Seen, Stand};
+use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
-use crate::runtime::{RuntimeError, WatchMode};
+use crate::runtime::{AppKind, RuntimeError, WatchMode};
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A file, and so many of its requests at most.
     File(PathBuf, usize),
-    /// Links, from this path on, so many at most.
+    /// Links, from this path on, and what the router lists; so many at most.
     Links {
         /// The first page.
         from: String,
@@ -37,6 +39,8 @@ pub struct Gathered {
     pub logins: usize,
     /// Where nothing is left: what the reference says.
     pub broken: Option<String>,
+    /// Routes of the router's list, or why it was not read; `None`: nobody asked for it.
+    pub router: Option<Result<usize, String>>,
 }
 
 /// Why there are none.
@@ -60,27 +64,14 @@ pub fn gather(
     source: &Source,
     policy: &Policy,
 ) -> Result<Gathered, GatherError> {
-    let mut gathered = Gathered::default();
-    let listed = match source {
-        Source::File(path, limit) => Some(requests::read(path)?.bounded(*limit)),
-        Source::Links { .. } => None,
+    let (mut gathered, stand) = match source {
+        Source::File(path, limit) => of_file(bench, reference, path, *limit, policy)?,
+        Source::Links { from, limit } => {
+            let kind = bench.app.manifest.kind;
+            let stand = bench.up_asked(reference, WatchMode::Full, routes::command(kind))?;
+            of_app(stand, kind, Crawl::new("localhost", from, *limit, policy.clone()))
+        }
     };
-    let mut stand = bench.up(reference, WatchMode::Full)?;
-    match (listed, source) {
-        (Some(listed), _) => {
-            let (asked, skipped) = policy.part(listed.asked);
-            gathered.skipped.extend(listed.skipped.into_iter().chain(skipped));
-            for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
-                gathered.ask(&mut stand, asked);
-            }
-        }
-        (None, Source::Links { from, limit }) => {
-            let mut crawl = Crawl::new("localhost", from, *limit, policy.clone());
-            follow(&mut crawl, &mut stand, &mut gathered);
-            gathered.skipped.extend(crawl.skipped());
-        }
-        (None, Source::File(..)) => {}
-    }
     if gathered.bad.len() == gathered.requests.len() {
         let last = gathered.bad.last();
         let why = last.map_or(String::new(), |bad| format!("{} {}", bad.request, bad.why));
@@ -90,30 +81,68 @@ pub fn gather(
     Ok(gathered)
 }
 
-/// Page after page, as long as there are links.
-fn follow(crawl: &mut Crawl, stand: &mut Stand, gathered: &mut Gathered) {
-    while let Some(target) = crawl.next().filter(|_| !interrupt::asked()) {
-        let method = "GET".to_owned();
-        let seen =
-            gathered.ask(stand, Asked { method, target: target.clone(), ..Asked::default() });
-        let Ok(answer) = &seen.outcome else { continue };
-        let kind = answer.header("content-type").unwrap_or_default();
-        crawl.saw(&target, kind, answer.body.as_bytes());
-        if let Some(location) = answer.header("location") {
-            crawl.link(&target, location);
+fn of_file(
+    bench: &Bench,
+    reference: &RuntimeChoice,
+    path: &Path,
+    limit: usize,
+    policy: &Policy,
+) -> Result<(Gathered, Stand), GatherError> {
+    let listed = requests::read(path)?.bounded(limit);
+    let mut stand = bench.up(reference, WatchMode::Full)?;
+    let (asked, skipped) = policy.part(listed.asked);
+    let skipped = listed.skipped.into_iter().chain(skipped).collect();
+    let mut gathered = Gathered { skipped, ..Gathered::default() };
+    for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
+        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
+        gathered.take(asked, &seen);
+    }
+    Ok((gathered, stand))
+}
+
+/// Page after page, as long as there are links, and what the router lists.
+fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand) {
+    let mut gathered = Gathered::default();
+    let listed = listed(&stand, kind);
+    gathered.router = listed
+        .as_ref()
+        .map(|listed| listed.as_ref().map(|listed| listed.asked.len()).map_err(String::clone));
+    let listed = listed.and_then(Result::ok).unwrap_or_default();
+    let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
+    crawl.routes(listed);
+    while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
+        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
+        if let Ok(answer) = &seen.outcome {
+            let kind = answer.header("content-type").unwrap_or_default();
+            crawl.saw(&asked.target, kind, answer.body.as_bytes());
+            if let Some(location) = answer.header("location") {
+                crawl.link(&asked.target, location);
+            }
+        }
+        if seen.status() == 404 && guessed.contains(&asked) {
+            let why = "of the router's list, and there is none of such an id".to_owned();
+            gathered.skipped.push(Skipped { request: name(&asked), why });
+        } else {
+            gathered.take(asked, &seen);
         }
     }
+    gathered.skipped.extend(crawl.skipped());
+    (gathered, stand)
+}
+
+/// What the app's router lists, or why that is not known; `None`: its kind has no such list.
+fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, String>> {
+    let printed = stand.running().printed()?.as_ref().map_err(String::clone);
+    Some(printed.and_then(|text| routes::read(kind, text).map_err(|error| chain(&error))))
 }
 
 impl Gathered {
-    fn ask(&mut self, stand: &mut Stand, asked: Asked) -> Seen {
-        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
-        match bad(&seen) {
+    fn take(&mut self, asked: Asked, seen: &Seen) {
+        match bad(seen) {
             Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
-            None => self.logins += usize::from(is_login(&seen)),
+            None => self.logins += usize::from(is_login(seen)),
         }
         self.requests.push(asked);
-        seen
     }
 }
 

@@ -36,22 +36,30 @@ pub struct Grown {
     pub sent: u64,
 }
 
+/// Requests that are sent one by one first, each at least once: users get their cookies, and what is used up
+/// within a few requests is seen to the request. As many as have a reading each (`Watch::LIGHT_FIRST`).
+const FIRST: usize = 64;
 /// Looks between begin and end at what is counted from outside.
 const BLOCKS: u64 = 20;
 /// Requests with which one part of the list is tried.
 const PART: u64 = 2_000;
+/// Requests after which a process's memory has settled that does not grow: a server in Go takes its own for some
+/// thousand of them.
+const SETTLED: u64 = 20_000;
 /// Files that are counted at most: more are many.
 const FILES_MAX: usize = 100_000;
 /// Requests that a finding names.
 const STEPS_MAX: usize = 10;
-/// Statuses that are an answer.
-const STATUSES: std::ops::Range<u16> = 100..600;
+/// Statuses of an app that still works.
+const STATUSES: std::ops::Range<u16> = 100..500;
 
 /// One fresh start, and what it looked like as requests were served.
 struct Series {
     sizes: Vec<Sizes>,
     files: Vec<(u64, f64)>,
     sent: u64,
+    /// The requests that were sent when answers began to fail that had not failed before.
+    wall: Option<u64>,
 }
 
 /// Measures, and names the request.
@@ -67,8 +75,17 @@ pub fn measure(
     let series = fire(bench, choice, steps, wanted.requests)?;
     let mut grown =
         Grown { growth: judged(&series, wanted), sent: series.sent, ..Grown::default() };
+    let is_memory = |one: &Growth| one.of == GrowthOf::Memory;
+    let grows = grown.growth.iter().any(|one| is_memory(one) && one.grows);
+    if grows && wanted.requests < SETTLED && !is_told(GrowthOf::Memory, &grown.growth) {
+        let longer = fire(bench, choice, steps, SETTLED)?;
+        grown.sent += longer.sent;
+        grown.growth.retain(|one| !is_memory(one));
+        grown.growth.extend(judged(&longer, wanted).into_iter().filter(is_memory));
+        grown.growth.sort_by_key(|one| one.of);
+    }
     for one in grown.growth.clone().iter().filter(|one| one.grows) {
-        if one.of == GrowthOf::Memory && is_told_by_heap(&grown.growth) {
+        if is_told(one.of, &grown.growth) {
             continue;
         }
         let (culprits, sent) = culprits(bench, choice, steps, one.of, wanted)?;
@@ -76,14 +93,12 @@ pub fn measure(
         // How much it is with each of just these.
         let alone = fire(bench, choice, &culprits, PART)?;
         grown.sent += alone.sent;
-        let alone = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
-        let is_repeatable = alone.is_some();
-        grown.findings.push(finding(
-            alone.as_ref().unwrap_or(one),
-            &culprits,
-            &series.sizes,
-            is_repeatable,
-        ));
+        let own = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
+        let found = match &own {
+            Some(own) => finding(own, &culprits, &alone),
+            None => Finding { is_repeatable: false, ..finding(one, &culprits, &series) },
+        };
+        grown.findings.push(found);
     }
     Ok(grown)
 }
@@ -103,15 +118,20 @@ pub fn again(
     let lines: Vec<String> = growing
         .map(|one| {
             let unit = Unit::of(one.of);
-            format!("{}\n{}", text::what(one.of), evidence(&one, unit, &names(&series.sizes)))
+            format!("{}\n{}", text::what(one.of), evidence(&one, unit, &series))
         })
         .collect();
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Where PHP's own memory grows, so does the process's.
-fn is_told_by_heap(growth: &[Growth]) -> bool {
-    growth.iter().any(|one| one.of == GrowthOf::Heap && one.grows)
+/// Where PHP's own memory grows, so does the process's, and what is in it; a connection is a descriptor.
+fn is_told(of: GrowthOf, growth: &[Growth]) -> bool {
+    let tells = match of {
+        GrowthOf::Memory | GrowthOf::Entries => GrowthOf::Heap,
+        GrowthOf::Descriptors => GrowthOf::Connections,
+        _ => return false,
+    };
+    growth.iter().any(|one| one.of == tells && one.grows)
 }
 
 fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
@@ -119,17 +139,33 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         let known = series.sizes.iter().filter(|sizes| value(sizes) > 0);
         known.map(|sizes| (sizes.served, value(sizes) as f64)).collect()
     };
+    let memory = Some(wanted.memory_bytes).filter(|bytes| *bytes > 0);
     let all = [
         (GrowthOf::Heap, of(|sizes| sizes.memory)),
         (GrowthOf::Memory, of(|sizes| sizes.rss)),
         (GrowthOf::Descriptors, of(|sizes| sizes.files)),
+        (GrowthOf::Connections, of(|sizes| sizes.connections)),
         (GrowthOf::TemporaryFiles, series.files.clone()),
+        (GrowthOf::Entries, of(|sizes| sizes.sizes.values().sum())),
     ];
     all.into_iter()
-        .filter_map(|(what, points)| {
-            growth::growth(what, &points, Some(wanted.memory_bytes).filter(|bytes| *bytes > 0))
+        .filter_map(|(what, points)| match what {
+            GrowthOf::Heap | GrowthOf::Memory => growth::growth(what, &points, memory),
+            GrowthOf::Descriptors | GrowthOf::Connections => {
+                used_up(what, &points, series.wall).or_else(|| growth::growth(what, &points, None))
+            }
+            GrowthOf::TemporaryFiles | GrowthOf::Entries => growth::growth(what, &points, None),
         })
         .collect()
+}
+
+/// What has grown until there was no more to be had: from then on it stays, and looks like a cache that is full.
+fn used_up(of: GrowthOf, points: &[(u64, f64)], wall: Option<u64>) -> Option<Growth> {
+    let wall = wall?;
+    let before: Vec<(u64, f64)> =
+        points.iter().filter(|(served, _)| *served <= wall).copied().collect();
+    let most = before.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    growth::growth(of, &before, Some(most as u64)).filter(|growth| growth.grows)
 }
 
 /// Fires at one fresh worker, one request after the other.
@@ -139,24 +175,63 @@ fn fire(
     steps: &[Step],
     requests: u64,
 ) -> Result<Series, RuntimeError> {
-    let stand = bench.up(choice, WatchMode::Light)?;
+    let mut stand = bench.up(choice, WatchMode::Light)?;
+    let First { mut sent, bad, mut wall } = first(&mut stand, steps);
     let ammo: Vec<Request> =
         steps.iter().filter_map(|step| request(&stand.dressed(step))).collect();
-    let (mut files, mut sent) = (Vec::new(), 0);
-    for _ in 0..BLOCKS {
-        if interrupt::asked() || ammo.is_empty() {
+    let (mut files, mut size) = (Vec::new(), FIRST as u64);
+    while sent < requests && !ammo.is_empty() && !interrupt::asked() {
+        size = (size * 2).min(requests / BLOCKS).max(1);
+        let fired = block(&stand, &ammo, size.min(requests - sent), sent);
+        if fired.sent == 0 {
             break;
         }
-        sent += block(&stand, &ammo, requests / BLOCKS, sent);
+        let usual = bad * fired.sent.div_ceil(ammo.len() as u64);
+        wall = wall.or((fired.failed > usual).then_some(sent));
+        sent += fired.sent;
         files.push((sent, count(&stand.temporary(), FILES_MAX) as f64));
     }
     let workers = stand.workers();
     stand.stop()?;
-    Ok(Series { sizes: longest(workers), files, sent })
+    Ok(Series { sizes: longest(workers), files, sent, wall })
+}
+
+/// What came of the requests that are sent one by one.
+struct First {
+    sent: u64,
+    /// Requests of the list that fail at once.
+    bad: u64,
+    /// After how many one failed that had not failed before.
+    wall: Option<u64>,
+}
+
+/// Each request at least once, one after the other.
+fn first(stand: &mut Stand, steps: &[Step]) -> First {
+    let mut bad = vec![false; steps.len()];
+    let (mut sent, mut wall) = (0, None);
+    for at in (0..steps.len()).cycle().take(steps.len().max(FIRST)) {
+        if interrupt::asked() {
+            break;
+        }
+        let fails = !STATUSES.contains(&stand.send(&steps[at]).status());
+        if sent < steps.len() as u64 {
+            bad[at] = fails;
+        } else if fails && !bad[at] {
+            wall = wall.or(Some(sent));
+        }
+        sent += 1;
+    }
+    First { sent, bad: bad.iter().filter(|is_bad| **is_bad).count() as u64, wall }
+}
+
+/// What came of a block.
+struct Fired {
+    sent: u64,
+    failed: u64,
 }
 
 /// Requests in turn, begun where the block before ended.
-fn block(stand: &Stand, ammo: &[Request], requests: u64, begin: u64) -> u64 {
+fn block(stand: &Stand, ammo: &[Request], requests: u64, begin: u64) -> Fired {
     let at = (begin % ammo.len() as u64) as usize;
     let turned: Vec<Request> = ammo[at..].iter().chain(&ammo[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
@@ -167,8 +242,11 @@ fn block(stand: &Stand, ammo: &[Request], requests: u64, begin: u64) -> u64 {
         ..Load::new(target, Model::Closed { users: 1, until }, turned)
     };
     match stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Deaf) {
-        Ok(fired) => fired.counts.ok + fired.counts.failed.values().sum::<u64>(),
-        Err(_) => 0,
+        Ok(fired) => {
+            let failed = fired.counts.failed_total();
+            Fired { sent: fired.counts.ok + failed, failed }
+        }
+        Err(_) => Fired { sent: 0, failed: 0 },
     }
 }
 
@@ -244,7 +322,7 @@ fn culprits(
     Ok((left, sent))
 }
 
-fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes], is_repeatable: bool) -> Finding {
+fn finding(growth: &Growth, culprits: &[Step], series: &Series) -> Finding {
     let name = |step: &Step| super::look::name(&step.request);
     let with = match culprits {
         [one] => format!("each {}", name(one)),
@@ -255,10 +333,11 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes], is_repeatable: b
         GrowthOf::Heap => "PHP's memory grows",
         GrowthOf::Memory => "the worker's memory grows outside PHP's own",
         GrowthOf::Descriptors => "open files and connections grow",
+        GrowthOf::Connections => "connections to databases grow",
         GrowthOf::TemporaryFiles => "temporary files are left behind",
+        GrowthOf::Entries => "what the app's code keeps grows",
     };
     let steps = culprits.iter().take(STEPS_MAX).cloned().collect();
-    let names = names(sizes);
     let subject = match culprits {
         [one] => name(one),
         _ => "any request".to_owned(),
@@ -268,9 +347,9 @@ fn finding(growth: &Growth, culprits: &[Step], sizes: &[Sizes], is_repeatable: b
         kind: FindingKind::Growth,
         about: subject.clone(),
         what: format!("{what}: {} with {with}", unit.words(growth.per_request)),
-        evidence: evidence(growth, unit, &names),
+        evidence: evidence(growth, unit, series),
         steps,
-        is_repeatable,
+        is_repeatable: true,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
         is_accepted: false,
@@ -287,7 +366,10 @@ impl Unit {
     fn of(of: GrowthOf) -> Unit {
         match of {
             GrowthOf::Heap | GrowthOf::Memory => Unit::Bytes,
-            GrowthOf::Descriptors | GrowthOf::TemporaryFiles => Unit::Number,
+            GrowthOf::Descriptors
+            | GrowthOf::Connections
+            | GrowthOf::TemporaryFiles
+            | GrowthOf::Entries => Unit::Number,
         }
     }
 
@@ -301,7 +383,7 @@ impl Unit {
     }
 }
 
-fn evidence(growth: &Growth, unit: Unit, names: &[String]) -> String {
+fn evidence(growth: &Growth, unit: Unit, series: &Series) -> String {
     let mut lines = vec![format!(
         "  {} → {} over {} requests: {} each (95 %: {} to {})",
         unit.words(growth.begin),
@@ -311,18 +393,85 @@ fn evidence(growth: &Growth, unit: Unit, names: &[String]) -> String {
         unit.words(growth.per_request_low),
         unit.words(growth.per_request_high),
     )];
-    lines.extend(names.iter().map(|name| format!("  {name}")));
+    lines.extend(series.wall.map(|sent| format!("  after {sent} requests answers begin to fail")));
+    lines.extend(names(series).iter().map(|name| format!("  {name}")));
     lines.join("\n")
 }
 
-/// What of the app's own grew all the time.
-fn names(sizes: &[Sizes]) -> Vec<String> {
-    let (Some(first), Some(last)) = (sizes.get(sizes.len() / 2), sizes.last()) else {
+/// What of the app's own grew all the time, as long as it could.
+fn names(series: &Series) -> Vec<String> {
+    let sizes = &series.sizes;
+    let is_before = |one: &&Sizes| series.wall.is_none_or(|wall| one.served <= wall);
+    let Some(last) = sizes.iter().rfind(is_before) else { return Vec::new() };
+    let Some(half) = sizes.iter().rfind(|one| one.served <= last.served / 2) else {
         return Vec::new();
     };
     let grown = last.sizes.iter().filter_map(|(name, count)| {
-        let before = first.sizes.get(name).copied().unwrap_or(0);
-        (*count > before + 1).then(|| format!("{name} holds {count}, half way {before}"))
+        let before = half.sizes.get(name).copied().unwrap_or(0);
+        let each = count.saturating_sub(before) as f64 / (last.served - half.served) as f64;
+        (*count > before + 1).then(|| {
+            format!(
+                "{name} holds {count}, half way {before}: {} more each",
+                Unit::Number.words(each)
+            )
+        })
     });
     grown.take(3).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A reading after each of so many requests, the connections by them.
+    fn series(requests: u64, connections: impl Fn(u64) -> u64, wall: Option<u64>) -> Series {
+        let reading = |served| Sizes {
+            served,
+            memory: 1 << 20,
+            rss: 1 << 24,
+            files: 9 + connections(served),
+            connections: connections(served),
+            sizes: BTreeMap::from([
+                ("Pool::$all".to_owned(), connections(served)),
+                ("Pool::$names".to_owned(), 30),
+            ]),
+        };
+        Series {
+            sizes: (1..=requests).map(reading).collect(),
+            files: Vec::new(),
+            sent: requests,
+            wall,
+        }
+    }
+
+    fn growing(series: &Series) -> Vec<(GrowthOf, Option<u64>)> {
+        let all = judged(series, Wanted { requests: 0, memory_bytes: 0 });
+        let told = all.iter().filter(|one| one.grows && !is_told(one.of, &all));
+        told.map(|one| (one.of, one.max_requests)).collect()
+    }
+
+    #[test]
+    fn what_is_used_up_has_grown_until_then() {
+        // One in each request, of 20: some 6 are there after the first fifth, and 80 % of the others are left.
+        let full = |wall| series(400, |served| served.min(20), wall);
+        assert_eq!(growing(&full(None)), [], "as a pool that is full");
+        assert_eq!(growing(&full(Some(20))), [(GrowthOf::Connections, Some(11))]);
+        let evidence = names(&full(Some(20)));
+        assert_eq!(evidence, ["Pool::$all holds 20, half way 10: 1 more each"]);
+        // Answers that begin to fail for another reason.
+        assert_eq!(growing(&series(400, |_| 3, Some(20))), []);
+        assert_eq!(growing(&series(400, |_| 0, Some(2))), []);
+    }
+
+    #[test]
+    fn what_has_no_end_is_told_once() {
+        let found = growing(&series(400, |served| served / 4, None));
+        // 80 % of the 100 that PostgreSQL gives, less those that are there after the first fifth.
+        let max_requests = found.iter().find(|(of, _)| *of == GrowthOf::Connections);
+        assert!(matches!(max_requests, Some((_, Some(200..=330)))), "{found:?}");
+        assert!(found.iter().all(|(of, _)| *of != GrowthOf::Descriptors), "{found:?}");
+        assert_eq!(names(&series(1, |_| 9, None)), [""; 0]);
+    }
 }

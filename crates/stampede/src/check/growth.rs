@@ -4,12 +4,12 @@ use stampede_stats::slope::{FEWEST, Slope, slope};
 
 use super::model::{Growth, GrowthOf};
 
-/// How something grew in one worker, by points of `(requests it had served, value)`; `limit_bytes` is that
-/// of the worker's memory. `None`: too few points.
+/// How something grew in one worker, by points of `(requests it had served, value)`; `limit` is how much of it
+/// a worker may have, `None`: the usual. `None`: too few points.
 ///
 /// Its first fifth is not counted: caches fill, and code is loaded. It grows if the whole rest does, beyond
 /// what is noise, and its second half does: a cache that is full grows no more.
-pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit_bytes: Option<u64>) -> Option<Growth> {
+pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit: Option<u64>) -> Option<Growth> {
     let mut points = points.to_vec();
     points.sort_by_key(|(served, _)| *served);
     let (first, last) = (points.first()?.0, points.last()?.0);
@@ -34,7 +34,7 @@ pub fn growth(of: GrowthOf, points: &[(u64, f64)], limit_bytes: Option<u64>) -> 
         grows,
         max_requests: None,
     };
-    growth.max_requests = recycle(&growth, limit_bytes);
+    growth.max_requests = recycle(&growth, limit);
     Some(growth)
 }
 
@@ -47,13 +47,16 @@ const COVERS: f64 = 0.95;
 /// After how many requests a worker is replaced before more than four fifths of what its limit left it
 /// at the begin are filled, at the upper end of its growth; rounded down to two digits. `None`: it does not
 /// grow, or a new worker does not help.
-pub fn recycle(growth: &Growth, limit_bytes: Option<u64>) -> Option<u64> {
-    let limit = match growth.of {
-        GrowthOf::Heap | GrowthOf::Memory => limit_bytes.unwrap_or(MEMORY_LIMIT) as f64,
+pub fn recycle(growth: &Growth, limit: Option<u64>) -> Option<u64> {
+    let usual = match growth.of {
+        GrowthOf::Heap | GrowthOf::Memory => MEMORY_LIMIT,
         GrowthOf::Descriptors => DESCRIPTORS,
+        GrowthOf::Connections => CONNECTIONS,
+        GrowthOf::Entries => ENTRIES,
         // They outlive the worker.
         GrowthOf::TemporaryFiles => return None,
     };
+    let limit = limit.unwrap_or(usual) as f64;
     if !growth.grows || growth.per_request_high <= 0.0 {
         return None;
     }
@@ -64,7 +67,11 @@ pub fn recycle(growth: &Growth, limit_bytes: Option<u64>) -> Option<u64> {
 /// `memory_limit` where php.ini says nothing.
 const MEMORY_LIMIT: u64 = 128 << 20;
 /// `RLIMIT_NOFILE` of a usual shell and service.
-const DESCRIPTORS: f64 = 1_024.0;
+const DESCRIPTORS: u64 = 1_024;
+/// `max_connections` of PostgreSQL where nobody has set it; MariaDB's is 151.
+const CONNECTIONS: u64 = 100;
+/// What fits into the usual limit, of 128 bytes each: an array's place and a short string.
+const ENTRIES: u64 = MEMORY_LIMIT / 128;
 const SHARE: f64 = 0.8;
 
 fn two_digits(number: u64) -> u64 {
@@ -87,9 +94,11 @@ fn noise(of: GrowthOf) -> Noise {
         GrowthOf::Heap => Noise { per_request: 0.5, in_all: 0.0 },
         // The kernel counts pages, and the allocator takes several at once.
         GrowthOf::Memory => Noise { per_request: 32.0, in_all: f64::from(1 << 20) },
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => {
+        GrowthOf::Descriptors | GrowthOf::Connections | GrowthOf::TemporaryFiles => {
             Noise { per_request: 0.001, in_all: 1.0 }
         }
+        // A list of a dozen things that are met late is none that grows.
+        GrowthOf::Entries => Noise { per_request: 0.001, in_all: 16.0 },
     }
 }
 

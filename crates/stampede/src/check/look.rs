@@ -11,7 +11,7 @@ use super::moving::Moving;
 use super::orders;
 use super::stand::Seen;
 use super::users;
-use super::watch::{Turn, Worker};
+use super::watch::{State, Turn, Worker};
 
 /// A tour of a worker runtime, and of the reference.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ pub struct Known {
     pub moving_at_once: HashMap<Asked, Moving>,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
+    /// What connections to a database work with that have just been made.
+    pub made: State,
 }
 
 impl Known {
@@ -80,6 +82,11 @@ pub fn name(asked: &Asked) -> String {
 }
 
 impl Toured {
+    /// Whether some of it was sent at once: who then did what in a worker is not known.
+    pub fn has_meetings(&self) -> bool {
+        self.steps.iter().any(|step| step.with_next)
+    }
+
     /// Leaves of the answers their statuses: the rest has been looked at, and would fill the memory.
     pub fn without_bodies(mut self) -> Toured {
         let all = self.seen.iter_mut().chain(&mut self.reference).chain(&mut self.turned);
@@ -388,11 +395,16 @@ fn words(state: &str) -> String {
         Some(("ini", name)) => format!("the ini setting `{name}`"),
         Some(("env", name)) => format!("the environment variable `{name}`"),
         Some(("globals", name)) => format!("the global variable `${name}`"),
+        Some(("db", name)) => {
+            let (setting, connection) = name.split_once(' ').unwrap_or((name, "a connection"));
+            format!("`{setting}` of the database connection `{connection}`")
+        }
         Some(("server", name)) => format!("`$_SERVER['{name}']`"),
         _ => match state {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
+            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
@@ -400,7 +412,7 @@ fn words(state: &str) -> String {
 
 /// Requests that leave a state as it was at the boot: what they begin with later is not their doing.
 pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
-    if toured.steps.iter().any(|step| step.with_next) {
+    if toured.has_meetings() {
         return;
     }
     let turns = turns(&toured.workers);

@@ -22,6 +22,7 @@ pub mod orders;
 pub mod places;
 pub mod replay;
 pub mod requests;
+pub mod sessions;
 pub mod stand;
 pub mod text;
 pub mod users;

@@ -221,8 +221,12 @@ pub enum GrowthOf {
     Heap,
     /// The worker's memory as the kernel counts it, in bytes.
     Memory,
-    /// Open file descriptors, connections to a database among them.
+    /// Open file descriptors, those of connections among them.
     Descriptors,
+    /// Connections to databases that the app's objects hold.
+    Connections,
     /// Files in the folder for temporary ones.
     TemporaryFiles,
+    /// What the app's own code keeps: elements of all arrays, and letters.
+    Entries,
 }

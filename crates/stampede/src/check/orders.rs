@@ -390,8 +390,7 @@ mod tests {
 
     #[test]
     fn of_those_at_once_the_fewest_are_kept() {
-        let all: Vec<Step> =
-            (0..5).map(|user| Step { user, ..asked(&[true]).remove(0) }).collect();
+        let all: Vec<Step> = (0..5).map(|user| Step { user, ..asked(&[true]).remove(0) }).collect();
         let users = |steps: &[Step]| steps.iter().map(|step| step.user).collect::<Vec<_>>();
         let fewest = |needs: &[u32], trials: usize| {
             let shows = |steps: &[Step]| {

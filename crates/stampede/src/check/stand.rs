@@ -77,6 +77,8 @@ pub struct Stand {
     users: Vec<User>,
     client: Agent,
     sent: u64,
+    /// Of its PHP, `8.2.36`.
+    php: Option<String>,
 }
 
 /// What came of a request.
@@ -117,12 +119,27 @@ impl Bench {
     /// # Errors
     /// It does not start.
     pub fn up(&self, choice: &RuntimeChoice, watch: WatchMode) -> Result<Stand, RuntimeError> {
-        let placement = Placement { watch: Some(watch), ..self.placement.clone() };
+        self.up_asked(choice, watch, None)
+    }
+
+    /// The same; before, a command of the app's is run for what it prints.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn up_asked(
+        &self,
+        choice: &RuntimeChoice,
+        watch: WatchMode,
+        ask: Option<&str>,
+    ) -> Result<Stand, RuntimeError> {
+        let ask = ask.map(str::to_owned);
+        let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
         let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
         let client = client_config(self.timeout).into();
-        Ok(Stand { running, users, client, sent: 0 })
+        let php = running.record().versions.values().find_map(|text| php_version(text));
+        Ok(Stand { running, users, client, sent: 0, php })
     }
 
     /// Whether a worker of `choice` begins a request before it has ended another: an event loop's, or one with
@@ -221,7 +238,12 @@ impl Stand {
             request = request.header(name, value);
         }
         let body = asked.body.as_bytes().to_vec();
-        read_answer(self.client.run(request.body(body)?)?)
+        let mut answer = read_answer(self.client.run(request.body(body)?)?)?;
+        // An app that shows it shows no memory of its worker's.
+        if let Some(version) = &self.php {
+            answer.body = without_version(&answer.body, version);
+        }
+        Ok(answer)
     }
 
     /// What its workers have written down. A worker answers first and cleans up then: it is waited for,
@@ -292,6 +314,31 @@ const CLEAN_WITHIN: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// PHP's version in what a program says of itself: `FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1`.
+fn php_version(text: &str) -> Option<String> {
+    let mut words = text.split_ascii_whitespace();
+    words.find(|word| *word == "PHP")?;
+    words.next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+}
+
+/// With `{php}` in place of the version, where it is none of a longer one.
+fn without_version(text: &str, version: &str) -> String {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let mut led = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(version) {
+        let (before, after) = (&rest[..at], &rest[at + version.len()..]);
+        // A full stop may end its sentence.
+        let goes_on =
+            after.strip_prefix('.').unwrap_or(after).starts_with(|c: char| c.is_ascii_digit());
+        let is_whole = !before.ends_with(is_part) && !goes_on;
+        led.push_str(before);
+        led.push_str(if is_whole { "{php}" } else { version });
+        rest = after;
+    }
+    led + rest
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -310,5 +357,25 @@ mod tests {
             one * 10
         };
         assert_eq!(at_once(&all, ask), [10, 20, 30, 40], "in the order in which they were given");
+    }
+
+    #[test]
+    fn the_version_of_a_runtimes_own_php_is_not_compared() {
+        let said = "FrankenPHP v1.4.4 PHP 8.2.32 Caddy v2.9.1 (library)";
+        assert_eq!(php_version(said).as_deref(), Some("8.2.32"));
+        assert_eq!(php_version("PHP 8.2.36 (fpm-fcgi) (built: Nov 18)").as_deref(), Some("8.2.36"));
+        assert_eq!(php_version("nginx version: nginx/1.22.1"), None);
+        let page = |version: &str| format!("Laravel v11 (PHP v{version}), {version}.");
+        assert_eq!(
+            without_version("Laravel (PHP 8.2.3), PHP/8.2.3, 8.2.3.", "8.2.3"),
+            "Laravel (PHP {php}), PHP/{php}, {php}."
+        );
+        assert_eq!(
+            without_version(&page("8.2.36"), "8.2.36"),
+            without_version(&page("8.2.32"), "8.2.32")
+        );
+        for other in ["8.2.36", "18.2.3", "7.8.2.3", "8.2.3.1"] {
+            assert_eq!(without_version(other, "8.2.3"), other);
+        }
     }
 }

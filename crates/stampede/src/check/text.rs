@@ -236,7 +236,7 @@ fn steady(growth: &Growth) -> String {
     let over = words::count(growth.requests);
     let does = match growth.of {
         GrowthOf::Heap | GrowthOf::Memory => "does",
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => "do",
+        _ => "do",
     };
     format!("{} {does} not grow: {begin} → {end} over {over} requests", what(growth.of))
 }
@@ -247,7 +247,9 @@ pub fn what(of: GrowthOf) -> &'static str {
         GrowthOf::Heap => "PHP's memory",
         GrowthOf::Memory => "its memory",
         GrowthOf::Descriptors => "open files",
+        GrowthOf::Connections => "database connections",
         GrowthOf::TemporaryFiles => "temporary files",
+        GrowthOf::Entries => "entries that the app's code keeps",
     }
 }
 
@@ -255,7 +257,7 @@ pub fn what(of: GrowthOf) -> &'static str {
 pub fn size(of: GrowthOf, value: f64) -> String {
     match of {
         GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.0}"),
+        _ => format!("{value:.0}"),
     }
 }
 
@@ -263,6 +265,6 @@ pub fn size(of: GrowthOf, value: f64) -> String {
 pub fn rate(of: GrowthOf, value: f64) -> String {
     match of {
         GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
-        GrowthOf::Descriptors | GrowthOf::TemporaryFiles => format!("{value:.3}"),
+        _ => format!("{value:.3}"),
     }
 }

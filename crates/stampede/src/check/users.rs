@@ -284,7 +284,8 @@ mod tests {
     #[test]
     fn a_session_that_a_person_gave_is_shown_to_nobody_else() {
         let session = "0p4ub1ld8qd2s9v6c3k7h5mrf1";
-        let one = bringing(0, &[("Cookie", &format!("PHPSESSID={session}; theme=dark-mode-of-2026"))]);
+        let one =
+            bringing(0, &[("Cookie", &format!("PHPSESSID={session}; theme=dark-mode-of-2026"))]);
         let other = bringing(1, &[("Authorization", "Bearer 8f14e45fceea167a5a36dedd4bea2543")]);
         assert!(one.is_shown(&format!("<i>{session}</i>"), &other));
         assert!(!one.is_shown("theme: dark-mode-of-2026", &other));

@@ -1,6 +1,8 @@
 //! What the workers' watch wrote: what outlives a request, read from the stack's work folder.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -31,8 +33,6 @@ pub struct Turn {
     pub after: Option<State>,
     /// Tokens that the worker still has: where, and which.
     pub held: Vec<Held>,
-    /// What is larger than it was: where → its new count.
-    pub grown: BTreeMap<String, u64>,
 }
 
 /// A token that is still there after its request.
@@ -57,6 +57,9 @@ pub struct Sizes {
     pub rss: u64,
     /// Open descriptors.
     pub files: u64,
+    /// Connections to databases.
+    #[serde(default)]
+    pub connections: u64,
     /// What the app's own code keeps: where → its count.
     #[serde(default)]
     pub sizes: BTreeMap<String, u64>,
@@ -74,8 +77,6 @@ struct Line {
     gone: Vec<String>,
     #[serde(default)]
     held: Vec<Held>,
-    #[serde(default, deserialize_with = "map")]
-    grown: BTreeMap<String, u64>,
     #[serde(default)]
     served: Option<u64>,
     #[serde(default)]
@@ -84,6 +85,8 @@ struct Line {
     rss: u64,
     #[serde(default)]
     files: u64,
+    #[serde(default)]
+    connections: u64,
     #[serde(default, deserialize_with = "map")]
     sizes: BTreeMap<String, u64>,
 }
@@ -102,13 +105,27 @@ where
 }
 
 impl Worker {
-    /// Reads a worker's lines. The last may be half written: its worker died.
-    pub fn read(text: &str) -> Worker {
+    /// Reads a worker's lines, one by one. The last may be half written: its worker died.
+    pub fn read(lines: impl BufRead) -> Worker {
         let mut worker = Worker::default();
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
-            worker.take(line);
+        for line in lines.split(b'\n').map_while(Result::ok) {
+            if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+                worker.take(line);
+            }
         }
         worker
+    }
+
+    /// However many requests there are, so many readings tell as much: then each other one is left out.
+    fn sized(&mut self, sizes: Sizes) {
+        if self.sizes.len() == READINGS {
+            let mut stays = false;
+            self.sizes.retain(|_| {
+                stays = !stays;
+                stays
+            });
+        }
+        self.sizes.push(sizes);
     }
 
     fn take(&mut self, line: Line) {
@@ -125,23 +142,27 @@ impl Worker {
                 let before = state();
                 self.turns.push(Turn { number, before, ..Turn::default() });
             }
-            ("end", Some(served)) => self.sizes.push(Sizes {
+            ("end", Some(served)) => self.sized(Sizes {
                 served,
                 memory: line.memory,
                 rss: line.rss,
                 files: line.files,
+                connections: line.connections,
                 sizes: line.sizes,
             }),
             ("end", None) => {
                 let after = state();
                 if let Some(turn) = self.turns.last_mut() {
-                    (turn.after, turn.held, turn.grown) = (Some(after), line.held, line.grown);
+                    (turn.after, turn.held) = (Some(after), line.held);
                 }
             }
             _ => {}
         }
     }
 }
+
+/// Readings of one worker that are kept.
+const READINGS: usize = 1_024;
 
 /// All workers of a stack, in the order in which they began; what cannot be read is not there.
 pub fn read(folder: &Path) -> Vec<Worker> {
@@ -156,9 +177,8 @@ pub fn read(folder: &Path) -> Vec<Worker> {
         })
         .collect();
     files.sort();
-    let read = |(_, path)| std::fs::read(path).ok();
-    let texts = files.into_iter().filter_map(read);
-    texts.map(|text| Worker::read(&String::from_utf8_lossy(&text))).collect()
+    let files = files.into_iter().filter_map(|(_, path)| File::open(path).ok());
+    files.map(|file| Worker::read(BufReader::new(file))).collect()
 }
 
 #[cfg(test)]
@@ -168,11 +188,11 @@ mod tests {
     #[test]
     fn a_workers_life_is_read_from_its_lines() {
         let worker = Worker::read(
-            r#"{"at":"boot","worker":"7-a","pid":7,"memory":1,"state":{"locale":"C","cwd":"/"}}
+            &br#"{"at":"boot","worker":"7-a","pid":7,"memory":1,"state":{"locale":"C","cwd":"/"}}
 {"at":"begin","n":"1","state":[],"gone":[]}
-{"at":"end","n":"1","state":{"locale":"de_DE"},"gone":["cwd"],"memory":9,"files":5,"held":[{"where":"A::$b","token":"stmpd0"}],"grown":{"A::$log":3}}
+{"at":"end","n":"1","state":{"locale":"de_DE"},"gone":["cwd"],"memory":9,"files":5,"held":[{"where":"A::$b","token":"stmpd0"}]}
 {"at":"begin","n":"2","state":{"locale":"de_DE"},"gone":["cwd"]}
-{"at":"end","n":"2","sta"#,
+{"at":"end","n":"2","sta"#[..],
         );
         let [first, second] = &worker.turns[..] else { panic!("{worker:?}") };
         assert_eq!((first.number, second.number), (Some(1), Some(2)));
@@ -180,10 +200,24 @@ mod tests {
         assert_eq!(first.after.as_ref().unwrap()["locale"], "de_DE");
         assert!(!first.after.as_ref().unwrap().contains_key("cwd"));
         assert_eq!(first.held, [Held { place: "A::$b".into(), token: "stmpd0".into() }]);
-        assert_eq!(first.grown["A::$log"], 3);
         assert_eq!(second.before["locale"], "de_DE");
         assert_eq!(second.after, None, "of a worker that died nothing is made up");
-        let light = Worker::read(r#"{"at":"end","served":50,"memory":9,"files":5,"sizes":[]}"#);
-        assert_eq!((light.sizes[0].served, light.sizes[0].memory), (50, 9));
+    }
+
+    #[test]
+    fn however_many_readings_there_are_not_all_are_kept() {
+        let lines = |count: u64| -> String {
+            let line = |served| {
+                format!(r#"{{"at":"end","served":{served},"memory":9,"files":5,"sizes":[]}}"#)
+                    + "\n"
+            };
+            (1..=count).map(line).collect()
+        };
+        let few = Worker::read(lines(2).as_bytes());
+        assert_eq!((few.sizes[1].served, few.sizes[1].memory, few.sizes[1].connections), (2, 9, 0));
+        let many = Worker::read(lines(50_000).as_bytes());
+        assert!((READINGS / 2..=READINGS).contains(&many.sizes.len()), "{}", many.sizes.len());
+        assert_eq!((many.sizes[0].served, many.sizes.last().unwrap().served), (1, 50_000));
+        assert!(many.sizes.is_sorted_by_key(|sizes| sizes.served));
     }
 }

@@ -53,7 +53,11 @@ pub struct CheckArgs {
     /// A variable of the app's environment, before its `.env`: DATABASE_URL=… (may be given more than once)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Ask although the app's `.env` names a database outside its folder: what the app writes is written there
+    /// Fill the scratch database that stands in for the app's own: SQL, or a file of SQLite [default: a copy of
+    /// its SQLite file, or the app's migrations]
+    #[arg(long, value_name = "FILE", conflicts_with = "own_database")]
+    pub database: Option<PathBuf>,
+    /// Ask with the database that the app's `.env` names: what the app writes is written there
     #[arg(long)]
     pub own_database: bool,
     /// The runtime that forgets after each request

@@ -7,6 +7,7 @@ use std::time::Duration;
 use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
+use super::check_database::{self, scratched};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
@@ -17,7 +18,7 @@ use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, replay, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
-use crate::runtime::{Catalogue, Places, own_database};
+use crate::runtime::{App, Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -53,7 +54,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
     tell("looking for requests");
     let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
-        .map_err(|error| from_gather(&error))?;
+        .map_err(|error| from_gather(&error, &stacks.bench.app))?;
     said(&gathered, &mut tell)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -134,20 +135,18 @@ impl Stacks {
         if let Some(notice) = app.notice() {
             eprintln!("note: {notice}");
         }
+        forgetful(&catalogue, &plan)?;
+        let mut env = environment(&args.env)?;
+        let app = scratched(app, &plan.runtimes[0], &mut env, args)?;
+        plan.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &plan.runtimes {
             catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
         }
-        forgetful(&catalogue, &plan)?;
         let folder = plan.apps[0].folder().map(Path::to_path_buf);
         let placement = comparison::place(&plan.budget).placements.swap_remove(0);
         keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
-        let env = environment(&args.env)?;
         let mut choices = plan.runtimes;
-        choices.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
-        if let Some(host) = own_database(&app, &choices[0]).filter(|_| !args.own_database) {
-            return Err(reaches(&host));
-        }
         let reference = choices.remove(0);
         let credentials =
             Credentials::read(&args.login, &args.cookies).map_err(|error| from_request(&error))?;
@@ -159,17 +158,6 @@ impl Stacks {
         let bench = Bench { catalogue, app, placement, seed, users, timeout };
         Ok(Stacks { bench, reference, runtimes: choices, folder })
     }
-}
-
-/// A user's database is not to be written to by the way.
-fn reaches(host: &str) -> Failure {
-    Failure::rendered(format!(
-        "the check would reach the app's own database, at {host}, and write there what the app writes"
-    ))
-    .hint(
-        "`--env DATABASE_URL=…` (or whatever the app reads) gives it a copy; `--own-database` says that \
-         this one may be written to",
-    )
 }
 
 /// `NAME=VALUE`, each.
@@ -226,9 +214,15 @@ fn growth(args: &CheckArgs) -> Result<Option<grow::Wanted>, Failure> {
     Ok((args.growth > 0).then_some(wanted))
 }
 
-fn from_gather(error: &GatherError) -> Failure {
+fn from_gather(error: &GatherError, app: &App) -> Failure {
     match error {
-        GatherError::Reference(error) => Failure::from_runtime(error),
+        GatherError::Reference(error) => {
+            let failure = Failure::from_runtime(error);
+            match check_database::hint(error, app) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
         GatherError::List(error) => from_request(error),
     }
 }
@@ -262,6 +256,13 @@ fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> 
             "the app fails under PHP-FPM already, so there is nothing to compare: {broken}"
         ))
         .hint("`stampede up nginx-fpm --app DIR` starts it alone, with its logs"));
+    }
+    match &gathered.router {
+        Some(Ok(routes)) => tell(&format!("the app's router lists {routes} that can be asked for")),
+        Some(Err(why)) => {
+            tell(&format!("note: only links are followed, the router's list is not known: {why}"))
+        }
+        None => {}
     }
     let count = gathered.requests.len();
     tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));

@@ -6,6 +6,7 @@ mod args_limits;
 mod calibrate;
 mod capacity;
 mod check;
+mod check_database;
 mod compare;
 mod diff;
 mod doctor;

@@ -90,6 +90,9 @@ pub struct AppDatabase {
     pub schema: Option<String>,
     /// Queries that an answer takes.
     pub queries: Queries,
+    /// A person's file that fills it in place of `schema`: SQL, or a database of SQLite.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// How many queries an answer takes, by its path.

@@ -41,17 +41,20 @@ pub(super) struct Found {
     pub frameworks: BTreeMap<String, String>,
     /// What is done to the copy, and how.
     pub deployed: Deployed,
-    /// What runs the script that prepares the app; `None`: there is none.
+    /// What runs the app's scripts, which prepare it or are asked for; `None`: there are none.
     pub php: Option<PathBuf>,
 }
 
 impl Found {
+    /// `is_asked`: whether a command of the app's will be run beside those that prepare it.
+    ///
     /// # Errors
     /// The first that does not fit: name, kind of app, settings, programs.
     pub fn find(
         catalogue: &Catalogue,
         choice: &RuntimeChoice,
         app: &App,
+        is_asked: bool,
     ) -> Result<Found, RuntimeError> {
         let (name, places) = (&choice.name, &catalogue.places);
         let runtime = catalogue.serving(choice, app)?;
@@ -60,7 +63,12 @@ impl Found {
         check_entry(name, &runtime, app, &settings)?;
         let frameworks = framework::versions(app, places)?;
         let deployed = Deployed::find(name, app, &settings, places)?;
-        let php = preparation::php(app, places, settings.programs.get("php"))?;
+        let php = || preparation::php(app, places, settings.programs.get("php"));
+        let php = match app.manifest.prepare {
+            Some(_) => Some(php()?),
+            // What is asked beside it is no part of what is served.
+            None => is_asked.then(|| php().ok()).flatten(),
+        };
         let needs = locate::all(places, name, &runtime, &settings.programs)?;
         runtime.can_reach_database(name, places, &needs)?;
         Ok(Found { runtime, settings, needs, frameworks, deployed, php })
@@ -74,7 +82,7 @@ impl Catalogue {
     /// # Errors
     /// The first that does not fit, as `prepare` would say it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<Traits, RuntimeError> {
-        let Found { runtime, settings, needs, .. } = Found::find(self, choice, app)?;
+        let Found { runtime, settings, needs, .. } = Found::find(self, choice, app, false)?;
         Ok(Traits {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),

@@ -2,6 +2,7 @@
 //! `runtimes/common/database-<name>.yaml`, and what tells how many queries reached it.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,17 +20,24 @@ use super::error::RuntimeError;
 use super::locate::{self, Located, Places};
 use super::logs;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
-use super::preparation::{Step, Workshop};
+use super::preparation::{Input, Step, Workshop};
 use super::prepare::Placement;
 use super::setting::Settings;
 use super::start::{Guard, ended};
 use super::template::render;
+use super::user::User;
 use crate::interrupt;
 use crate::keeper::spec::ProcessSpec;
 use crate::plan::model::RuntimeChoice;
 
 /// Databases that a plan may name.
-pub const DATABASES: [&str; 4] = [NONE, "sqlite", "postgresql", "mariadb"];
+pub const DATABASES: [&str; 4] = [NONE, SQLITE, POSTGRESQL, MARIADB];
+/// In a file.
+pub(super) const SQLITE: &str = "sqlite";
+/// A server.
+pub(super) const POSTGRESQL: &str = "postgresql";
+/// Another.
+pub(super) const MARIADB: &str = "mariadb";
 /// The common setting that names it.
 pub const SETTING: &str = "database";
 /// The common setting that says where it runs, and what it may be.
@@ -73,9 +81,26 @@ struct DatabaseManifest {
     /// Command that prints how many queries it has answered so far: lines whose last words are
     /// numbers to add.
     queries: String,
+    /// Command that fills it, as it runs, with the SQL that it reads: a person's own.
+    fill: String,
+    /// How a person's file is told that is such a database itself; `None`: it is none in a file.
+    #[serde(default)]
+    file: Option<OneFile>,
     /// As a runtime's.
     #[serde(default)]
     install: BTreeMap<String, Install>,
+}
+
+/// A database that is a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneFile {
+    /// Its first bytes.
+    begins: String,
+    /// Its name in the database's folder.
+    name: String,
+    /// What is added to its name where there is more of it.
+    more: Vec<String>,
 }
 
 /// A command that makes a part of a database.
@@ -97,6 +122,8 @@ pub struct Database {
     env: BTreeMap<String, String>,
     extensions: Vec<String>,
     queries: String,
+    fill: String,
+    file: Option<OneFile>,
 }
 
 impl Catalogue {
@@ -116,8 +143,9 @@ impl Catalogue {
         let text = runtime.common_text(&file)?;
         let manifest: DatabaseManifest = parse(&format!("common/{file}"), &text)?;
         let both = Arc::new(beside(&runtime.manifest, &manifest));
-        let DatabaseManifest { make, env, extensions, queries, .. } = manifest;
-        let database = Some(Arc::new(Database { name, make, env, extensions, queries }));
+        let DatabaseManifest { make, env, extensions, queries, fill, file, .. } = manifest;
+        let database = Database { name, make, env, extensions, queries, fill, file };
+        let database = Some(Arc::new(database));
         Ok(RuntimeFolder { manifest: both, database, ..runtime })
     }
 }
@@ -252,6 +280,24 @@ impl RuntimeFolder {
         let (program, args) = place.command(&database.queries)?;
         Ok(Some(Asks { program, args }))
     }
+
+    /// Fills the app's database, which runs, with a person's SQL, where there is such.
+    ///
+    /// # Errors
+    /// As the command fails.
+    pub(super) fn fill_database(&self, app: &App, place: &Place<'_>) -> Result<(), RuntimeError> {
+        let file = app.manifest.database.as_ref().and_then(|database| database.file.as_deref());
+        let (Some(database), Some(file)) = (&self.database, file) else { return Ok(()) };
+        if database.is_one(file)? {
+            return Ok(());
+        }
+        let (program, args) = place.command(&database.fill)?;
+        let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
+        let first = database.fill.split_whitespace().next().unwrap_or_default();
+        let (what, cwd) = (&format!("{first} < {}", file.display()), place.workshop.dir);
+        let step = Step { what, program, args, cwd, env, input: Input::File(file) };
+        place.workshop.step(app, &step).map(drop)
+    }
 }
 
 impl Database {
@@ -270,16 +316,47 @@ impl Database {
             std::os::unix::fs::chown(&folder, Some(user.uid), Some(user.gid))
                 .map_err(io_error("give away", &folder))?;
         }
+        let own = app.manifest.database.as_ref().and_then(|database| database.file.as_deref());
+        own.map_or(Ok(()), |own| self.take(own, &folder, user))?;
         let values = context! { dir => dir.to_string_lossy(), schema => app.schema()? };
         for make in &self.make {
             let (program, args) = place.command(&make.run)?;
             let input = render("input of the database", &make.input, &values)?;
             let (program, args, env) = (program.as_path(), args.as_slice(), &BTreeMap::new());
             let what = make.run.split_whitespace().next().unwrap_or_default();
-            let step = Step { what, program, args, cwd: &folder, env, input: &input };
+            let step = Step { what, program, args, cwd: &folder, env, input: Input::Text(&input) };
             place.workshop.step(app, &step)?;
         }
         Ok(())
+    }
+
+    /// Copies a person's file, with what there is more of it, where that is such a database itself.
+    fn take(&self, own: &Path, folder: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+        let Some(of) = self.file.as_ref().filter(|_| self.is_one(own).is_ok_and(|is| is)) else {
+            return Ok(());
+        };
+        for more in [""].into_iter().chain(of.more.iter().map(String::as_str)) {
+            let from = PathBuf::from(format!("{}{more}", own.display()));
+            if !from.is_file() {
+                continue;
+            }
+            let to = folder.join(format!("{}{more}", of.name));
+            std::fs::copy(&from, &to).map_err(io_error("copy", &from))?;
+            let Some(user) = user else { continue };
+            std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
+                .map_err(io_error("give away", &to))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a person's file is such a database, and no SQL.
+    fn is_one(&self, file: &Path) -> Result<bool, RuntimeError> {
+        let Some(of) = &self.file else { return Ok(false) };
+        let mut head = Vec::new();
+        let opened = std::fs::File::open(file).map_err(io_error("read", file))?;
+        let length = of.begins.len() as u64;
+        opened.take(length).read_to_end(&mut head).map_err(io_error("read", file))?;
+        Ok(head == of.begins.as_bytes())
     }
 }
 

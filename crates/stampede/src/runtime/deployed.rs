@@ -9,7 +9,7 @@ use super::copy::give;
 use super::error::RuntimeError;
 use super::locate::Places;
 use super::manifest::Need;
-use super::preparation::{Step, Workshop};
+use super::preparation::{Input, Step, Workshop};
 use super::setting::Settings;
 
 /// The common setting that names the file to preload.
@@ -72,8 +72,9 @@ impl Deployed {
                 .map(String::from)
                 .to_vec();
         let cwd = &workshop.dir.join("app");
-        let step = Step { what: "composer", program, args: &args, cwd, env: &env, input: "" };
-        let Some(user) = workshop.user else { return workshop.step(app, &step) };
+        let step =
+            Step { what: "composer", program, args: &args, cwd, env: &env, input: Input::Text("") };
+        let Some(user) = workshop.user else { return workshop.step(app, &step).map(drop) };
         let vendor = cwd.join(VENDOR);
         give(&vendor, user.uid, user.gid, 0o750, 0o640)?;
         workshop.step(app, &step)?;

@@ -2,10 +2,10 @@
 //! here is for what we say of it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::app::App;
 use super::manifest::AppKind;
+use super::own_database::own_database;
 use super::prepare::app_env;
 use crate::plan::model::RuntimeChoice;
 
@@ -17,7 +17,7 @@ const OF_LARAVEL: [&str; 2] = [".env.production", ".env"];
 
 /// Variables that the app itself reads of the files in its folder. Lines that are none are passed
 /// over: the app will say so.
-fn values(app: &App) -> BTreeMap<String, String> {
+pub(super) fn values(app: &App) -> BTreeMap<String, String> {
     let is_laravel = matches!(app.manifest.kind, AppKind::Laravel | AppKind::Lumen);
     match is_laravel {
         true => OF_LARAVEL.iter().find_map(|name| of_file(app, name)).unwrap_or_default(),
@@ -54,20 +54,11 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 /// What of `.env` the reader should know: where it says otherwise than what the app gets from this
 /// choice, and which database the load reaches.
 pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<String> {
-    let database = own_database(app, choice).map(|host| {
-        format!(
-            "the load reaches the app's own database, at {host}, and writes what the app writes"
-        )
+    let database = own_database(app, choice).map(|own| {
+        let at = own.at;
+        format!("the load reaches the app's own database, at {at}, and writes what the app writes")
     });
     overruled(app, &app_env(app, choice)).into_iter().chain(database).collect()
-}
-
-/// Where the database is that the app itself names, outside its folder; `None`: it names none, or gets one
-/// that is made for it.
-pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<String> {
-    let said: BTreeMap<String, String> =
-        values(app).into_iter().chain(app_env(app, choice)).collect();
-    database(&said, app.path()).filter(|_| app.manifest.database.is_none())
 }
 
 /// Where the files say otherwise than the environment that the app is measured in, in words.
@@ -96,32 +87,6 @@ fn same(a: &str, b: &str) -> bool {
         other => other.to_owned(),
     };
     plain(a) == plain(b)
-}
-
-/// The database that the files name outside the app's folder: the load reaches it.
-fn database(said: &BTreeMap<String, String>, root: Option<&Path>) -> Option<String> {
-    let get = |key: &str| said.get(key).map(String::as_str).filter(|value| !value.is_empty());
-    let outside = |path: &str| {
-        let path = format!("/{}", path.trim_start_matches('/'));
-        let inside = root.is_some_and(|root| Path::new(&path).starts_with(root));
-        (!inside && !path.contains('%')).then_some(path)
-    };
-    let of_url = |url: &&str| {
-        let (scheme, rest) = get(url)?.split_once("://")?;
-        let rest = rest.split('?').next()?;
-        let place = match scheme.starts_with("sqlite") {
-            // One slash more than a host would have begins a whole path.
-            true => outside(rest.strip_prefix("//")?)?,
-            false => rest.split('/').next()?.rsplit('@').next()?.to_owned(),
-        };
-        (!place.is_empty()).then(|| format!("{place} ({url})"))
-    };
-    let is_file = get("DB_CONNECTION").is_none_or(|kind| kind == "sqlite");
-    let file = || outside(get("DB_DATABASE").filter(|path| is_file && path.starts_with('/'))?);
-    let host = || get("DB_HOST").filter(|_| get("DB_CONNECTION") != Some("sqlite"));
-    let url = ["DATABASE_URL", "DB_URL"].iter().find_map(of_url);
-    let file = || file().map(|path| format!("{path} (DB_DATABASE)"));
-    url.or_else(file).or_else(|| host().map(|host| format!("{host} (DB_HOST)")))
 }
 
 #[cfg(test)]
@@ -177,30 +142,6 @@ mod tests {
         for text in ["", "APP_ENV=prod\nAPP_DEBUG=false\n"] {
             let (app, _folder) = app_with(&[(".env", text)]);
             assert_eq!(overruled(&app, &env), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_database_of_the_apps_own_is_named_without_its_password() {
-        let said = |text: &str| {
-            let (app, _folder) = app_with(&[(".env", text)]);
-            database(&values(&app), app.path()).unwrap_or_default()
-        };
-        for (text, found) in [
-            (
-                "DATABASE_URL=\"mysql://joe:s3cr3t@db.example:3306/shop\"",
-                "db.example:3306 (DATABASE_URL)",
-            ),
-            ("DB_CONNECTION=mysql\nDB_HOST=127.0.0.1\n", "127.0.0.1 (DB_HOST)"),
-            ("DB_CONNECTION=sqlite\nDB_HOST=127.0.0.1\n", ""),
-            ("DATABASE_URL=sqlite:///%kernel.project_dir%/var/data.db", ""),
-            ("DATABASE_URL=sqlite:////srv/other/data.db", "/srv/other/data.db (DATABASE_URL)"),
-            ("DB_URL=pgsql://joe:s3cr3t@db.example/shop", "db.example (DB_URL)"),
-            ("DB_CONNECTION=sqlite\nDB_DATABASE=/srv/x.sqlite", "/srv/x.sqlite (DB_DATABASE)"),
-            ("DB_CONNECTION=sqlite\nDB_DATABASE=shop", ""),
-            ("", ""),
-        ] {
-            assert_eq!(said(text), found, "{text}");
         }
     }
 }

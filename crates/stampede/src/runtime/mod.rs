@@ -28,6 +28,7 @@ mod list;
 mod locate;
 mod logs;
 mod manifest;
+mod own_database;
 mod port;
 mod preparation;
 mod prepare;
@@ -49,13 +50,16 @@ pub use check::Traits;
 pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
 pub use database::ROLE as DATABASE_ROLE;
 pub(crate) use detect::LOOKED_FOR;
-pub use dotenv::{env_notices, own_database};
+pub use dotenv::env_notices;
 pub use error::{RuntimeError, ended, nearest};
 pub use evidence::Pool;
 pub use list::{Listed, State, list, listed};
 pub use locate::{LIB, Located, Places, is_made_here};
 pub use logs::LogMarks;
 pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
+pub use own_database::{
+    DATABASE_VARIABLES, Fill, OwnDatabase, filling, own_database, with_scratch,
+};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};
 pub use setting::{COMMON, Common, Kind, Settings};

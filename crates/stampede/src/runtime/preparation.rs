@@ -16,11 +16,12 @@ use super::logs;
 use super::manifest::{AppKind, Need};
 use super::start::{Failure, Guard, Keep};
 use super::user::User;
+use crate::causes::chain;
 use crate::interrupt;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 
 /// What runs the script: PHP's command line, the same for all runtimes, so that what it leaves
-/// is the same for all. `in_plan` is where the plan says it is. `None`: the app has no script.
+/// is the same for all. `in_plan` is where the plan says it is.
 ///
 /// # Errors
 /// It is nowhere.
@@ -28,33 +29,24 @@ pub(super) fn php(
     app: &App,
     places: &Places,
     in_plan: Option<&String>,
-) -> Result<Option<PathBuf>, RuntimeError> {
-    if app.manifest.prepare.is_none() {
-        return Ok(None);
-    }
+) -> Result<PathBuf, RuntimeError> {
     let need = Need { programs: vec!["php*".into()], ..Need::default() };
     let found = places.find("php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
-    Ok(Some(found.path))
+    Ok(found.path)
 }
 
 /// Commands that warm the caches of a project as its deployment does. Symfony's are always warm;
 /// of Laravel those that the folder has, whose copy would lead back there.
 pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
     let has = |file: &str| folder.join(file).exists();
-    let is_filled = |sub: &str| {
-        let entries = std::fs::read_dir(folder.join(sub)).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.path())
-            .any(|path| path.extension().is_some_and(|end| end == "php"))
-    };
     let commands: &[(&str, bool)] = match kind {
         AppKind::Symfony => &[("bin/console cache:warmup", has("bin/console"))],
         AppKind::Laravel => &[
             ("artisan config:cache", has("bootstrap/cache/config.php")),
             ("artisan route:cache", has("bootstrap/cache/routes-v7.php")),
             ("artisan event:cache", has("bootstrap/cache/events.php")),
-            ("artisan view:cache", is_filled("storage/framework/views")),
+            ("artisan view:cache", has_php(folder, "storage/framework/views")),
         ],
         _ => &[],
     };
@@ -62,6 +54,37 @@ pub(super) fn of_project(kind: AppKind, folder: &Path) -> Option<String> {
         commands.iter().filter(|(_, is_wanted)| *is_wanted).map(|(command, _)| *command).collect();
     (!wanted.is_empty()).then(|| wanted.join("\n"))
 }
+
+/// Commands that make the tables of a project's database, and fill them where it says how. `None`: it has
+/// none.
+pub(super) fn migrations(app: &App) -> Option<String> {
+    let folder = app.path()?;
+    let has = |package: &str| app.has_package(package);
+    let command = match app.manifest.kind {
+        AppKind::Symfony if has(MIGRATIONS_OF_SYMFONY) && has_php(folder, "migrations") => {
+            "bin/console doctrine:migrations:migrate --no-interaction --allow-no-migration"
+        }
+        AppKind::Symfony if has("doctrine/orm") => {
+            "bin/console doctrine:schema:create --no-interaction"
+        }
+        AppKind::Laravel | AppKind::Lumen if has_php(folder, "database/migrations") => {
+            // Most seeders draw their texts from it, and it is often left out where an app is deployed.
+            match has_php(folder, "database/seeders") && has("fakerphp/faker") {
+                true => "artisan migrate --force --seed --no-interaction",
+                false => "artisan migrate --force --no-interaction",
+            }
+        }
+        _ => return None,
+    };
+    Some(command.to_owned())
+}
+
+fn has_php(folder: &Path, sub: &str) -> bool {
+    let entries = std::fs::read_dir(folder.join(sub)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "php"))
+}
+
+const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 
 /// A work folder in which programs make a part of what is served, each looked after by a keeper: it is
 /// gone with stampede, however that ends, and with it all that it started.
@@ -78,6 +101,41 @@ pub(super) struct Workshop<'a> {
     pub secrets: &'a BTreeMap<String, String>,
 }
 
+/// What of an app's own is run before it is served.
+pub(super) struct Own<'a> {
+    pub app: &'a App,
+    /// `None`: nothing of it is run.
+    pub php: Option<&'a Path>,
+    /// The whole environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// A command that is run for what it prints.
+    pub ask: Option<&'a str>,
+}
+
+impl Own<'_> {
+    /// Whether anything needs the app's database to run.
+    pub fn needs_database(&self) -> bool {
+        let database = self.app.manifest.database.as_ref();
+        self.php.is_some() || database.is_some_and(|database| database.file.is_some())
+    }
+
+    /// Prepares the app, and asks it: what it printed, or why it did not.
+    ///
+    /// # Errors
+    /// A command that prepares it fails.
+    pub fn run(
+        &self,
+        workshop: &Workshop<'_>,
+    ) -> Result<Option<Result<String, String>>, RuntimeError> {
+        let Some(php) = self.php else { return Ok(None) };
+        let run = |lines: &str| workshop.run(self.app, php, self.env, lines);
+        self.app.manifest.prepare.as_deref().map(run).transpose()?;
+        let script = |ask: &&str| ask.split_whitespace().next().unwrap_or_default().to_owned();
+        let ask = self.ask.filter(|ask| workshop.dir.join("app").join(script(ask)).is_file());
+        Ok(ask.map(|ask| run(ask).map_err(|error| chain(&error))))
+    }
+}
+
 /// A program that makes a part of what is served, before anything of it runs.
 pub(super) struct Step<'a> {
     /// What it is, for people.
@@ -89,20 +147,31 @@ pub(super) struct Step<'a> {
     /// Its whole environment.
     pub env: &'a BTreeMap<String, String>,
     /// What it reads.
-    pub input: &'a str,
+    pub input: Input<'a>,
+}
+
+/// What a step reads.
+#[derive(Clone, Copy)]
+pub(super) enum Input<'a> {
+    /// Empty: nothing.
+    Text(&'a str),
+    /// A file, of any length.
+    File(&'a Path),
 }
 
 impl Workshop<'_> {
-    /// Runs each command of the app's `prepare` to its end, with the app's environment.
+    /// Runs each of these commands of the app to its end, with the app's environment: a script of its folder
+    /// and arguments, a line each. What the last one printed is given.
     ///
     /// # Errors
     /// One fails, takes too long, or the person asks for an end.
-    pub fn prepare(
+    pub fn run(
         &self,
         app: &App,
         php: &Path,
         env: &BTreeMap<String, String>,
-    ) -> Result<(), RuntimeError> {
+        lines: &str,
+    ) -> Result<String, RuntimeError> {
         let quiet = ["-n", "-d", "include_path=.:/usr/share/php", "-d", "display_errors=stderr"];
         let mut quiet: Vec<String> = quiet
             .into_iter()
@@ -112,25 +181,31 @@ impl Workshop<'_> {
         for extension in extensions(app, php) {
             quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
         }
-        let cwd = &self.dir.join("app");
-        for line in app.manifest.prepare.iter().flat_map(|prepare| prepare.lines()) {
+        let (cwd, mut printed) = (&self.dir.join("app"), String::new());
+        for line in lines.lines() {
             let words = shell_words::split(line).unwrap_or_else(|_| vec![line.to_owned()]);
             let Some((script, rest)) = words.split_first() else { continue };
             let script = cwd.join(script).display().to_string();
             let args: Vec<String> =
                 quiet.iter().cloned().chain([script]).chain(rest.iter().cloned()).collect();
-            self.step(app, &Step { what: line, program: php, args: &args, cwd, env, input: "" })?;
+            let input = Input::Text("");
+            printed =
+                self.step(app, &Step { what: line, program: php, args: &args, cwd, env, input })?;
         }
-        Ok(())
+        Ok(printed)
     }
 
-    /// Runs a step to its end. What it says goes to a log of the work folder.
+    /// Runs a step to its end, and gives what it printed. That goes to a log of the work folder.
     ///
     /// # Errors
     /// It fails, takes too long, or the person asks for an end.
-    pub fn step(&self, app: &App, step: &Step<'_>) -> Result<(), RuntimeError> {
+    pub fn step(&self, app: &App, step: &Step<'_>) -> Result<String, RuntimeError> {
         let log = self.dir.join("logs/prepare.log");
-        let input = self.given(step)?;
+        let (input, is_ours) = match step.input {
+            Input::Text("") => (None, false),
+            Input::Text(text) => (Some(self.given(text)?), true),
+            Input::File(file) => (Some(file.to_path_buf()), false),
+        };
         let process = ProcessSpec {
             role: "prepare".to_owned(),
             program: step.program.to_path_buf(),
@@ -143,10 +218,10 @@ impl Workshop<'_> {
             stop: StopSpec { signal: libc::SIGKILL, grace: Nanos(0) },
         };
         let ended = self.beside(vec![process]).map(|guard| ended(guard.as_ref()));
-        input.map_or(Ok(()), |input| removed(&input))?;
+        input.filter(|_| is_ours).map_or(Ok(()), |input| removed(&input))?;
         let how = match ended {
             // What went well says nothing to who reads why something later did not.
-            Ok(Some(Exit { code: Some(0), .. })) => return removed(&log),
+            Ok(Some(Exit { code: Some(0), .. })) => return taken(&log),
             Ok(Some(Exit { code: Some(code), .. })) => format!("ended with exit code {code}"),
             Ok(Some(_)) => "was killed".to_owned(),
             Ok(None) if interrupt::asked() => "was ended".to_owned(),
@@ -180,20 +255,24 @@ impl Workshop<'_> {
 
     /// A file with what a step reads: nobody has to write while it runs. Of this folder the user that
     /// PHP runs as can change nothing.
-    fn given(&self, step: &Step<'_>) -> Result<Option<PathBuf>, RuntimeError> {
-        if step.input.is_empty() {
-            return Ok(None);
-        }
+    fn given(&self, text: &str) -> Result<PathBuf, RuntimeError> {
         let path = self.dir.join("input");
-        std::fs::write(&path, step.input).map_err(io_error("write", &path))?;
+        std::fs::write(&path, text).map_err(io_error("write", &path))?;
         let closed = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(&path, closed).map_err(io_error("close", &path))?;
-        Ok(Some(path))
+        Ok(path)
     }
 }
 
 fn removed(path: &Path) -> Result<(), RuntimeError> {
     std::fs::remove_file(path).map_err(io_error("remove", path))
+}
+
+/// A log's text; the log goes.
+fn taken(log: &Path) -> Result<String, RuntimeError> {
+    let bytes = std::fs::read(log).map_err(io_error("read", log))?;
+    removed(log)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How the only process ended. `None`: it was not waited for any longer, for it took too long or nobody

@@ -27,7 +27,7 @@ use super::library;
 use super::locate::{self, Located, Places};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::port;
-use super::preparation::Workshop;
+use super::preparation::{Own, Workshop};
 use super::reach;
 use super::setting::Settings;
 use super::start::{Failure, Keep};
@@ -54,6 +54,9 @@ pub struct Placement {
     pub port: Option<u16>,
     /// Whether its workers write down what outlives a request; `None`: they do not.
     pub watch: Option<WatchMode>,
+    /// A command of the app's that is run in its copy once that is prepared, for what it prints: a script of
+    /// its folder and arguments.
+    pub ask: Option<String>,
 }
 
 /// A stack that can be started; its work folder goes when it is dropped unstarted.
@@ -96,6 +99,8 @@ pub struct PreparedStack {
     pub asks: Option<Asks>,
     /// Those of its processes that wait for another, in their order.
     pub waits: Vec<After>,
+    /// What the command printed that was to be run in its copy, or why it did not; `None`: there was none.
+    pub printed: Option<Result<String, String>>,
 }
 
 /// The probe: shows what the SAPI is. See `verify`.
@@ -121,7 +126,7 @@ pub fn prepare(
     placement: &Placement,
     keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
-    let found = Found::find(catalogue, choice, app)?;
+    let found = Found::find(catalogue, choice, app, placement.ask.is_some())?;
     let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
     let id = new_id();
@@ -154,12 +159,13 @@ pub fn prepare(
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
     let waits = door::waits(&runtime.manifest, &values)?;
-    if let Some(php) = php {
-        let told = Told { runtime: &choice.name, dir: &dir, env: &secrets };
-        let servers = database::up_alone(&workshop, asks.as_ref(), &processes, &told)?;
-        workshop.prepare(app, &php, &steps_env)?;
-        servers.map_or(Ok(()), |servers| servers.stop(&told))?;
-    }
+    let told = Told { runtime: &choice.name, dir: &dir, env: &secrets };
+    let own = Own { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
+    let asks_it = asks.as_ref().filter(|_| own.needs_database());
+    let servers = database::up_alone(&workshop, asks_it, &processes, &told)?;
+    runtime.fill_database(app, &place)?;
+    let printed = own.run(&workshop)?;
+    servers.map_or(Ok(()), |servers| servers.stop(&told))?;
     let (status, grows) = said_of_workers(&runtime.manifest.effective_workers, &values)?;
     let given = parts.given(grows);
     let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks) };
@@ -189,6 +195,7 @@ pub fn prepare(
         emptied: Vec::new(),
         asks,
         waits,
+        printed,
     };
     Ok(Prepared { stack, keep })
 }

@@ -247,6 +247,11 @@ impl Running {
         &self.stack.spec.work
     }
 
+    /// What the command printed that its placement asks, or why it did not.
+    pub fn printed(&self) -> Option<&Result<String, String>> {
+        self.stack.printed.as_ref()
+    }
+
     /// Its log files, the app's own included; to be kept before `stop`.
     pub fn logs(&self) -> Vec<PathBuf> {
         logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()

@@ -211,6 +211,7 @@ pub fn place(budget: &Budget) -> Places {
         memory_bytes,
         port: None,
         watch: None,
+        ask: None,
     };
     let load_cpus = load_cpus.to_vec();
     Places { placements: counts.iter().map(placement).collect(), load_cpus, split }

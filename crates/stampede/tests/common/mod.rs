@@ -253,3 +253,20 @@ pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     assert!(said.contains(&format!("{name}` has format 2, this stampede knows 1")), "{said}");
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
+
+/// The folder of an app of `check_apps`, where it has all that it needs: what is only its own is laid over its framework's.
+pub fn check_app(name: &str, place: &Place) -> PathBuf {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
+    let own = all.join(name);
+    assert!(own.is_dir(), "there is no app `{name}`");
+    if own.join("app.yaml").is_file() {
+        return own;
+    }
+    let framework = name.rsplit('-').next().expect("a framework's name");
+    let made = place.path().join(name);
+    for layer in [all.join(framework), own] {
+        let copied = Command::new("cp").arg("-rT").arg(&layer).arg(&made).status();
+        assert!(copied.expect("cp").success(), "{}", layer.display());
+    }
+    made
+}

@@ -26,6 +26,7 @@ pub(super) fn method(reader: &mut Reader, at: At) {
         ) => {
             settings(reader, at);
         }
+        Some("setAttribute") => attribute(reader, at),
         _ => {}
     }
 }
@@ -36,6 +37,16 @@ fn transaction(reader: &mut Reader, at: At) {
     let passes_on = own.contains("begin") || own.contains("transaction");
     if !passes_on && !reader.class_summary(at).calls_method("rollback") {
         reader.add(SuspectKind::Transaction, "beginTransaction()", at);
+    }
+}
+
+/// `$db->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, …)`.
+fn attribute(reader: &mut Reader, at: At) {
+    let given = arguments(at.node);
+    let name = given.first().map_or("", |name| reader.text(*name).trim_start_matches('\\'));
+    let is_pdo = name.to_ascii_uppercase().starts_with("PDO::");
+    if is_pdo && !is_taken_back(reader, at, name) {
+        reader.add(SuspectKind::DatabaseSession, name, at);
     }
 }
 
@@ -51,6 +62,7 @@ fn settings(reader: &mut Reader, at: At) {
         ["SET", "LOCAL" | "TRANSACTION" | "CONSTRAINTS", ..] => return,
         ["SET", "SESSION" | "GLOBAL", name, ..] => format!("SET SESSION {}", name.to_lowercase()),
         ["SET", name, ..] => format!("SET {}", name.to_lowercase()),
+        ["PRAGMA", name, _, ..] => format!("PRAGMA {}", name.to_lowercase()),
         ["LOCK", "TABLES" | "TABLE", ..] => "LOCK TABLES".to_owned(),
         ["CREATE", "TEMPORARY" | "TEMP", ..] => "CREATE TEMPORARY TABLE".to_owned(),
         ["SELECT", first, ..] if first.starts_with("GET_LOCK(") => "GET_LOCK()".to_owned(),
@@ -75,10 +87,14 @@ fn statement<'a>(value: Node, reader: &Reader<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether the function says another statement of the same kind, or unlocks.
+/// Whether the function says another statement of the same kind, or unlocks; or makes the connection, which
+/// then always has it.
 fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
     let Some(function) = Place::of(at.path).function else { return false };
     let body = reader.text(function).to_ascii_uppercase();
+    if MAKES.iter().any(|makes| body.contains(makes)) {
+        return true;
+    }
     match what {
         "LOCK TABLES" => body.contains("UNLOCK TABLES"),
         "GET_LOCK()" => body.contains("RELEASE_LOCK("),
@@ -87,3 +103,15 @@ fn is_taken_back(reader: &Reader, at: At, what: &str) -> bool {
         setting => body.matches(&setting.to_ascii_uppercase()).count() > 1,
     }
 }
+
+/// What a connection is made by, in capitals.
+const MAKES: &[&str] = &[
+    "NEW PDO(",
+    "NEW \\PDO(",
+    "NEW MYSQLI(",
+    "NEW \\MYSQLI(",
+    "MYSQLI_CONNECT(",
+    "PG_CONNECT(",
+    "NEW SQLITE3(",
+    "NEW \\SQLITE3(",
+];

@@ -106,6 +106,20 @@ pub fn look(app: &Path, kind: AppKind) -> CodeLook {
     look
 }
 
+/// The same of one file's text, as if an app had no other.
+pub fn look_at(kind: AppKind, file: &str, source: &[u8]) -> CodeLook {
+    let mut look = CodeLook { files: 1, ..CodeLook::default() };
+    let mut facts = Facts::default();
+    match read(kind, file, source, &mut tree::parser(), &mut facts) {
+        Ok((found, broken)) => {
+            look.unread.extend(broken);
+            look.suspects = keeps::settled(found, kind, &facts);
+        }
+        Err(unread) => look.unread.push(unread),
+    }
+    look
+}
+
 /// One file's suspects, and where it was not understood.
 fn read(
     kind: AppKind,

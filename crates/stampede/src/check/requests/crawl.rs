@@ -1,13 +1,14 @@
-//! What the app itself links to, page after page, those nearest to its first page first.
+//! What the app itself links to, page after page, those nearest to its first page first; and in turn with
+//! them what its router lists.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use url::Url;
 
-use super::Policy;
 use super::links::{Links, Where, json_links, links, resolve};
 use super::policy::shown;
 use super::shape::Shapes;
+use super::{Listed, Policy};
 use crate::check::model::{Asked, Skipped};
 
 /// Pages that are asked for where nobody says more.
@@ -17,8 +18,8 @@ const TARGETS_MAX: usize = 50_000;
 /// Of those that are skipped.
 const LISTED_MAX: usize = 100;
 
-/// Pages that were linked to and not yet asked for. It asks nobody: its user does, and tells what
-/// came. What it gives next is a target that the policy allows to ask for by GET.
+/// Pages that were linked to or listed, and not yet asked for. It asks nobody: its user does, and tells what
+/// came. What it gives next is a request that the policy allows.
 #[derive(Clone, Debug)]
 pub struct Crawl {
     /// The app's first page.
@@ -26,9 +27,11 @@ pub struct Crawl {
     limit: usize,
     policy: Policy,
     given: usize,
-    queue: VecDeque<String>,
-    seen: HashSet<String>,
-    shapes: Shapes,
+    linked: VecDeque<Asked>,
+    /// Of the router's list.
+    listed: VecDeque<Asked>,
+    seen: HashSet<(String, String)>,
+    shapes: BTreeMap<String, Shapes>,
     skipped: Vec<Skipped>,
     foreign: usize,
 }
@@ -43,9 +46,10 @@ impl Crawl {
             limit,
             policy,
             given: 0,
-            queue: VecDeque::new(),
+            linked: VecDeque::new(),
+            listed: VecDeque::new(),
             seen: HashSet::new(),
-            shapes: Shapes::default(),
+            shapes: BTreeMap::new(),
             skipped: Vec::new(),
             foreign: 0,
         };
@@ -68,7 +72,17 @@ impl Crawl {
         found.inside.into_iter().for_each(|target| self.meet(target));
     }
 
-    /// A link of `target` that is none of its page's: where it redirects to, a route of the app's.
+    /// What the app's router lists.
+    pub fn routes(&mut self, listed: Listed) {
+        for asked in listed.asked {
+            if let Some(asked) = self.wanted(asked) {
+                self.listed.push_back(asked);
+            }
+        }
+        listed.skipped.into_iter().for_each(|skipped| self.skip(skipped));
+    }
+
+    /// A link of `target` that is none of its page's: where it redirects to.
     pub fn link(&mut self, target: &str, link: &str) {
         let Ok(page) = self.site.join(target) else { return };
         match resolve(&page, &page, link) {
@@ -81,13 +95,17 @@ impl Crawl {
     /// What was linked to and is not asked for, and why.
     pub fn skipped(&self) -> Vec<Skipped> {
         let mut skipped = self.skipped.clone();
-        skipped.extend(self.shapes.skipped("GET"));
+        skipped.extend(self.shapes.iter().flat_map(|(method, shapes)| shapes.skipped(method)));
         let mut say = |request: String, why: &str| {
             skipped.push(Skipped { request, why: why.to_owned() });
         };
-        let left = self.queue.len();
-        if left > 0 {
-            say(format!("{left} {}", noun(left)), &format!("beyond the limit of {}", self.limit));
+        let beyond = format!("beyond the limit of {}", self.limit);
+        let (links, routes) = (self.linked.len(), self.listed.len());
+        if links > 0 {
+            say(format!("{links} {}", noun(links)), &beyond);
+        }
+        if routes > 0 {
+            say(format!("{routes} of the router's list"), &beyond);
         }
         if self.foreign > 0 {
             say(format!("{} {}", self.foreign, noun(self.foreign)), "to another host");
@@ -97,30 +115,48 @@ impl Crawl {
 
     /// A link within the app.
     fn meet(&mut self, target: String) {
-        if self.seen.len() >= TARGETS_MAX || !self.seen.insert(target.clone()) {
-            return;
-        }
         let asked = Asked { method: "GET".to_owned(), target, ..Asked::default() };
+        if let Some(asked) = self.wanted(asked) {
+            self.linked.push_back(asked);
+        }
+    }
+
+    /// A request that is new, and that the policy allows.
+    fn wanted(&mut self, asked: Asked) -> Option<Asked> {
+        let known = (asked.method.clone(), asked.target.clone());
+        if self.seen.len() >= TARGETS_MAX || !self.seen.insert(known) {
+            return None;
+        }
         if let Some(why) = self.policy.judge(&asked) {
-            if self.skipped.len() < LISTED_MAX {
-                self.skipped.push(Skipped { request: shown(&asked), why });
-            }
-        } else if self.shapes.take(&asked.target) {
-            self.queue.push_back(asked.target);
+            self.skip(Skipped { request: shown(&asked), why });
+            return None;
+        }
+        let shapes = self.shapes.entry(asked.method.clone()).or_default();
+        shapes.take(&asked.target).then_some(asked)
+    }
+
+    fn skip(&mut self, skipped: Skipped) {
+        if self.skipped.len() < LISTED_MAX {
+            self.skipped.push(skipped);
         }
     }
 }
 
 impl Iterator for Crawl {
-    type Item = String;
+    type Item = Asked;
 
-    fn next(&mut self) -> Option<String> {
+    fn next(&mut self) -> Option<Asked> {
         if self.given >= self.limit {
             return None;
         }
-        let target = self.queue.pop_front()?;
+        // In turn: a long list leaves room for links, which know what is in the database.
+        let (first, second) = match self.given % 2 {
+            0 => (&mut self.linked, &mut self.listed),
+            _ => (&mut self.listed, &mut self.linked),
+        };
+        let asked = first.pop_front().or_else(|| second.pop_front())?;
         self.given += 1;
-        Some(target)
+        Some(asked)
     }
 }
 
@@ -130,8 +166,6 @@ fn noun(count: usize) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::super::METHODS;
     use super::*;
 
@@ -145,11 +179,11 @@ mod tests {
         let pages: BTreeMap<&str, &String> =
             pages.iter().map(|(target, html)| (*target, html)).collect();
         let mut asked = Vec::new();
-        while let Some(target) = crawl.next() {
-            if let Some(html) = pages.get(target.as_str()) {
-                crawl.saw(&target, "text/html; charset=utf-8", html.as_bytes());
+        while let Some(one) = crawl.next() {
+            if let Some(html) = pages.get(one.target.as_str()) {
+                crawl.saw(&one.target, "text/html; charset=utf-8", html.as_bytes());
             }
-            asked.push(target);
+            asked.push(one.target);
         }
         let skipped = crawl.skipped().into_iter();
         (asked, skipped.map(|skipped| format!("{}: {}", skipped.request, skipped.why)).collect())
@@ -206,24 +240,54 @@ mod tests {
     #[test]
     fn answers_of_other_kinds_are_read_as_what_they_are() {
         let mut crawl = crawl(PAGES);
-        assert_eq!(crawl.next().as_deref(), Some("/"));
+        assert_eq!(crawl.next().map(|one| one.target).as_deref(), Some("/"));
         crawl.saw("/", "text/plain", b"<a href=/no>");
         crawl.saw("/", "application/ld+json", br#"{"@id": "/api"}"#);
         crawl.saw("/", "TEXT/HTML", b"<a href=/html>");
         crawl.link("/html", "login?back=1");
         crawl.link("/html", "https://other.example/");
-        assert_eq!(crawl.by_ref().collect::<Vec<_>>(), ["/api", "/html", "/login?back=1"]);
+        let rest: Vec<String> = crawl.by_ref().map(|one| one.target).collect();
+        assert_eq!(rest, ["/api", "/html", "/login?back=1"]);
         assert_eq!(crawl.skipped().len(), 1);
     }
 
     #[test]
     fn a_first_page_may_be_anywhere_and_a_host_may_be_no_name() {
         let policy = || Policy::new(METHODS, &[]).expect("a policy");
-        let first = |host: &str, start: &str| Crawl::new(host, start, 9, policy()).next();
+        let first = |host: &str, start: &str| {
+            Crawl::new(host, start, 9, policy()).next().map(|one| one.target)
+        };
         assert_eq!(first("a.example:80", "/index.php?x=1").as_deref(), Some("/index.php?x=1"));
         assert_eq!(first("b\u{fc}cher.example", "/").as_deref(), Some("/"));
         assert_eq!(first("a b", "/").as_deref(), Some("/"));
         assert_eq!(first("a.example", "/logout"), None);
         assert_eq!(Crawl::new("a.example", "/", 0, policy()).next(), None);
+    }
+
+    #[test]
+    fn what_the_router_lists_comes_in_turn_with_links() {
+        let of = |method: &str, target: &str| Asked {
+            method: method.into(),
+            target: target.into(),
+            ..Asked::default()
+        };
+        let asked =
+            [("GET", "/r1"), ("GET", "/a"), ("POST", "/r1"), ("GET", "/logout"), ("GET", "/r2")];
+        let asked = asked.map(|(method, target)| of(method, target)).to_vec();
+        let why = "nobody knows a `{slug}`".to_owned();
+        let skipped = vec![Skipped { request: "GET /post/{slug}".to_owned(), why }];
+        let mut crawl = crawl(5);
+        crawl.routes(Listed { asked, skipped });
+        let pages = [("/", page(&["/a", "/b", "/c", "/d"]))];
+        let (asked, skipped) = tour(crawl, &pages);
+        assert_eq!(asked, ["/", "/r1", "/b", "/a", "/c"]);
+        let expected = [
+            "POST /r1: only GET, HEAD are sent",
+            "GET /logout: `logout` in its path",
+            "GET /post/{slug}: nobody knows a `{slug}`",
+            "1 link: beyond the limit of 5",
+            "1 of the router's list: beyond the limit of 5",
+        ];
+        assert_eq!(skipped, expected);
     }
 }

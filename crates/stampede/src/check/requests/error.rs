@@ -105,6 +105,7 @@ const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines
 mod tests {
     use super::super::{Credentials, Policy, file, routes};
     use super::*;
+    use crate::runtime::AppKind;
 
     fn shown(error: &RequestError) -> String {
         format!("error: {}\n\nhint: {}\n", crate::causes::chain(error), error.hint())
@@ -134,9 +135,10 @@ mod tests {
             Policy::new("GET,PO ST", &[]).expect_err("no method"),
             Policy::new("", &[]).expect_err("no method"),
             Policy::new("GET", &[" ".into()]).expect_err("empty"),
-            routes::read("symfony", b"\n  There is no command \"debug\".\n").expect_err("no list"),
-            routes::read("laravel", b"[{\"name\": 1}]").expect_err("no list"),
-            routes::read("symfony", b"").expect_err("nothing"),
+            routes::read(AppKind::Symfony, "\n  There is no command \"debug\".\n")
+                .expect_err("no list"),
+            routes::read(AppKind::Laravel, "[{\"name\": 1}]").expect_err("no list"),
+            routes::read(AppKind::Symfony, "").expect_err("nothing"),
             Credentials::read(&["secret".into()], &[]).expect_err("no name"),
             Credentials::read(&[], &["/nowhere/jar".into()]).expect_err("not there"),
             Credentials::read(&[], &[jar]).expect_err("no cookie"),

@@ -1,7 +1,6 @@
 //! What the app's router lists: Symfony's and Laravel's.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use regex::Regex;
@@ -11,27 +10,24 @@ use serde_json::Value;
 use super::policy::shown;
 use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
+use crate::runtime::AppKind;
 
-/// The command that lists an app's routes, without the `php` before it; `None`: its kind has none,
-/// or its folder is without the file.
-pub fn command(kind: &str, app: &Path) -> Option<Vec<String>> {
-    let (file, arguments) = match kind {
-        "symfony" => ("bin/console", &["debug:router", "--format=json", "--no-interaction"][..]),
-        "laravel" => ("artisan", &["route:list", "--json", "--no-interaction"][..]),
-        _ => return None,
-    };
-    let file = app.join(file);
-    let file = file.is_file().then(|| file.display().to_string())?;
-    Some([file].into_iter().chain(arguments.iter().map(|word| (*word).to_owned())).collect())
+/// The command that lists an app's routes: a script of its folder, and arguments. `None`: its kind has none.
+pub fn command(kind: AppKind) -> Option<&'static str> {
+    match kind {
+        AppKind::Symfony => Some("bin/console debug:router --format=json --no-interaction"),
+        AppKind::Laravel => Some("artisan route:list --json --no-interaction"),
+        _ => None,
+    }
 }
 
 /// The routes of what that command printed: those whose path is known, by GET where they take it.
 ///
 /// # Errors
 /// Where it printed something else.
-pub fn read(kind: &str, printed: &[u8]) -> Result<Listed, RequestError> {
+pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
     let routes = match kind {
-        "laravel" => json(printed).and_then(laravel),
+        AppKind::Laravel => json(printed).and_then(laravel),
         _ => json(printed).and_then(symfony),
     };
     let routes = routes.ok_or_else(|| RequestError::Routes { begins: begin(printed) })?;
@@ -63,6 +59,8 @@ struct Route {
     /// `null`: it may be left out.
     defaults: BTreeMap<String, Value>,
     requirements: BTreeMap<String, String>,
+    /// Whether a placeholder is most often the id of something: Laravel takes `{user}` for the user of that id.
+    is_by_id: bool,
 }
 
 /// As Symfony's `JsonDescriptor` writes it.
@@ -109,6 +107,7 @@ fn symfony(list: Value) -> Option<Vec<Route>> {
             host: Some(of.host).filter(|host| !host.is_empty() && host != "ANY"),
             defaults: of_object(of.defaults),
             requirements: requirements.filter_map(text).collect(),
+            is_by_id: false,
         })
     };
     routes.into_iter().map(|(_, value)| route(value)).collect()
@@ -120,6 +119,7 @@ fn laravel(list: Value) -> Option<Vec<Route>> {
         path: format!("/{}", of.uri.trim_start_matches('/')),
         methods: methods(&of.method),
         host: of.domain.filter(|domain| !domain.is_empty()),
+        is_by_id: true,
         ..Route::default()
     };
     Some(routes.into_iter().map(route).collect())
@@ -176,7 +176,9 @@ impl Route {
         let value = match self.requirements.get(name) {
             Some(requirement) => fitting(name, requirement)
                 .ok_or_else(|| format!("nobody knows a `{{{name}}}` that fits `{requirement}`")),
-            None => usual(name).ok_or_else(|| format!("nobody knows a `{{{name}}}`")),
+            None => usual(name)
+                .or(self.is_by_id.then(|| "1".to_owned()))
+                .ok_or_else(|| format!("nobody knows a `{{{name}}}`")),
         };
         value.map(Some)
     }
@@ -244,8 +246,7 @@ fn is_tool(path: &str) -> bool {
 }
 
 /// The list in what was printed: deprecations may stand before it.
-fn json(printed: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(printed);
+fn json(text: &str) -> Option<Value> {
     let mut offset = 0;
     let mut tries = 0;
     for line in text.split_inclusive('\n') {
@@ -265,9 +266,8 @@ fn json(printed: &[u8]) -> Option<Value> {
 }
 
 /// The first line of it, for a message.
-fn begin(printed: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&printed[..printed.len().min(BEGIN_BYTES)]);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+fn begin(printed: &str) -> String {
+    let line = printed.lines().map(str::trim).find(|line| !line.is_empty());
     let Some(line) = line else { return "nothing".to_owned() };
     let shown = line.chars().filter(|char| !char.is_control()).take(BEGIN_CHARS);
     format!("`{}`", shown.collect::<String>())
@@ -286,7 +286,6 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'}');
 /// Lines that may be the list's first.
 const TRIES_MAX: usize = 10;
-const BEGIN_BYTES: usize = 4_096;
 const BEGIN_CHARS: usize = 120;
 
 #[cfg(test)]
@@ -294,8 +293,8 @@ mod tests {
     use super::*;
 
     /// What is asked for, and what is not.
-    fn listed(kind: &str, printed: &str) -> (Vec<String>, Vec<String>) {
-        let listed = read(kind, printed.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    fn listed(kind: AppKind, printed: &str) -> (Vec<String>, Vec<String>) {
+        let listed = read(kind, printed).unwrap_or_else(|error| panic!("{error}"));
         let skipped = listed.skipped.iter();
         (
             listed.asked.iter().map(shown).collect(),
@@ -329,7 +328,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
 
     #[test]
     fn symfony_routes_are_filled_where_their_values_are_known() {
-        let (asked, skipped) = listed("symfony", SYMFONY);
+        let (asked, skipped) = listed(AppKind::Symfony, SYMFONY);
         let expected = [
             "GET /",
             "GET /de/blog/1",
@@ -345,7 +344,7 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             "GET /v1: only of the host `api.{domain}`",
         ];
         assert_eq!(skipped, expected);
-        assert_eq!(listed("symfony", "[]"), (vec![], vec![]));
+        assert_eq!(listed(AppKind::Symfony, "[]"), (vec![], vec![]));
     }
 
     #[test]
@@ -360,13 +359,9 @@ PHP Deprecated:  Something in {"a": 1} on line 7
             {"domain": null, "method": "GET|HEAD", "uri": "{any?}"},
             {"domain": "admin.example", "method": "GET|HEAD", "uri": "stats"},
             {"domain": null, "method": "POST", "uri": "api/logout"}]"#;
-        let (asked, skipped) = listed("laravel", printed);
-        assert_eq!(asked, ["GET /", "GET /posts/1/comments", "POST /api/logout"]);
-        let expected = [
-            "GET /users/{user}: nobody knows a `{user}`",
-            "GET /stats: only of the host `admin.example`",
-        ];
-        assert_eq!(skipped, expected);
+        let (asked, skipped) = listed(AppKind::Laravel, printed);
+        assert_eq!(asked, ["GET /", "GET /users/1", "GET /posts/1/comments", "POST /api/logout"]);
+        assert_eq!(skipped, ["GET /stats: only of the host `admin.example`"]);
     }
 
     #[test]
@@ -388,22 +383,5 @@ PHP Deprecated:  Something in {"a": 1} on line 7
         for (name, requirement, expected) in cases {
             assert_eq!(fitting(name, requirement).as_deref(), expected, "{name}: {requirement}");
         }
-    }
-
-    #[test]
-    fn a_command_is_there_where_its_file_is() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = |file: &str| folder.path().join(file).display().to_string();
-        assert_eq!(command("symfony", folder.path()), None);
-        std::fs::create_dir(path("bin")).expect("made");
-        std::fs::write(path("bin/console"), "").expect("written");
-        std::fs::write(path("artisan"), "").expect("written");
-        let words = |kind: &str| command(kind, folder.path()).map(|words| words.join(" "));
-        let expected =
-            format!("{} debug:router --format=json --no-interaction", path("bin/console"));
-        assert_eq!(words("symfony"), Some(expected));
-        let expected = format!("{} route:list --json --no-interaction", path("artisan"));
-        assert_eq!(words("laravel"), Some(expected));
-        assert_eq!(words("lumen"), None);
     }
 }

@@ -4,6 +4,7 @@ mod clean;
 mod keeps;
 mod process;
 mod state;
+mod torn;
 mod whole;
 
 use super::{SuspectKind, look};

@@ -113,6 +113,12 @@ fn what_is_set_for_the_whole_process_is_named() {
             "SET SESSION sql_mode",
         ),
         ("$a->exec('LOCK TABLES t WRITE');", SuspectKind::DatabaseSession, "LOCK TABLES"),
+        (
+            "$a->exec('PRAGMA foreign_keys = ON');",
+            SuspectKind::DatabaseSession,
+            "PRAGMA foreign_keys",
+        ),
+        ("$a->setAttribute(\\PDO::ATTR_CASE, $b);", SuspectKind::DatabaseSession, "PDO::ATTR_CASE"),
     ] {
         let expected = [(kind, what.to_owned())];
         // A function declared there is what holds it.
@@ -145,6 +151,10 @@ fn what_is_taken_back_or_only_asked_is_let_be() {
         "set_error_handler(fn() => true); try { f(); } finally { restore_error_handler(); }",
         "ob_start(); try { f(); } finally { $b = ob_get_clean(); }",
         "ob_start(); echo $a; return ob_get_clean();",
+        "$c = new \\PDO($a); $c->setAttribute(\\PDO::ATTR_ERRMODE, 2); $c->exec('SET NAMES utf8');",
+        "$a->exec('PRAGMA foreign_keys');",
+        "$a->setAttribute(PDO::ATTR_CASE, 1); f(); $a->setAttribute(PDO::ATTR_CASE, 0);",
+        "$a->setAttribute('class', $b);",
         "$f = 'header'; $g = header(...); $this->header('A: b'); Other::ini_set('a', 1);",
         "http_response_code();",
         "new Other(function () { echo 1; });",

@@ -4,31 +4,20 @@ declare(strict_types=1);
 
 namespace App\Controller;
 
+use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** `thanks` ends PHP. */
-final class Pages
+/** Planted fault: `thanks` ends PHP, and with it the worker. */
+final class Pages extends Site
 {
     public function home(): Response
     {
-        return self::page('Welcome.');
-    }
-
-    public function about(): Response
-    {
-        return self::page('About us.');
+        return $this->page('Welcome.');
     }
 
     public function thanks(): Response
     {
-        self::page('Thanks.')->send();
+        $this->page('Thanks.')->send();
         exit;
-    }
-
-    private static function page(string $text): Response
-    {
-        $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/thanks">thanks</a>';
-
-        return new Response("<!DOCTYPE html><title>exits-symfony</title><p>$text</p><nav>$links</nav>\n");
     }
 }

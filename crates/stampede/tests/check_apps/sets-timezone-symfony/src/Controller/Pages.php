@@ -4,32 +4,21 @@ declare(strict_types=1);
 
 namespace App\Controller;
 
+use App\Site;
 use Symfony\Component\HttpFoundation\Response;
 
-/** `berlin` sets what `home` shows. */
-final class Pages
+/** Planted fault: `berlin` sets the time zone of the process, and the date on `home` is of that place from then on. */
+final class Pages extends Site
 {
     public function home(): Response
     {
-        return self::page('Founded ' . date('Y-m-d H:i T', 1700000000));
-    }
-
-    public function about(): Response
-    {
-        return self::page('About us.');
+        return $this->page('Founded ' . date('Y-m-d H:i T', 1700000000));
     }
 
     public function berlin(): Response
     {
         date_default_timezone_set('Europe/Berlin');
 
-        return self::page('Guten Tag.');
-    }
-
-    private static function page(string $text): Response
-    {
-        $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/berlin">berlin</a>';
-
-        return new Response("<!DOCTYPE html><title>sets-timezone-symfony</title><p>$text</p><nav>$links</nav>\n");
+        return $this->page('Guten Tag.');
     }
 }

@@ -4,20 +4,18 @@ declare(strict_types=1);
 
 namespace App\Http\Controllers;
 
+use App\Site;
 use Illuminate\Http\Request;
 use Illuminate\Http\Response;
 
-/** Pages with a session, a token of a form, and what moves. */
-final class Pages
+/** Nothing is wrong with these: a session, a token of a form, and what moves. */
+final class Pages extends Site
 {
+    protected const UNLINKED = ['imprint'];
+
     public function home(Request $request): Response
     {
-        return self::page('Hello, ' . e((string) $request->cookie('user', 'guest')));
-    }
-
-    public function about(): Response
-    {
-        return self::page('About us.');
+        return $this->page('Hello, ' . e((string) $request->cookie('user', 'guest')));
     }
 
     public function basket(Request $request): Response
@@ -26,23 +24,21 @@ final class Pages
         $session->put('looked', $session->get('looked', 0) + 1);
         $session->put('user', $request->cookie('user', 'guest'));
 
-        return self::page("Looked at {$session->get('looked')} times.");
+        return $this->page("Looked at {$session->get('looked')} times.");
     }
 
     public function form(): Response
     {
-        return self::page('<form><input name="_token" value="' . csrf_token() . '"></form>');
+        return $this->page('<form><input name="_token" value="' . csrf_token() . '"></form>');
     }
 
     public function now(): Response
     {
-        return self::page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
+        return $this->page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
     }
 
-    private static function page(string $text): Response
+    public function imprint(): Response
     {
-        $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/basket">basket</a> <a href="/form">form</a> <a href="/now">now</a>';
-
-        return new Response("<!DOCTYPE html><title>clean-laravel</title><p>$text</p><nav>$links</nav>\n");
+        return $this->page('Who we are.');
     }
 }

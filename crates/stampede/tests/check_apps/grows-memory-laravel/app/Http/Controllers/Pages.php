@@ -4,20 +4,16 @@ declare(strict_types=1);
 
 namespace App\Http\Controllers;
 
+use App\Site;
 use Illuminate\Http\Response;
 use Illuminate\Support\Facades\Event;
 
-/** `search` listens. */
-final class Pages
+/** Planted fault: each `search` adds a listener, and 2 KB with it. */
+final class Pages extends Site
 {
     public function home(): Response
     {
-        return self::page('Welcome.');
-    }
-
-    public function about(): Response
-    {
-        return self::page('About us.');
+        return $this->page('Welcome.');
     }
 
     public function search(): Response
@@ -25,13 +21,6 @@ final class Pages
         $words = str_repeat('searched ', 228);
         Event::listen('found', static fn (): int => strlen($words));
 
-        return self::page('Nothing found.');
-    }
-
-    private static function page(string $text): Response
-    {
-        $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/search">search</a>';
-
-        return new Response("<!DOCTYPE html><title>grows-memory-laravel</title><p>$text</p><nav>$links</nav>\n");
+        return $this->page('Nothing found.');
     }
 }

@@ -1,0 +1,93 @@
+//! Bytes that nobody wrote as PHP: whatever they are, they are read to their end.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::super::{CodeLook, look_at};
+use crate::plan::model::AppKind;
+
+/// What the rules look for, and what it stands in.
+const PIECES: [&str; 40] = [
+    "<?php ",
+    "?>",
+    "<b>",
+    "namespace App;",
+    "use Lib\\Other as O;",
+    "class A extends B ",
+    "trait T ",
+    "public static $all = [];",
+    "private $user;",
+    "function add(Request $request, $b) ",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    ";",
+    ",",
+    "static $n = 0;",
+    "self::$all[] = ",
+    "A::$all",
+    "$this->user = ",
+    "$request",
+    "$_SESSION['a']",
+    "global $db;",
+    "exit",
+    "die('x')",
+    "header('A: b')",
+    "ini_set('a', 1)",
+    "setlocale(LC_ALL, 'de')",
+    "ob_start()",
+    "set_error_handler(fn () => 1)",
+    "$db->beginTransaction()",
+    "$db->exec(\"SET NAMES x",
+    "\"",
+    "'",
+    "<<<X\n",
+    "fn ($x) => ",
+    "#[AsCommand]",
+    "if (PHP_SAPI === 'cli') ",
+];
+
+/// Whatever a text is: nothing panics, and what is told is there.
+fn holds(kind: AppKind, source: &[u8]) -> CodeLook {
+    let look = look_at(kind, "src/a.php", source);
+    let lines = 1 + source.iter().filter(|byte| **byte == b'\n').count() as u32;
+    for suspect in &look.suspects {
+        assert!((1..=lines).contains(&suspect.line) && !suspect.what.is_empty(), "{suspect:?}");
+        assert_eq!(suspect.file, "src/a.php");
+    }
+    for unread in &look.unread {
+        assert!(unread.line.is_none_or(|line| (1..=lines).contains(&line)), "{unread:?}");
+    }
+    assert_eq!(look, look_at(kind, "src/a.php", source), "the same each time");
+    look
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_borne(bytes in vec(any::<u8>(), 0..400), app in 0..6_usize) {
+        holds(AppKind::ALL[app], &bytes);
+    }
+
+    #[test]
+    fn any_pieces_of_php_are_borne(
+        pieces in vec(prop::sample::select(&PIECES[..]), 0..60), app in 0..6_usize
+    ) {
+        holds(AppKind::ALL[app], format!("<?php {}", pieces.concat()).as_bytes());
+    }
+
+    #[test]
+    fn whatever_follows_a_function_what_it_does_is_told(
+        pieces in vec(prop::sample::select(&["\n", "\n\n", "// a\n", "echo 1;\n", "class C {}\n"][..]), 0..9)
+    ) {
+        let before = pieces.concat();
+        let code = format!("<?php\n{before}function f() {{ putenv('A=1'); }}\n{before}");
+        let look = holds(AppKind::Callable, code.as_bytes());
+        let line = 2 + before.matches('\n').count() as u32;
+        prop_assert!(look.suspects.iter().any(|one| one.line == line && one.what == "putenv()"), "{look:?}");
+    }
+}

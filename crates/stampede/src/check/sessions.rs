@@ -1,0 +1,166 @@
+//! Connections to databases that a worker keeps: what each works with when a request has just made it, so
+//! that it is known which request has changed that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::look::Toured;
+use super::model::Asked;
+use super::watch::{State, Turn, Worker};
+
+/// What the watch's keys of a connection begin with: `db:sql_mode App\Shop::$db`.
+pub const CONNECTION: &str = "db:";
+
+/// What connections work with that have just been made, by the requests that made them.
+///
+/// The watch meets a connection only after such a request, which may have changed it. So those are asked
+/// that have never been seen to change it on another's connection; of them, most.
+pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> State {
+    let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
+    let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
+    for (worker, turn, asked) in toured.into_iter().flat_map(turns) {
+        let after = turn.after.iter().flat_map(|after| after.range(CONNECTION.to_owned()..));
+        let after = after.take_while(|(name, _)| name.starts_with(CONNECTION));
+        for (name, value) in after.filter(|(name, _)| !worker.boot.contains_key(*name)) {
+            match turn.before.get(name) {
+                None => makers.entry(name).or_default().push((value, asked)),
+                Some(before) if before != value => {
+                    changers.entry(name).or_default().insert(asked);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    let made = makers.into_iter().map(|(name, makers)| {
+        let changers = changers.remove(name).unwrap_or_default();
+        (name.to_owned(), most(&makers, &changers).clone())
+    });
+    made.collect()
+}
+
+/// The value that most makers left, the first of as many; those that change it do not count where there are
+/// others.
+fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a Value {
+    let mut left: Vec<_> = makers.iter().filter(|(_, asked)| !changers.contains(asked)).collect();
+    if left.is_empty() {
+        left = makers.iter().collect();
+    }
+    let by = |value: &Value| -> usize {
+        let same = left.iter().filter(|(other, _)| *other == value);
+        same.map(|(_, asked)| asked).collect::<BTreeSet<_>>().len()
+    };
+    left.iter().rev().max_by_key(|(value, _)| by(value)).map_or(makers[0].0, |(value, _)| value)
+}
+
+/// Who has no connection yet would make one: until then it counts as just made, at the boot and later.
+pub fn fill(workers: &mut [Worker], made: &State) {
+    for worker in workers {
+        let missing: State = made
+            .iter()
+            .filter(|(name, _)| !worker.boot.contains_key(*name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let fill = |state: &mut State| {
+            for (name, value) in &missing {
+                state.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        };
+        fill(&mut worker.boot);
+        for turn in &mut worker.turns {
+            fill(&mut turn.before);
+            turn.after.iter_mut().for_each(fill);
+        }
+    }
+}
+
+/// Each request's turns.
+fn turns(toured: &Toured) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
+    let numbers: BTreeMap<u64, &Asked> = toured
+        .seen
+        .iter()
+        .zip(&toured.steps)
+        .map(|(seen, step)| (seen.number, &step.request))
+        .collect();
+    let all = toured
+        .workers
+        .iter()
+        .flat_map(|worker| worker.turns.iter().map(move |turn| (worker, turn)));
+    all.filter_map(move |(worker, turn)| Some((worker, turn, *numbers.get(&turn.number?)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::model::Step;
+    use super::super::stand::Seen;
+    use super::*;
+
+    const KEY: &str = "db:sql_mode Shop::$db";
+
+    fn state(mode: Option<&str>) -> State {
+        mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect()
+    }
+
+    /// Requests to one worker, each with what its connection had before and after.
+    fn toured(turns: &[(&str, Option<&str>, Option<&str>)]) -> Toured {
+        let step = |target: &str| Step {
+            user: 0,
+            with_next: false,
+            request: Asked { method: "GET".into(), target: target.into(), ..Asked::default() },
+        };
+        let seen = |number| Seen { number, outcome: Err(String::new()), shows: Vec::new() };
+        let turn =
+            |(number, (_, before, after)): (u64, &(&str, Option<&str>, Option<&str>))| Turn {
+                number: Some(number),
+                before: state(*before),
+                after: Some(state(*after)),
+                ..Turn::default()
+            };
+        Toured {
+            steps: turns.iter().map(|(target, ..)| step(target)).collect(),
+            seen: (1..).take(turns.len()).map(seen).collect(),
+            workers: vec![Worker {
+                turns: (1..).zip(turns).map(turn).collect(),
+                ..Worker::default()
+            }],
+            ..Toured::default()
+        }
+    }
+
+    #[test]
+    fn what_a_request_has_changed_is_not_what_a_connection_is_made_with() {
+        let plain = [("/", None, Some("strict")), ("/import", Some("strict"), Some(""))];
+        let first = [("/import", None, Some("")), ("/", Some(""), Some(""))];
+        for tours in [[&plain[..], &first], [&first, &plain]] {
+            let made = made(&tours.map(toured));
+            assert_eq!(made[KEY], "strict");
+        }
+        assert_eq!(made(&[toured(&first)])[KEY], "", "nothing else was seen");
+        assert!(made(&[toured(&[("/", None, None)])]).is_empty());
+    }
+
+    #[test]
+    fn most_makers_are_believed() {
+        let one = |target, mode| toured(&[(target, None, Some(mode))]);
+        let tours =
+            [one("/odd", "ANSI"), one("/odd", "ANSI"), one("/", "strict"), one("/b", "strict")];
+        assert_eq!(made(&tours)[KEY], "strict");
+        assert_eq!(made(&tours[..3])[KEY], "ANSI", "the first of as many");
+    }
+
+    #[test]
+    fn who_has_none_yet_counts_as_if_it_were_just_made() {
+        let mut toured = toured(&[("/", None, None), ("/", None, Some("strict"))]);
+        fill(&mut toured.workers, &state(Some("strict")));
+        let worker = &toured.workers[0];
+        assert_eq!(worker.boot, state(Some("strict")));
+        assert!(worker.turns.iter().all(|turn| turn.before == worker.boot));
+        assert!(worker.turns.iter().all(|turn| turn.after.as_ref() == Some(&worker.boot)));
+        // One that is made at the boot tells itself.
+        let mut worker = Worker { boot: state(Some("own")), ..Worker::default() };
+        fill(std::slice::from_mut(&mut worker), &state(Some("strict")));
+        assert_eq!(worker.boot, state(Some("own")));
+    }
+}

@@ -1,0 +1,177 @@
+//! The database that an app itself names, and a scratch one in its place.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::app::App;
+use super::app_manifest::{AppDatabase, Queries};
+use super::database::{MARIADB, POSTGRESQL, SQLITE};
+use super::dotenv;
+use super::preparation;
+use super::prepare::app_env;
+use crate::plan::model::RuntimeChoice;
+
+/// Variables by which apps name their database: Symfony's and Laravel's.
+pub const DATABASE_VARIABLES: [&str; 10] = [
+    "DATABASE_URL",
+    "DB_URL",
+    "DB_CONNECTION",
+    "DB_HOST",
+    "DB_PORT",
+    "DB_SOCKET",
+    "DB_DATABASE",
+    "DB_USERNAME",
+    "DB_PASSWORD",
+    "DATABASE_DSN",
+];
+
+/// A database that the app's `.env` names, and that is none of its copy's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnDatabase {
+    /// Where it is, and the variable that says so; without user and password.
+    pub at: String,
+    /// Which it is of the databases that can be made; `None`: of none of them.
+    pub kind: Option<&'static str>,
+    /// Its file, where it is one.
+    pub file: Option<PathBuf>,
+}
+
+/// What a scratch database is filled with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// A file: SQL, or a database of SQLite.
+    File(PathBuf),
+    /// Commands of the app's console, a line each.
+    Migrations(String),
+}
+
+/// The database that the app itself names; `None`: it names none, or gets one that is made for it.
+pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
+    let said: BTreeMap<String, String> =
+        dotenv::values(app).into_iter().chain(app_env(app, choice)).collect();
+    named(&said).filter(|_| app.manifest.database.is_none())
+}
+
+/// What fills a scratch database in place of `own`: the file that a person names, a copy of SQLite's file,
+/// or what the app has to make its tables. `None`: nobody knows what is in it.
+pub fn filling(app: &App, own: &OwnDatabase, named: Option<&Path>) -> Option<Fill> {
+    let own_file = own.file.clone().filter(|file| file.is_file());
+    let file = named.map(Path::to_path_buf).or(own_file);
+    file.map(Fill::File).or_else(|| preparation::migrations(app).map(Fill::Migrations))
+}
+
+/// `app` with a scratch database of this kind in place of its own.
+#[must_use]
+pub fn with_scratch(app: &App, kind: &str, fill: &Fill) -> App {
+    let mut app = app.clone();
+    let file = match fill {
+        Fill::File(file) => Some(file.clone()),
+        Fill::Migrations(commands) => {
+            let prepare = app.manifest.prepare.get_or_insert_default();
+            *prepare = format!("{prepare}\n{commands}").trim().to_owned();
+            None
+        }
+    };
+    let queries = Queries { each: 0, or_more: true, times: None, paths: BTreeMap::new() };
+    let any_of = vec![kind.to_owned()];
+    app.manifest.database = Some(AppDatabase { any_of, schema: None, queries, file });
+    app
+}
+
+fn named(said: &BTreeMap<String, String>) -> Option<OwnDatabase> {
+    let get = |key: &str| said.get(key).map(String::as_str).filter(|value| !value.is_empty());
+    let of_url = |variable: &&str| {
+        let (scheme, rest) = get(variable)?.split_once("://")?;
+        let kind = kind(scheme);
+        let rest = rest.split('?').next()?;
+        match kind {
+            // One slash more than a host would have begins a whole path.
+            Some(SQLITE) => of_file(rest.strip_prefix('/')?, variable),
+            _ => at_host(rest.split('/').next()?.rsplit('@').next()?, variable, kind),
+        }
+    };
+    let connection = get("DB_CONNECTION").map(kind);
+    let file = || of_file(get("DB_DATABASE")?, "DB_DATABASE");
+    let is_file = connection.is_none_or(|kind| kind == Some(SQLITE));
+    // Without a connection Laravel took MySQL for many years.
+    let host = || at_host(get("DB_HOST")?, "DB_HOST", connection.unwrap_or(Some(MARIADB)));
+    let url = ["DATABASE_URL", "DB_URL"].iter().find_map(of_url);
+    let file = || is_file.then(file).flatten();
+    let host = || (connection != Some(Some(SQLITE))).then(host).flatten();
+    url.or_else(file).or_else(host)
+}
+
+/// By the scheme of a URL (`pdo-mysql` too) or the name of a connection.
+fn kind(written: &str) -> Option<&'static str> {
+    let written = written.to_ascii_lowercase();
+    let plain = written.trim_start_matches("pdo-").trim_start_matches("pdo_");
+    match plain {
+        "mysql" | "mysql2" | "mysqli" | "mariadb" => Some(MARIADB),
+        "postgres" | "postgresql" | "pgsql" => Some(POSTGRESQL),
+        _ if plain.starts_with("sqlite") => Some(SQLITE),
+        _ => None,
+    }
+}
+
+fn at_host(host: &str, variable: &str, kind: Option<&'static str>) -> Option<OwnDatabase> {
+    let at = format!("{host} ({variable})");
+    (!host.is_empty()).then_some(OwnDatabase { at, kind, file: None })
+}
+
+/// Of a whole path: it leads out of the app's copy, even where it lies in the app's folder.
+fn of_file(path: &str, variable: &str) -> Option<OwnDatabase> {
+    let path = path.starts_with('/').then(|| format!("/{}", path.trim_start_matches('/')))?;
+    let at = format!("{path} ({variable})");
+    // `%kernel.project_dir%` is the copy's.
+    (!path.contains('%')).then(|| OwnDatabase { at, kind: Some(SQLITE), file: Some(path.into()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<OwnDatabase> {
+        named(&dotenvy::from_read_iter(text.as_bytes()).flatten().collect())
+    }
+
+    #[test]
+    fn a_database_of_the_apps_own_is_named_without_its_password() {
+        let said = |text: &str| of(text).map(|own| own.at).unwrap_or_default();
+        for (text, found) in [
+            (
+                "DATABASE_URL=\"mysql://joe:s3cr3t@db.example:3306/shop\"",
+                "db.example:3306 (DATABASE_URL)",
+            ),
+            ("DB_CONNECTION=mysql\nDB_HOST=127.0.0.1\n", "127.0.0.1 (DB_HOST)"),
+            ("DB_CONNECTION=sqlite\nDB_HOST=127.0.0.1\n", ""),
+            ("DATABASE_URL=sqlite:///%kernel.project_dir%/var/data.db", ""),
+            ("DATABASE_URL=sqlite:///var/data.db", ""),
+            ("DATABASE_URL=sqlite://:memory:", ""),
+            ("DATABASE_URL=sqlite:////srv/other/data.db", "/srv/other/data.db (DATABASE_URL)"),
+            ("DB_URL=pgsql://joe:s3cr3t@db.example/shop", "db.example (DB_URL)"),
+            ("DB_CONNECTION=sqlite\nDB_DATABASE=/srv/x.sqlite", "/srv/x.sqlite (DB_DATABASE)"),
+            ("DB_CONNECTION=sqlite\nDB_DATABASE=shop", ""),
+            ("", ""),
+        ] {
+            assert_eq!(said(text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_stand_in_for_it_is_known_by_its_scheme() {
+        let kind = |text: &str| of(text).expect("a database").kind;
+        let cases = [
+            ("DATABASE_URL=mysql://u:p@h/d?serverVersion=8.0", Some(MARIADB)),
+            ("DATABASE_URL=pdo-mysql://u:p@h/d", Some(MARIADB)),
+            ("DATABASE_URL=postgresql://u:p@h:5432/d", Some(POSTGRESQL)),
+            ("DATABASE_URL=sqlsrv://u:p@h/d", None),
+            ("DB_CONNECTION=pgsql\nDB_HOST=h", Some(POSTGRESQL)),
+            ("DB_HOST=h", Some(MARIADB)),
+            ("DB_CONNECTION=oracle\nDB_HOST=h", None),
+            ("DATABASE_URL=sqlite:////srv/a.db", Some(SQLITE)),
+        ];
+        for (text, found) in cases {
+            assert_eq!(kind(text), found, "{text}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Http\Request;
+use Illuminate\Http\Response;
+use Illuminate\Support\Facades\DB;
+
+/** Nothing is wrong with these: a database, a session, and what moves. */
+final class Pages extends Site
+{
+    public function home(Request $request): Response
+    {
+        return $this->page('Hello, ' . e((string) $request->cookie('user', 'guest')));
+    }
+
+    public function basket(Request $request): Response
+    {
+        $session = $request->session();
+        $session->put('looked', $session->get('looked', 0) + 1);
+        $session->put('user', $request->cookie('user', 'guest'));
+
+        return $this->page("Looked at {$session->get('looked')} times.");
+    }
+
+    public function teas(): Response
+    {
+        DB::transaction(static fn () => DB::table('looks')->insert(['tea' => 'Assam']));
+        $teas = DB::table('teas')->orderBy('name')->pluck('name')->implode(', ');
+
+        return $this->page(e($teas));
+    }
+
+    public function now(): Response
+    {
+        return $this->page('It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999));
+    }
+}

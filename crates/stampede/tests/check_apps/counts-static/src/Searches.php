@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+/** What is searched for, counted; and a cache that fills once, as it may. */
+final class Searches
+{
+    private static string $marks = '';
+    /** @var array<int, string> */
+    private static array $menu = [];
+
+    public static function count(): string
+    {
+        self::$marks .= '.';
+
+        return 'Nothing found.';
+    }
+
+    public static function menu(): string
+    {
+        for ($i = 0; $i < 200; $i++) {
+            self::$menu[$i] ??= "Entry $i";
+        }
+
+        return count(self::$menu) . ' entries.';
+    }
+}

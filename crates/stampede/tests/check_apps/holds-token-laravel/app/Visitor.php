@@ -1,0 +1,13 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+/** Who is signed in. */
+final class Visitor
+{
+    public function __construct(public string $user)
+    {
+    }
+}

@@ -1,0 +1,2 @@
+CREATE TABLE teas (name VARCHAR(4));
+INSERT INTO teas VALUES ('Mint');

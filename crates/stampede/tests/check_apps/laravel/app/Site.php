@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+use Illuminate\Http\Response;
+
+/** Each public method of its controller is a page, with links to the others. */
+abstract class Site
+{
+    /** Pages that only the router's list has. */
+    protected const UNLINKED = [];
+
+    public function about(): Response
+    {
+        return $this->page('About us.');
+    }
+
+    /** @return array<string, string> method => path */
+    public static function paths(): array
+    {
+        $paths = [];
+        foreach ((new \ReflectionClass(static::class))->getMethods(\ReflectionMethod::IS_PUBLIC) as $method) {
+            $name = $method->getName();
+            if (!$method->isStatic() && !$method->isConstructor()) {
+                $paths[$name] = $name === 'home' ? '/' : "/$name";
+            }
+        }
+
+        return $paths;
+    }
+
+    protected function page(string $text): Response
+    {
+        $links = '';
+        foreach (array_diff_key(static::paths(), array_flip(static::UNLINKED)) as $name => $path) {
+            $links .= "<a href=\"$path\">$name</a> ";
+        }
+
+        return new Response("<!DOCTYPE html><title>A site</title><p>$text</p><nav>$links</nav>\n");
+    }
+}

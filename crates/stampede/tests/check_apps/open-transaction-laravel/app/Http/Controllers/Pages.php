@@ -1,0 +1,26 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Http\Response;
+use Illuminate\Support\Facades\DB;
+
+/** Planted fault: `order` begins a transaction and never ends it; on the kept connection its order seems made. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page(DB::table('orders')->count() . ' orders.');
+    }
+
+    public function order(): Response
+    {
+        DB::beginTransaction();
+        DB::table('orders')->insert(['item' => 'tea']);
+
+        return $this->page('Nothing is in stock.');
+    }
+}

@@ -1,0 +1,24 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Http\Response;
+
+/** Planted fault: `sale` changes the configuration, and `home` has that price from then on. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('The price is ' . config('app.price', 8));
+    }
+
+    public function sale(): Response
+    {
+        config(['app.price' => 5]);
+
+        return $this->page('All for 5.');
+    }
+}

@@ -1,0 +1,25 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Http\Response;
+use Illuminate\Support\Facades\App;
+
+/** Planted fault: `german` sets the language of the app, which is that of all who come after. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('Written in ' . App::getLocale());
+    }
+
+    public function german(): Response
+    {
+        App::setLocale('de');
+
+        return $this->page('Guten Tag.');
+    }
+}

@@ -1,0 +1,55 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App;
+
+use App\Controller\Pages;
+use Symfony\Bundle\FrameworkBundle\FrameworkBundle;
+use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
+use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
+use Symfony\Component\HttpKernel\Kernel as BaseKernel;
+use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
+
+/** Configured here, and not by files of a folder `config`. */
+final class Kernel extends BaseKernel
+{
+    use MicroKernelTrait;
+
+    public function registerBundles(): iterable
+    {
+        return [new FrameworkBundle()];
+    }
+
+    /** Without a composer.json it would be the folder of this file. */
+    public function getProjectDir(): string
+    {
+        return dirname(__DIR__);
+    }
+
+    private function configureContainer(ContainerConfigurator $container): void
+    {
+        $container->extension('framework', [
+            // Signs nothing that is sent anywhere.
+            'secret' => 'stampede',
+            'http_method_override' => false,
+            'router' => ['utf8' => true],
+            'session' => [
+                'handler_id' => null,
+                'storage_factory_id' => 'session.storage.factory.native',
+                'save_path' => '%kernel.project_dir%/var/sessions',
+                'cookie_samesite' => 'lax',
+            ],
+        ]);
+        $services = $container->services()->defaults()->autowire()->autoconfigure();
+        $services->load('App\\', '.')->exclude(['Kernel.php']);
+        $services->load('App\\Controller\\', 'Controller')->tag('controller.service_arguments');
+    }
+
+    private function configureRoutes(RoutingConfigurator $routes): void
+    {
+        foreach (Pages::paths() as $method => $path) {
+            $routes->add($method, $path)->controller([Pages::class, $method]);
+        }
+    }
+}

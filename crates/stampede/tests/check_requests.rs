@@ -1,0 +1,226 @@
+//! `stampede check` end to end: where requests come from, and the database that stands in for the app's own.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use common::{Place, check_app, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A worker runtime that is here; none is a Debian package.
+fn worker() -> Option<&'static str> {
+    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["runtimes", "--json"])
+        .output()
+        .expect("the runtimes");
+    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let is_here = |name: &&str| {
+        let mut all = listed.as_array().expect("a list").iter();
+        all.any(|one| one["name"] == *name && one["state"]["found"].is_object())
+    };
+    let found = ["roadrunner", "frankenphp-worker"].into_iter().find(is_here);
+    if found.is_none() {
+        println!("SKIPPED: neither RoadRunner nor FrankenPHP is here");
+    }
+    found
+}
+
+/// One tour, no growth.
+fn check(place: &Place, folder: &Path, worker: &str, more: &[&str]) -> (String, Option<i32>) {
+    let folder = folder.display().to_string();
+    let args = ["check", "--app", &folder, "--runtime", worker, "--tours", "in-order"];
+    let short = ["--growth", "0", "--seed", "7", "--out", "out"];
+    let output = finish(place.stampede(&[&args[..], &short[..], more].concat()), LIMIT);
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+    (stdout(&output) + &stderr(&output), output.status.code())
+}
+
+fn tried(place: &Place) -> Value {
+    let text = std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
+    serde_json::from_str::<Value>(&text).expect("JSON")["tried"].clone()
+}
+
+#[test]
+fn what_the_router_lists_is_asked_too() {
+    let frameworks = [
+        ("clean-symfony", "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php"),
+        ("clean-laravel", "/usr/share/php/Illuminate/autoload.php"),
+    ];
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    for (name, file) in frameworks {
+        if !Path::new(file).is_file() {
+            println!("SKIPPED: {name}: there is no {file}");
+            continue;
+        }
+        let place = Place::new();
+        let (text, code) = check(&place, &check_app(name, &place), worker, &[]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains("the app's router lists 6 that can be asked for"), "{text}");
+        // Five pages and a form link to each other; the seventh is of the list alone.
+        assert_eq!(tried(&place)["requests"], 7, "{text}");
+    }
+}
+
+/// A handler that adds a row and says how many there are, in whatever database it is given.
+const COUNTS: &str = r#"<?php
+return static function (array $server): array {
+    static $db = null;
+    $db ??= new PDO(getenv('DATABASE_DSN'), getenv('DATABASE_USER') ?: null, null, [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+    if ($server['REQUEST_URI'] === '/add') {
+        $db->exec("INSERT INTO teas (name) VALUES ('Assam')");
+    }
+    $count = $db->query('SELECT COUNT(*) FROM teas')->fetchColumn();
+    return ['status' => 200, 'headers' => ['Content-Type' => 'text/html'], 'body' => "<p>$count teas <a href='/add'>add</a>\n"];
+};
+"#;
+
+const DUMP: &str = "CREATE TABLE teas (name varchar(40));\nINSERT INTO teas (name) VALUES ('Darjeeling'), ('Keemun');\n";
+
+/// An app that counts, whose own database is `url`.
+fn counting(place: &Place, url: &str) -> PathBuf {
+    place.write("shop/handler.php", COUNTS);
+    place.write(
+        "shop/app.yaml",
+        "title: counts\nkind: callable\ndocroot: public\nextensions: [pdo, mysqlnd, pdo_mysql, pdo_pgsql, pdo_sqlite]\nexpect: { status: 200 }\n",
+    );
+    place.write(
+        "shop/public/index.php",
+        "<?php\n$answer = (require __DIR__ . '/../handler.php')($_SERVER);\nhttp_response_code($answer['status']);\nheader('Content-Type: text/html');\necho $answer['body'];\n",
+    );
+    place.write("shop/.env", &format!("DATABASE_URL={url}\n"));
+    place.write("dump.sql", DUMP);
+    place.path().join("shop")
+}
+
+#[test]
+fn a_scratch_database_stands_in_for_the_apps_own() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    let servers = [
+        ("mysql://joe:s3cr3t@192.0.2.1:3306/shop", "mariadb", "mariadbd"),
+        ("postgresql://joe:s3cr3t@192.0.2.1/shop", "postgresql", "psql"),
+    ];
+    for (url, kind, program) in servers {
+        if skipped(&[program]) {
+            continue;
+        }
+        let place = Place::new();
+        let folder = counting(&place, url);
+        let (text, code) = check(&place, &folder, worker, &["--database", "dump.sql"]);
+        assert_eq!(code, Some(0), "{text}");
+        let said = format!("is left alone: a scratch one ({kind}) stands in for it, filled with `");
+        assert!(text.contains(&said) && !text.contains("s3cr3t"), "{text}");
+        assert_eq!(tried(&place)["requests"], 2, "{text}");
+    }
+}
+
+#[test]
+fn a_file_of_sqlite_is_copied_and_not_written_to() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "sqlite3"]))
+    else {
+        return;
+    };
+    let place = Place::new();
+    let file = place.path().join("shop.sqlite");
+    let folder = counting(&place, &format!("sqlite:///{}", file.display()));
+    let made = Command::new("sqlite3").arg(&file).arg(DUMP).status().expect("sqlite3");
+    assert!(made.success());
+    let before = std::fs::read(&file).expect("a database");
+    let (text, code) = check(&place, &folder, worker, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("a scratch one (sqlite) stands in for it, filled with a copy of it"),
+        "{text}"
+    );
+    assert_eq!(std::fs::read(&file).expect("a database"), before, "it was not written to");
+}
+
+#[test]
+fn laravels_migrations_fill_a_scratch_database() {
+    let file = Path::new("/usr/share/php/Illuminate/autoload.php");
+    let programs = ["nginx", "php-fpm", "php", "mariadbd"];
+    let Some(worker) = worker().filter(|_| file.is_file() && !skipped(&programs)) else { return };
+    let place = Place::new();
+    let folder = place.path().join("shop");
+    std::fs::rename(check_app("clean-laravel", &place), &folder).expect("a name of its own");
+    place.write(
+        "shop/.env",
+        "DB_CONNECTION=mysql\nDB_HOST=192.0.2.1\nDB_DATABASE=shop\nDB_USERNAME=joe\nDB_PASSWORD=s3cr3t\n",
+    );
+    place.write("shop/config/database.php", LARAVELS_DATABASE);
+    place.write("shop/database/migrations/2024_01_01_000000_teas.php", MIGRATION);
+    let manifest = std::fs::read_to_string(folder.join("app.yaml")).expect("its manifest");
+    let manifest = manifest.replace("extensions: [", "extensions: [mysqlnd, pdo_mysql, ");
+    place.write("shop/app.yaml", &manifest);
+    let route = "\nRoute::get('/teas', static function () {\n    Illuminate\\Support\\Facades\\DB::table('teas')->insert(['name' => 'Assam']);\n    return response((string) Illuminate\\Support\\Facades\\DB::table('teas')->count());\n});\n";
+    let routes = std::fs::read_to_string(folder.join("routes/web.php")).expect("its routes");
+    place.write("shop/routes/web.php", &(routes + route));
+    let (text, code) = check(&place, &folder, worker, &["--users", "1"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("filled by `artisan migrate --force --no-interaction`"), "{text}");
+    assert!(text.contains("the app's router lists 7 that can be asked for"), "{text}");
+    assert!(!text.contains("s3cr3t"), "{text}");
+}
+
+const LARAVELS_DATABASE: &str = "<?php
+return [
+    'default' => env('DB_CONNECTION', 'mysql'),
+    'connections' => ['mysql' => [
+        'driver' => 'mysql', 'host' => env('DB_HOST'), 'port' => env('DB_PORT'), 'unix_socket' => env('DB_SOCKET', ''),
+        'database' => env('DB_DATABASE'), 'username' => env('DB_USERNAME'), 'password' => env('DB_PASSWORD'),
+        'charset' => 'utf8mb4', 'collation' => 'utf8mb4_unicode_ci', 'prefix' => '', 'strict' => true,
+    ]],
+    'migrations' => 'migrations',
+];
+";
+
+const MIGRATION: &str = "<?php
+use Illuminate\\Database\\Migrations\\Migration;
+use Illuminate\\Database\\Schema\\Blueprint;
+use Illuminate\\Support\\Facades\\Schema;
+return new class extends Migration {
+    public function up()
+    {
+        Schema::create('teas', static function (Blueprint $table) { $table->id(); $table->string('name'); });
+    }
+};
+";
+
+#[test]
+fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    let refused = |url: &str, more: &[&str]| {
+        let place = Place::new();
+        let folder = counting(&place, url);
+        let (text, code) = check(&place, &folder, worker, more);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(!place.path().join("out").exists(), "nothing was checked");
+        text
+    };
+    let unknown = refused("mysql://joe:s3cr3t@192.0.2.1/shop", &[]);
+    let strange = refused("sqlsrv://joe:s3cr3t@192.0.2.1/shop", &["--database", "dump.sql"]);
+    let missing = refused("mysql://joe:s3cr3t@192.0.2.1/shop", &["--database", "none.sql"]);
+    let unnamed = refused("", &["--database", "dump.sql"]);
+    insta::assert_snapshot!([unknown, strange, missing, unnamed].join("\n"));
+}
+
+#[test]
+fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "psql"])) else {
+        return;
+    };
+    let place = Place::new();
+    let folder = counting(&place, "postgresql://joe:s3cr3t@192.0.2.1/shop");
+    place.write("wrong.sql", "CREATE TABLE teas (name sometype);\n");
+    let (text, code) = check(&place, &folder, worker, &["--database", "wrong.sql"]);
+    assert_eq!(code, Some(2), "{text}");
+    let words = [
+        "wrong.sql` ended with exit code 3",
+        "type \"sometype\" does not exist",
+        "hint: a scratch database",
+    ];
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+}

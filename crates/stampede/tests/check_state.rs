@@ -1,0 +1,131 @@
+//! `stampede check` end to end: what database connections keep, and what grows without much memory.
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A worker runtime that is here; its programs are no Debian packages.
+fn workers() -> Vec<&'static str> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["runtimes", "--json"])
+        .output()
+        .expect("the runtimes");
+    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let is_here = |name: &str| {
+        let all = listed.as_array().expect("a list").iter();
+        all.filter(|one| one["name"] == name).any(|one| one["state"]["found"].is_object())
+    };
+    ["roadrunner", "frankenphp-worker"].into_iter().filter(|name| is_here(name)).collect()
+}
+
+/// A check of an app on the workers that are here; `None`: none is, or not what the app needs.
+fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
+    if skipped(&["nginx", "php-fpm", "php"]) {
+        return None;
+    }
+    let runtimes = workers().join(",");
+    if runtimes.is_empty() {
+        println!("SKIPPED: neither RoadRunner nor FrankenPHP is here");
+        return None;
+    }
+    let place = Place::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps").join(app);
+    let folder = folder.display().to_string();
+    let mut args = vec!["check", "--app", &folder, "--runtime", &runtimes, "--seed", "7"];
+    args.extend(["--tours", "in-order,reversed", "--out", "out"]);
+    args.extend(more);
+    let output = finish(place.stampede(&args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    if output.status.code() == Some(2) && text.contains("does not have") {
+        println!("SKIPPED: {text}");
+        return None;
+    }
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{app}: {text}");
+    let report = std::fs::read_to_string(place.path().join("out/check.json")).expect("a report");
+    assert_eq!(place.left_behind(), Vec::<String>::new(), "{app}");
+    Some((serde_json::from_str(&report).expect("JSON"), text))
+}
+
+fn runtimes(report: &Value) -> &Vec<Value> {
+    report["runtimes"].as_array().expect("runtimes")
+}
+
+fn finding<'a>(runtime: &'a Value, about: &str) -> &'a Value {
+    let findings = runtime["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|one| one["about"] == about);
+    found.unwrap_or_else(|| panic!("nothing about {about}: {findings:#?}"))
+}
+
+fn targets(finding: &Value) -> Vec<&str> {
+    let steps = finding["steps"].as_array().expect("steps").iter();
+    steps.map(|step| step["request"]["target"].as_str().expect("a target")).collect()
+}
+
+/// The request that set it comes first, and it shows again.
+fn is_set_by(runtime: &Value, about: &str, request: &str) {
+    let found = finding(runtime, about);
+    assert_eq!(found["kind"], "state", "{found:#}");
+    assert_eq!(found["is_repeatable"], true, "{found:#}");
+    let targets = targets(found);
+    assert_eq!((targets.len(), targets[0]), (2, request), "{found:#}");
+}
+
+#[test]
+fn what_a_request_sets_on_a_kept_connection_is_found() {
+    let Some((report, text)) = checked("sets-session", &["--growth", "0"]) else { return };
+    for runtime in runtimes(&report) {
+        is_set_by(runtime, "db:foreign_keys App\\Shop::$db", "/import");
+        is_set_by(runtime, "db:ATTR_DEFAULT_FETCH_MODE App\\Shop::$db", "/export");
+        let broken = finding(runtime, "GET /teas");
+        assert_eq!((&broken["kind"], targets(broken)[0]), (&"answer".into(), "/export"), "{text}");
+        assert_eq!(runtime["verdict"]["is"], "not-safe", "{text}");
+    }
+    let lines = report["code"]["suspects"].to_string();
+    assert!(lines.contains("PRAGMA foreign_keys"), "{lines}");
+}
+
+#[test]
+fn what_a_request_sets_in_a_servers_session_is_found_and_sent_again() {
+    let Some((report, text)) = checked("sets-session-mariadb", &["--growth", "0"]) else { return };
+    for runtime in runtimes(&report) {
+        is_set_by(runtime, "db:sql_mode App\\Shop::$db", "/import");
+        let broken = finding(runtime, "GET /check");
+        assert_eq!((&broken["kind"], targets(broken)[0]), (&"answer".into(), "/import"), "{text}");
+    }
+}
+
+#[test]
+fn connections_that_are_kept_are_counted_until_there_are_no_more() {
+    let Some((report, text)) = checked("keeps-connections", &["--growth", "2000"]) else { return };
+    for runtime in runtimes(&report) {
+        let found = finding(runtime, "GET /report");
+        assert_eq!(found["kind"], "growth", "{text}");
+        let what = found["what"].as_str().expect("words");
+        assert!(what.starts_with("connections to databases grow: 1 with each"), "{text}");
+        assert!(found["evidence"].to_string().contains("App\\\\Reports::$connections"), "{text}");
+        let growth = runtime["growth"].as_array().expect("growth").iter();
+        let counted = growth.clone().find(|one| one["of"] == "connections").expect("connections");
+        // The server gives some twenty, one to each fourth request.
+        let max_requests = counted["max_requests"].as_u64().expect("a number");
+        assert!((20..=80).contains(&max_requests), "{counted}");
+    }
+}
+
+#[test]
+fn what_grows_by_less_than_memory_tells_is_found_by_its_name() {
+    let Some((report, text)) = checked("counts-static", &["--growth", "4000"]) else { return };
+    for runtime in runtimes(&report) {
+        let found = finding(runtime, "GET /search");
+        assert_eq!((&found["kind"], targets(found)), (&"growth".into(), vec!["/search"]), "{text}");
+        let evidence = found["evidence"].as_str().expect("evidence");
+        assert!(evidence.contains("App\\Searches::$marks holds"), "{text}");
+        assert!(!evidence.contains("$menu"), "a cache that is full: {text}");
+        assert_eq!(runtime["verdict"]["is"], "safe-with", "{text}");
+    }
+}

@@ -1,0 +1,225 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stampede\Worker\Check;
+
+/**
+ * What a connection to a database works with: settings that one request leaves to the next one on the same
+ * connection. It is asked by PDO's own methods, whatever a class of the app's makes of them, by one query
+ * that touches no table, and not at all where that would be noticed.
+ */
+final class Session
+{
+    /** What an app has called `@so`. */
+    public const VARIABLES = 'user_variables';
+    /** Of PDO itself, with words for their numbers. */
+    private const ATTRIBUTES = [
+        'ATTR_ERRMODE' => ['silent', 'warning', 'exception'],
+        'ATTR_CASE' => ['natural', 'upper', 'lower'],
+        'ATTR_ORACLE_NULLS' => ['natural', 'empty string to null', 'null to empty string'],
+        'ATTR_DEFAULT_FETCH_MODE' => [
+            1 => 'lazy', 'assoc', 'num', 'both', 'obj', 'bound', 'column', 'class', 'into',
+        ],
+        'ATTR_STRINGIFY_FETCHES' => [],
+        'ATTR_EMULATE_PREPARES' => [],
+        'ATTR_STATEMENT_CLASS' => [],
+    ];
+    /** What both of its families have. */
+    private const MYSQL = [
+        'sql_mode', 'time_zone', 'autocommit', 'foreign_key_checks', 'unique_checks', 'sql_safe_updates',
+        'sql_select_limit', 'sql_auto_is_null', 'sql_big_selects', 'character_set_client',
+        'character_set_connection', 'character_set_results', 'collation_connection', 'lc_time_names',
+        'group_concat_max_len', 'div_precision_increment', 'default_week_format', 'wait_timeout',
+        'lock_wait_timeout',
+    ];
+    private const MYSQL_OWN = ['transaction_isolation', 'transaction_read_only', 'max_execution_time'];
+    private const MARIADB_OWN = ['tx_isolation', 'tx_read_only', 'max_statement_time'];
+    private const MARIADB_VARIABLES = '(SELECT GROUP_CONCAT(VARIABLE_NAME, 0x3d, VARIABLE_VALUE'
+        . ' ORDER BY VARIABLE_NAME SEPARATOR 0x3b20) FROM information_schema.USER_VARIABLES)';
+    private const POSTGRESQL = [
+        'search_path', 'role', 'session_authorization', 'TimeZone', 'DateStyle', 'IntervalStyle',
+        'client_encoding', 'client_min_messages', 'default_transaction_isolation',
+        'default_transaction_read_only', 'statement_timeout', 'lock_timeout',
+        'idle_in_transaction_session_timeout', 'work_mem', 'synchronous_commit', 'row_security',
+        'session_replication_role', 'standard_conforming_strings', 'bytea_output', 'extra_float_digits',
+        'lc_messages', 'lc_monetary', 'lc_numeric', 'lc_time', 'application_name', 'enable_seqscan',
+        'default_text_search_config',
+    ];
+    /** Those that are answered without a look into the file. */
+    private const SQLITE = [
+        'foreign_keys', 'recursive_triggers', 'defer_foreign_keys', 'ignore_check_constraints',
+        'read_uncommitted', 'query_only', 'reverse_unordered_selects', 'case_sensitive_like', 'temp_store',
+        'cache_spill', 'automatic_index', 'trusted_schema',
+    ];
+    /** Those that read the file's schema, and would wait for whoever has locked it. */
+    private const SQLITE_OF_FILE = ['synchronous', 'cache_size', 'journal_mode', 'locking_mode'];
+
+    /** @return ?array<string, string> null: not to be asked now */
+    public static function of(object $connection): ?array
+    {
+        try {
+            $told = self::isBusy($connection) ? [] : self::attributes($connection) + self::asked($connection);
+
+            return $told ?: null;
+        } catch (\Throwable) {
+            return null;   // it was never connected, or no more is
+        }
+    }
+
+    public static function driver(object $connection): string
+    {
+        try {
+            return match (true) {
+                $connection instanceof \PDO => (string) self::pdo($connection, 'getAttribute', \PDO::ATTR_DRIVER_NAME),
+                $connection instanceof \mysqli => 'mysql',
+                $connection instanceof \SQLite3 => 'sqlite',
+                default => 'pgsql',
+            };
+        } catch (\Throwable) {
+            return 'connection';
+        }
+    }
+
+    public static function isInTransaction(object $connection): bool
+    {
+        try {
+            return $connection instanceof \PDO && (bool) self::pdo($connection, 'inTransaction');
+        } catch (\Throwable) {
+            return false;   // it was never connected
+        }
+    }
+
+    /**
+     * Whether a question would change what the app sees next: MySQL's client forgets the last id with any
+     * query, and the first query of a PostgreSQL transaction settles what that sees; one that failed takes
+     * none.
+     */
+    private static function isBusy(object $connection): bool
+    {
+        return match (true) {
+            $connection instanceof \mysqli => $connection->insert_id !== 0,
+            $connection instanceof \SQLite3 => false,
+            $connection instanceof \PDO => match (self::driver($connection)) {
+                'mysql' => !in_array(self::pdo($connection, 'lastInsertId'), ['0', '', false], true),
+                'pgsql' => self::isInTransaction($connection),
+                default => false,
+            },
+            default => pg_connection_busy($connection) || pg_transaction_status($connection) !== PGSQL_TRANSACTION_IDLE,
+        };
+    }
+
+    /** @return array<string, string> */
+    private static function attributes(object $connection): array
+    {
+        $told = [];
+        foreach ($connection instanceof \PDO ? self::ATTRIBUTES : [] as $name => $words) {
+            try {
+                $value = self::pdo($connection, 'getAttribute', constant("PDO::$name"));
+            } catch (\Throwable) {
+                continue;   // not every driver has each
+            }
+            $value = is_array($value) ? $value[0] ?? '' : $value;
+            $told[$name] = (string) ($words[is_bool($value) ? -1 : $value] ?? (int) $value);
+            is_string($value) && $told[$name] = $value;
+        }
+
+        return $told;
+    }
+
+    /** @return array<string, string> */
+    private static function asked(object $connection): array
+    {
+        return match (self::driver($connection)) {
+            'mysql' => self::mysql($connection),
+            'pgsql' => self::postgresql($connection),
+            'sqlite' => self::sqlite($connection),
+            default => [],
+        };
+    }
+
+    /** @return array<string, string> */
+    private static function mysql(object $connection): array
+    {
+        $version = $connection instanceof \mysqli
+            ? $connection->server_info
+            : (string) self::pdo($connection, 'getAttribute', \PDO::ATTR_SERVER_VERSION);
+        $isMaria = str_contains($version, 'MariaDB');
+        $names = [...self::MYSQL, ...($isMaria ? self::MARIADB_OWN : self::MYSQL_OWN)];
+        $values = array_map(static fn (string $name): string => "@@session.$name", $names);
+        $more = ['database' => 'DATABASE()'] + ($isMaria ? [self::VARIABLES => self::MARIADB_VARIABLES] : []);
+
+        return self::row($connection, array_combine($names, $values) + $more);
+    }
+
+    /** @return array<string, string> */
+    private static function postgresql(object $connection): array
+    {
+        $values = array_map(static fn (string $name): string => "current_setting('$name', true)", self::POSTGRESQL);
+
+        return self::row($connection, array_combine(self::POSTGRESQL, $values));
+    }
+
+    /** @return array<string, string> */
+    private static function sqlite(object $connection): array
+    {
+        $pragma = static fn (string $name): string => (string) (self::first($connection, "PRAGMA $name")[0] ?? '');
+        $told = ['busy_timeout' => $pragma('busy_timeout')];
+        foreach (self::SQLITE as $name) {
+            $told[$name] = $pragma($name);
+        }
+        $waits = (int) $told['busy_timeout'];
+        try {
+            $waits > 0 && $pragma('busy_timeout = 0');
+            foreach (self::SQLITE_OF_FILE as $name) {
+                $told[$name] = $pragma($name);
+            }
+        } finally {
+            $waits > 0 && $pragma("busy_timeout = $waits");
+        }
+        // The file's own, which PHP-FPM finds there too.
+        $told['journal_mode'] === 'wal' && $told['journal_mode'] = 'delete';
+
+        return array_filter($told, static fn (string $value): bool => $value !== '');
+    }
+
+    /**
+     * @param array<string, string> $values expressions by names
+     * @return array<string, string> what they are
+     */
+    private static function row(object $connection, array $values): array
+    {
+        $row = self::first($connection, 'SELECT ' . implode(', ', $values));
+
+        return $row === [] ? [] : array_combine(array_keys($values), array_map('strval', $row));
+    }
+
+    /** @return list<mixed> the first row, and no word of what failed */
+    private static function first(object $connection, string $query): array
+    {
+        if ($connection instanceof \PDO) {
+            $plain = [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]];
+            // Else the server would prepare it, which takes a second question.
+            self::driver($connection) === 'sqlite' || $plain[\PDO::ATTR_EMULATE_PREPARES] = true;
+            $statement = self::pdo($connection, 'prepare', $query, $plain);
+            $rows = $statement && $statement->execute() ? $statement->fetchAll(\PDO::FETCH_NUM) : [];
+
+            return $rows[0] ?? [];
+        }
+        $method = static fn (string $class, string $name): mixed
+            => (new \ReflectionMethod($class, $name))->invoke($connection, $query);
+        $row = match (true) {
+            $connection instanceof \mysqli => $method(\mysqli::class, 'query')->fetch_row(),
+            $connection instanceof \SQLite3 => ($result = $method(\SQLite3::class, 'query'))
+                ? $result->fetchArray(SQLITE3_NUM) : [],
+            default => pg_fetch_row(pg_query($connection, $query)),
+        };
+
+        return $row ?: [];
+    }
+
+    private static function pdo(object $connection, string $method, mixed ...$arguments): mixed
+    {
+        return (new \ReflectionMethod(\PDO::class, $method))->invoke($connection, ...$arguments);
+    }
+}
