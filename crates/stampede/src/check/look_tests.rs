@@ -1,6 +1,7 @@
 //! Tours made by hand, and what they show.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -22,8 +23,8 @@ fn seen(number: u64, status: u16, body: &str) -> Seen {
     Seen { number, outcome, shows: Vec::new() }
 }
 
-fn state(timezone: &str) -> State {
-    State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))])
+fn state(timezone: &str) -> Arc<State> {
+    Arc::new(State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))]))
 }
 
 /// A worker that served these: time zone at the begin and at the end of each.
