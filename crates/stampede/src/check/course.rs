@@ -38,6 +38,8 @@ struct Answers {
 const TRIALS: usize = 8;
 /// Fresh starts that may show what was shown of requests at once: they meet in time, or do not.
 const MEETINGS: usize = 3;
+/// Those that may show that a worker ends after its answer: it may have begun the next request by then.
+const DEATHS: usize = 2;
 /// Findings of a kind of which the fewest steps are looked for; the others are listed as they were seen.
 const SETTLED: usize = 8;
 /// Steps of which the answers are kept for the next runtime.
@@ -123,7 +125,10 @@ pub struct Course<'a> {
     pub unwatched: usize,
     /// What was seen once and by no fresh start again.
     pub chance: u32,
+    /// Answers without their bodies.
     toured: Vec<Toured>,
+    /// What the answers of each have shown.
+    answered: Vec<Vec<Shown>>,
 }
 
 /// Something found, before its steps are as few as may be.
@@ -135,7 +140,8 @@ struct Candidate {
 impl<'a> Course<'a> {
     /// Before its first tour.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Course<'a> {
-        Course { starts, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured: Vec::new() }
+        let (toured, answered) = (Vec::new(), Vec::new());
+        Course { starts, choice, sent: 0, lost: 0, unwatched: 0, chance: 0, toured, answered }
     }
 
     /// Goes a tour that the reference has gone.
@@ -147,7 +153,8 @@ impl<'a> Course<'a> {
         let toured = toured(steps, gone, reference.tours[self.toured.len()].clone());
         self.lost += look::lost(&toured);
         self.unwatched += look::unwatched(&toured);
-        self.toured.push(toured);
+        self.answered.push(look::answered(&toured, &reference.known));
+        self.toured.push(toured.without_bodies());
         Ok(())
     }
 
@@ -165,7 +172,8 @@ impl<'a> Course<'a> {
         reference: &mut Reference<'_>,
         mut told: impl FnMut(&str),
     ) -> (Vec<Finding>, Option<RuntimeError>) {
-        reference.known.made = sessions::made(&self.toured);
+        let in_turn = self.toured.iter().filter(|toured| !toured.has_meetings());
+        reference.known.made = sessions::made(in_turn);
         for toured in &mut self.toured {
             sessions::fill(&mut toured.workers, &reference.known.made);
             look::innocent(toured, &mut reference.known.innocent);
@@ -197,7 +205,7 @@ impl<'a> Course<'a> {
     fn candidates(&self, known: &Known) -> Vec<Candidate> {
         let mut first: BTreeMap<(FindingKind, String), Candidate> = BTreeMap::new();
         for (tour, toured) in self.toured.iter().enumerate() {
-            let all = look::shown(toured, known);
+            let all = [&self.answered[tour][..], &look::stays(toured, known)].concat();
             let deadly = first.keys().filter(|(kind, _)| *kind == FindingKind::Death);
             let deadly: BTreeSet<String> = deadly.map(|(_, subject)| subject.clone()).collect();
             let own = all.iter().filter(|shown| !is_collateral(shown, &all, toured, &deadly));
@@ -283,7 +291,7 @@ impl<'a> Course<'a> {
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
         if finding.about.starts_with(sessions::CONNECTION) {
             // Alone it shows what it would begin with.
-            let steps = vec![last.clone()];
+            let steps = vec![Step { with_next: false, ..last.clone() }];
             let alone = toured(&steps, self.go(&steps)?, Answers::default());
             reference.known.made = sessions::made([&alone]);
         }
@@ -315,7 +323,12 @@ impl<'a> Course<'a> {
             );
         }
         let answers = reference.answers(&sent)?;
-        for _ in 0..if last.len() > 1 { MEETINGS } else { 1 } {
+        let times = match sought.kind {
+            _ if last.len() > 1 => MEETINGS,
+            FindingKind::Death => DEATHS,
+            _ => 1,
+        };
+        for _ in 0..times {
             let mut gone = self.go(&sent)?;
             sessions::fill(&mut gone.workers, &reference.known.made);
             let toured = toured(&sent, gone, answers.clone());
@@ -341,20 +354,29 @@ fn first_page() -> Step {
     Step { user: 0, request, with_next: false }
 }
 
-/// The next request of a worker that is being replaced may fail, and is not to blame; neither is one that the
-/// worker had beside one of those that are known to be `deadly`.
+/// Whether another request is to blame: the next one of a worker that is being replaced may fail, and so may all
+/// that come until an app has a request again; and one that the worker had beside one of those that are known
+/// to be `deadly`, or right after it.
 fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSet<String>) -> bool {
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
         && toured.seen[shown.at].status() != toured.reference[shown.at].status();
     let own = orders::moment(&toured.steps, shown.at);
-    let mut deaths = all.iter().filter(|other| other.kind == FindingKind::Death);
-    let died_before = deaths.clone().any(|other| other.at + 1 == own.start);
-    let died_beside = deaths.any(|other| {
-        let is_near = orders::moment(&toured.steps, other.at).end == own.start;
-        let is_beside = own.contains(&other.at) && other.subject != shown.subject;
-        (is_near || is_beside) && deadly.contains(&other.subject)
-    });
-    is_blamed && (died_before || (died_beside && own.len() > 1))
+    if !is_blamed || own.start == 0 && own.len() == 1 {
+        return false;
+    }
+    if own.len() > 1 {
+        let near = orders::moment(&toured.steps, own.start.saturating_sub(1)).start..own.end;
+        return toured.steps[near]
+            .iter()
+            .map(|step| look::name(&step.request))
+            .any(|near| near != shown.subject && deadly.contains(&near));
+    }
+    let is_death =
+        |at: &usize| all.iter().any(|other| other.kind == FindingKind::Death && other.at == *at);
+    let unreached = |at: &usize| !look::has_reached(toured, *at);
+    let until_death = (0..shown.at).rev().find(|at| is_death(at) || !unreached(at));
+    let next = shown.at.checked_sub(1).filter(is_death).is_some();
+    next || (unreached(&shown.at) && until_death.is_some_and(|at| is_death(&at)))
 }
 
 fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
@@ -371,3 +393,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         is_accepted: false,
     }
 }
+
+#[cfg(test)]
+#[path = "course_tests.rs"]
+mod tests;

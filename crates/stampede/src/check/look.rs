@@ -81,8 +81,24 @@ pub fn name(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
 }
 
-/// All that a tour shows, the worst of each step first.
-pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
+impl Toured {
+    /// Whether some of it was sent at once: who then did what in a worker is not known.
+    pub fn has_meetings(&self) -> bool {
+        self.steps.iter().any(|step| step.with_next)
+    }
+
+    /// Leaves of the answers their statuses: the rest has been looked at, and would fill the memory.
+    pub fn without_bodies(mut self) -> Toured {
+        let all = self.seen.iter_mut().chain(&mut self.reference).chain(&mut self.turned);
+        for answer in all.filter_map(|seen| seen.outcome.as_mut().ok()) {
+            (answer.headers, answer.body) = (Vec::new(), String::new());
+        }
+        self
+    }
+}
+
+/// What the answers of a tour show, the worst of each step first.
+pub fn answered(toured: &Toured, known: &Known) -> Vec<Shown> {
     let turns = turns(&toured.workers);
     let mut all = Vec::new();
     for (at, seen) in toured.seen.iter().enumerate() {
@@ -102,8 +118,18 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
         let answer = answer.filter(|_| !is_at_once || differs_turned(known, toured, at));
         let of_answer = leak.into_iter().chain(death).chain(answer);
         all.extend(of_answer.map(|shown| if is_at_once { shown.at_once() } else { shown }));
+    }
+    all
+}
+
+/// What stays in its workers.
+pub fn stays(toured: &Toured, known: &Known) -> Vec<Shown> {
+    let turns = turns(&toured.workers);
+    let mut all = Vec::new();
+    for (at, (seen, step)) in toured.seen.iter().zip(&toured.steps).enumerate() {
         // In whose turn something was done is not known where the next one begins before it ends.
-        if let Some(turn) = turns.get(&seen.number).filter(|_| !is_at_once) {
+        let is_alone = orders::moment(&toured.steps, at).len() == 1;
+        if let Some(turn) = turns.get(&seen.number).filter(|_| is_alone) {
             all.extend(kept(known, step, turn, at));
             all.extend(changed(known, step, turn, at));
             all.extend(left(step, turn, at));
@@ -112,9 +138,14 @@ pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
     all
 }
 
+/// All that a tour shows.
+pub fn shown(toured: &Toured, known: &Known) -> Vec<Shown> {
+    [answered(toured, known), stays(toured, known)].concat()
+}
+
 impl Shown {
     fn at_once(self) -> Shown {
-        Shown { what: format!("{}, when the worker is asked others at once", self.what), ..self }
+        Shown { what: format!("{}, when several ask at once", self.what), ..self }
     }
 }
 
@@ -373,7 +404,6 @@ fn words(state: &str) -> String {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
-            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }
@@ -381,7 +411,7 @@ fn words(state: &str) -> String {
 
 /// Requests that leave a state as it was at the boot: what they begin with later is not their doing.
 pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
-    if toured.steps.iter().any(|step| step.with_next) {
+    if toured.has_meetings() {
         return;
     }
     let turns = turns(&toured.workers);
@@ -397,6 +427,13 @@ pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
             }
         }
     }
+}
+
+/// Whether a step's request came as far as a worker: else its server has answered, or nobody.
+pub fn has_reached(toured: &Toured, at: usize) -> bool {
+    let turns = toured.workers.iter().flat_map(|worker| &worker.turns);
+    let number = toured.seen.get(at).map(|seen| seen.number);
+    turns.map(|turn| turn.number).any(|turn| turn.is_some() && turn == number)
 }
 
 /// Answers of a tour of which the workers' watch has no word at all. A single one may be its server's own, in

@@ -163,3 +163,71 @@ fn another_status_or_body_is_another_answer() {
     let status = shown(&toured(500, ""), &known()).remove(0);
     assert_eq!(status.what, "GET / answers 500 instead of 200");
 }
+
+fn at_once(targets: [&str; 2]) -> Vec<Step> {
+    let steps = targets.iter().zip(0..).map(|(target, user)| step(user, target));
+    steps.map(|step| Step { with_next: step.user == 0, ..step }).collect()
+}
+
+#[test]
+fn at_once_who_was_first_is_chance_and_a_token_is_not() {
+    let answers = |one: &str, other: &str| vec![seen(1, 200, one), seen(2, 200, other)];
+    let toured = |one: &str, other: &str| Toured {
+        steps: at_once(["/me", "/me"]),
+        seen: answers(one, other),
+        reference: answers("Visitor 1", "Visitor 2"),
+        turned: answers("Visitor 2", "Visitor 1"),
+        ..Toured::default()
+    };
+    assert_eq!(kinds(&toured("Visitor 1", "Visitor 2"), &known()), []);
+    assert_eq!(kinds(&toured("Visitor 2", "Visitor 1"), &known()), []);
+    let odd = shown(&toured("Visitor 1", "Visitor 7"), &known()).remove(0);
+    assert_eq!((odd.kind, odd.at), (FindingKind::Answer, 1));
+    assert!(odd.what.ends_with("when several ask at once"), "{}", odd.what);
+    let leak = toured(&token_of(1), "Visitor 1");
+    assert_eq!(kinds(&leak, &known()), [(FindingKind::Leak, "GET /me".to_owned(), 0)]);
+    // A guest book: whoever comes later sees who was there.
+    let book = Toured { turned: answers(&token_of(1), "Visitor 1"), ..leak };
+    assert_eq!(kinds(&book, &known()), []);
+}
+
+#[test]
+fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
+    // The second begins before the first has ended, and an end is taken for the other's.
+    let mut one = worker(&[(1, "UTC", None), (2, "Europe/Berlin", Some("Europe/Berlin"))]);
+    one.turns[1].held = vec![Held { place: "App\\Cart::$user".to_owned(), token: token_of(0) }];
+    let answers = vec![seen(1, 200, "x"), seen(2, 200, "x")];
+    let (steps, seen) = (at_once(["/a", "/b"]), answers.clone());
+    let mut toured =
+        Toured { steps, seen, reference: answers, workers: vec![one], ..Toured::default() };
+    let mut known = known();
+    innocent(&toured, &mut known.innocent);
+    assert!(known.innocent.is_empty());
+    assert_eq!(kinds(&toured, &known), []);
+    toured.seen[0].outcome = Err("reset".to_owned());
+    assert_eq!(kinds(&toured, &known), [(FindingKind::Death, "GET /a".to_owned(), 0)]);
+}
+
+#[test]
+fn a_session_that_stays_is_told() {
+    let session = |text: &str| State::from([("session".to_owned(), json!(text))]);
+    let turn = |number, before: &str, after: &str| Turn {
+        number: Some(number),
+        before: session(before),
+        after: Some(session(after)),
+        ..Turn::default()
+    };
+    let turns = vec![
+        turn(1, "none", "none"),
+        turn(2, "none", "none #0123456789ab"),
+        turn(3, "none #0123456789ab", "none #0123456789ab"),
+    ];
+    let workers = vec![Worker { boot: session("none"), turns, sizes: Vec::new() }];
+    let steps = vec![step(0, "/"), step(0, "/basket"), step(1, "/")];
+    let seen: Vec<Seen> = (1..4).map(|number| seen(number, 200, "x")).collect();
+    let reference = seen.clone();
+    let toured = Toured { steps, seen, reference, workers, ..Toured::default() };
+    let mut known = known();
+    innocent(&toured, &mut known.innocent);
+    assert_eq!(kinds(&toured, &known), [(FindingKind::State, "session".to_owned(), 2)]);
+}

@@ -1,0 +1,171 @@
+//! `stampede check` end to end on other worker runtimes than RoadRunner and FrankenPHP: where requests overlap,
+//! and where they do not. None of them is a Debian package.
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(300);
+/// Those in whose workers requests meet, and are seen to.
+const MEET: [&str; 2] = ["amphp", "swoole-coroutines"];
+/// Those that have one request at a time.
+const ALONE: [&str; 4] = ["swoole", "openswoole", "php-ppm", "roadrunner"];
+
+/// Which of these are here, as `--runtime` takes them.
+fn here(names: &[&str]) -> Option<String> {
+    if skipped(&["nginx", "php-fpm", "php"]) {
+        return None;
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["runtimes", "--json"])
+        .output()
+        .expect("the runtimes");
+    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let listed = listed.as_array().expect("a list");
+    let found = |name: &&&str| {
+        let mut own = listed.iter().filter(|one| one["name"] == ***name);
+        own.any(|one| one["state"]["found"].is_object())
+    };
+    let found: Vec<&str> = names.iter().filter(found).copied().collect();
+    if found.is_empty() {
+        println!("SKIPPED: none of {} is here", names.join(", "));
+    }
+    (!found.is_empty()).then(|| found.join(","))
+}
+
+/// The report of a check of one app, its words, and where it lies.
+fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, Place) {
+    let place = Place::new();
+    let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps").join(app);
+    place.write("urls.txt", urls);
+    let app = app.display().to_string();
+    let args = [
+        "check",
+        "--app",
+        &app,
+        "--runtime",
+        runtimes,
+        "--seed",
+        "7",
+        "--urls",
+        "urls.txt",
+        "--tours",
+        tours,
+        "--growth",
+        "0",
+        "--out",
+        "out",
+    ];
+    let output = finish(place.stampede(&args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    let report = std::fs::read_to_string(place.path().join("out/check.json"));
+    let report = report.unwrap_or_else(|_| panic!("a report: {text}"));
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+    (serde_json::from_str(&report).expect("JSON"), text, place)
+}
+
+const ACCOUNT: &str = "/\n/account?user={user}\n";
+
+#[test]
+fn what_two_requests_at_once_mix_up_is_found_where_they_meet() {
+    let Some(runtimes) = here(&MEET) else { return };
+    let (report, text, place) = check("overlaps-users", &runtimes, ACCOUNT, "in-order,overlapping");
+    let all = report["runtimes"].as_array().expect("runtimes");
+    for runtime in all {
+        let findings = runtime["findings"].as_array().expect("findings");
+        let leak = findings.iter().find(|one| one["kind"] == "leak");
+        let leak = leak.unwrap_or_else(|| panic!("no leak on {}: {text}", runtime["runtime"]));
+        let steps = leak["steps"].as_array().expect("steps");
+        let targets: Vec<&str> =
+            steps.iter().filter_map(|step| step["request"]["target"].as_str()).collect();
+        assert_eq!(targets, ["/account?user={user}"; 2], "{text}");
+        assert_eq!(steps[0]["with_next"], true, "{text}");
+        assert_eq!(leak["is_repeatable"], true, "{text}");
+        assert_eq!(runtime["verdict"]["is"], "not-safe");
+    }
+    assert!(text.contains("(user A), at once with GET /account"), "{text}");
+    assert_eq!(report["tried"]["tours"][1], "overlapping", "all of them went it");
+    let again = ["check", "--finding", "1", "--of", "out"];
+    let output = finish(place.stampede(&again), LIMIT);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("it shows again"), "{}", stdout(&output));
+}
+
+#[test]
+fn where_a_worker_has_one_request_at_a_time_nothing_is_mixed_up() {
+    let Some(runtimes) = here(&ALONE) else { return };
+    let tours = "in-order,interleaved,overlapping";
+    let (report, text, _) = check("overlaps-users", &runtimes, ACCOUNT, tours);
+    for runtime in report["runtimes"].as_array().expect("runtimes") {
+        assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
+        // Two requests of two users, in two tours.
+        assert_eq!(runtime["sent"], 8, "the overlapping tour is not gone: {text}");
+    }
+    assert!(!report["tried"]["tours"].to_string().contains("overlapping"), "{text}");
+}
+
+#[test]
+fn a_clean_app_is_clean_where_requests_meet() {
+    let Some(runtimes) = here(&MEET) else { return };
+    let urls = "/\n/about\n/form\n/now\n/basket\n";
+    let (report, text, _) = check("clean", &runtimes, urls, "interleaved,overlapping");
+    for runtime in report["runtimes"].as_array().expect("runtimes") {
+        assert_eq!(runtime["findings"].as_array().map(Vec::len), Some(0), "{text}");
+        assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
+    }
+}
+
+#[test]
+fn a_session_that_stays_is_found() {
+    let Some(runtimes) = here(&["roadrunner", "amphp", "swoole"]) else { return };
+    let (report, text, _) = check("keeps-session", &runtimes, "/\n/basket\n", "in-order");
+    for runtime in report["runtimes"].as_array().expect("runtimes") {
+        let findings = runtime["findings"].as_array().expect("findings");
+        let has = |kind: &str, about: &str| {
+            findings.iter().any(|one| one["kind"] == kind && one["about"] == about)
+        };
+        assert!(has("leak", "GET /basket"), "{text}");
+        assert!(has("state", "session"), "{text}");
+    }
+}
+
+/// Every fault on every other runtime that is here; minutes.
+#[test]
+#[ignore = "minutes"]
+fn faults_are_found_on_every_other_runtime() {
+    let others = ["swoole", "openswoole", "reactphp", "amphp", "workerman", "php-ppm"];
+    let Some(runtimes) = here(&others) else { return };
+    let faults = [
+        ("leaks-user", "leak", "/account", "/\n/about\n/account?user={user}\n"),
+        ("static-counter", "answer", "/visits", "/\n/visits\n"),
+        ("sets-timezone", "state", "", "/\n/berlin\n"),
+        ("exits", "death", "/thanks", "/\n/about\n/thanks\n"),
+        ("fatal", "death", "/heavy", "/\n/about\n/heavy\n"),
+        ("leaves-buffer", "state", "/report", "/\n/report\n"),
+        ("output-before-headers", "answer", "/old", "/\n/old\n"),
+    ];
+    for (app, kind, request, urls) in faults {
+        let (report, text, _) = check(app, &runtimes, urls, "in-order,interleaved,overlapping");
+        for runtime in report["runtimes"].as_array().expect("runtimes") {
+            let findings = runtime["findings"].as_array().expect("findings");
+            let last = |one: &Value| {
+                let steps = one["steps"].as_array().expect("steps");
+                let target = steps.last().map(|step| step["request"]["target"].clone());
+                target.unwrap_or_default().as_str().unwrap_or_default().to_owned()
+            };
+            let is_it = |one: &&Value| one["kind"] == kind && last(one).starts_with(request);
+            assert!(
+                findings.iter().any(|one| is_it(&one)),
+                "{app} on {}: {text}",
+                runtime["runtime"]
+            );
+            let blamed = findings.iter().filter(|one| one["kind"] == "death" && !is_it(one));
+            assert_eq!(blamed.count(), 0, "{app}: others are blamed: {text}");
+            assert_eq!(runtime["verdict"]["is"], "not-safe", "{text}");
+        }
+    }
+}
