@@ -210,7 +210,7 @@ fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
 
 #[test]
 fn a_session_that_stays_is_told() {
-    let session = |text: &str| State::from([("session".to_owned(), json!(text))]);
+    let session = |text: &str| Arc::new(State::from([("session".to_owned(), json!(text))]));
     let turn = |number, before: &str, after: &str| Turn {
         number: Some(number),
         before: session(before),
