@@ -1,7 +1,8 @@
 //! Connections to databases that a worker keeps: what each works with when a request has just made it, so
 //! that it is known which request has changed that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -64,17 +65,27 @@ pub fn fill(workers: &mut [Worker], made: &State) {
             .filter(|(name, _)| !worker.boot.contains_key(*name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let fill = |state: &mut State| {
-            for (name, value) in &missing {
-                state.entry(name.clone()).or_insert_with(|| value.clone());
-            }
+        if missing.is_empty() {
+            continue;
+        }
+        // A state that several have is filled once; as long as the old one is kept its address is its own.
+        let mut filled: HashMap<*const State, [Arc<State>; 2]> = HashMap::new();
+        let mut fill = |state: &mut Arc<State>| {
+            let whole = || Arc::new(missing.iter().chain(state.iter()).map(own).collect());
+            let known = filled.entry(Arc::as_ptr(state));
+            let [_, whole] = known.or_insert_with(|| [Arc::clone(state), whole()]);
+            *state = Arc::clone(whole);
         };
         fill(&mut worker.boot);
         for turn in &mut worker.turns {
             fill(&mut turn.before);
-            turn.after.iter_mut().for_each(fill);
+            turn.after.iter_mut().for_each(&mut fill);
         }
     }
+}
+
+fn own((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
 }
 
 /// Each request's turns.
@@ -102,8 +113,8 @@ mod tests {
 
     const KEY: &str = "db:sql_mode Shop::$db";
 
-    fn state(mode: Option<&str>) -> State {
-        mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect()
+    fn state(mode: Option<&str>) -> Arc<State> {
+        Arc::new(mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect())
     }
 
     /// Requests to one worker, each with what its connection had before and after.
