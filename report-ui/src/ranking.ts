@@ -101,7 +101,7 @@ function row(
     against: against(group, cell, other),
   };
   const fields = columns.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
-  const classes = [group.baseline === cell.runtime ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
+  const classes = [isBest(group, cell) ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
 }
 
@@ -151,8 +151,14 @@ function withInterval(
     interval ? h("small", {}, format.interval(interval, number)) : null);
 }
 
+/** What there is no other of is not the best of them. */
+function isBest(group: Group, cell: Cell): boolean {
+  return group.baseline === cell.runtime && group.comparisons.length > 0;
+}
+
 function against(group: Group, cell: Cell, other: Comparison | undefined): HTMLElement {
-  if (group.baseline === cell.runtime) return h("span", { class: "verdict good" }, "best");
+  if (isBest(group, cell)) return h("span", { class: "verdict good" }, "best");
+  if (group.baseline === cell.runtime) return h("span", { class: "verdict faint" }, "nothing beside it");
   if (!other) return h("span", { class: "verdict faint" }, "not compared");
   const judged = words.judgement(group, other);
   const interval = other.ratio?.interval ?? null;

@@ -36,7 +36,6 @@ final class State
             'exception_handler' => $this->place->callable(self::exceptionHandler()),
             'umask' => Process::umask(),
             'session' => $this->session(),
-            'open_session' => self::isSessionOpen(),
             'libxml_errors' => self::libxml(),
             'error_reporting' => error_reporting(),
             'gc' => gc_enabled(),
@@ -86,12 +85,6 @@ final class State
         $id = $this->app instanceof SymfonyApp ? '' : (string) session_id();
 
         return ($words[session_status()] ?? 'disabled') . ($id === '' ? '' : ' ' . self::hash($id));
-    }
-
-    /** Whether PHP's own session has begun and not been written: the next request would go on in it. */
-    private static function isSessionOpen(): bool
-    {
-        return function_exists('session_status') && session_status() === PHP_SESSION_ACTIVE;
     }
 
     private static function libxml(): string

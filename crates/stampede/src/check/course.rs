@@ -1,6 +1,7 @@
 //! A runtime from its first tour to its verdict.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeSet, HashMap};
 
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
@@ -48,7 +49,12 @@ const KEPT: usize = 16;
 impl<'a> Reference<'a> {
     /// Before it has answered.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Reference<'a> {
-        let known = Known { seed: starts.seed(), users: starts.users(), ..Known::default() };
+        let known = Known {
+            reference: choice.name.clone(),
+            seed: starts.seed(),
+            users: starts.users(),
+            ..Known::default()
+        };
         Reference { starts, choice, tours: Vec::new(), asked: HashMap::new(), known, sent: 0 }
     }
 
@@ -71,6 +77,14 @@ impl<'a> Reference<'a> {
         learn(&mut self.known, steps, &in_turn, &turned);
         let is_at_once = steps.iter().any(|step| step.with_next);
         Ok(Answers { in_turn, turned: if is_at_once { turned } else { Vec::new() } })
+    }
+
+    /// Its answers to these steps, one after the other.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn in_turn(&mut self, steps: &[Step]) -> Result<Vec<Seen>, RuntimeError> {
+        Ok(self.answers(steps)?.in_turn)
     }
 
     /// Its answers to these steps, sent to a fresh start.
@@ -135,6 +149,18 @@ pub struct Course<'a> {
 struct Candidate {
     shown: Shown,
     tour: usize,
+}
+
+impl Candidate {
+    /// The same thing, seen elsewhere too: the better of both is told, with the signs of all.
+    fn also(&mut self, other: &Candidate, is_better: bool) {
+        let mut signs = std::mem::take(&mut self.shown.signs);
+        signs.extend(other.shown.signs.iter().cloned());
+        if is_better {
+            (self.shown, self.tour) = (other.shown.clone(), other.tour);
+        }
+        self.shown.signs = signs;
+    }
 }
 
 impl<'a> Course<'a> {
@@ -211,14 +237,15 @@ impl<'a> Course<'a> {
             let own = all.iter().filter(|shown| !is_collateral(shown, &all, toured, &deadly));
             for shown in own {
                 let key = (shown.kind, shown.subject.clone());
-                let rank = |tour: usize, at: usize| {
-                    (orders::moment(&self.toured[tour].steps, at).len() > 1, at)
-                };
-                let is_better = first
-                    .get(&key)
-                    .is_none_or(|known| rank(tour, shown.at) < rank(known.tour, known.shown.at));
-                if is_better {
-                    first.insert(key, Candidate { shown: shown.clone(), tour });
+                match first.entry(key) {
+                    Entry::Vacant(place) => {
+                        place.insert(Candidate { shown: shown.clone(), tour });
+                    }
+                    Entry::Occupied(mut known) => {
+                        let (known, rank) = (known.get_mut(), |tour, at| self.rank(tour, at));
+                        let is_better = rank(tour, shown.at) < rank(known.tour, known.shown.at);
+                        known.also(&Candidate { shown: shown.clone(), tour }, is_better);
+                    }
                 }
             }
         }
@@ -231,6 +258,11 @@ impl<'a> Course<'a> {
         let keys = first.iter().filter(|(_, one)| !is_told(one)).map(|(key, _)| key.clone());
         let keys: Vec<_> = keys.collect();
         keys.into_iter().filter_map(|key| first.remove(&key)).collect()
+    }
+
+    /// What was shown without others at once, with the fewest steps before it, is the lowest.
+    fn rank(&self, tour: usize, at: usize) -> (bool, usize) {
+        (orders::moment(&self.toured[tour].steps, at).len() > 1, at)
     }
 
     /// What was sent until it was shown, moment by moment.
@@ -270,7 +302,10 @@ impl<'a> Course<'a> {
             steps.push(moment);
         }
         Ok(match last {
-            Some(shown) if fewest.is_shown => Some(finding(&shown, steps.concat(), true)),
+            Some(mut shown) if fewest.is_shown => {
+                shown.signs.extend(candidate.shown.signs.iter().cloned());
+                Some(finding(&shown, steps.concat(), true))
+            }
             _ if candidate.shown.kind <= FindingKind::Death => Some(self.as_seen(candidate)),
             _ => None,
         })
@@ -291,7 +326,7 @@ impl<'a> Course<'a> {
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
         if finding.about.starts_with(sessions::CONNECTION) {
             // Alone it shows what it would begin with.
-            let steps = vec![last.clone()];
+            let steps = vec![Step { with_next: false, ..last.clone() }];
             let alone = toured(&steps, self.go(&steps)?, Answers::default());
             reference.known.made = sessions::made([&alone]);
         }
@@ -300,6 +335,7 @@ impl<'a> Course<'a> {
             subject: finding.about.clone(),
             what: String::new(),
             evidence: String::new(),
+            signs: super::signs::Signs::new(),
             at: 0,
         };
         self.again(&finding.steps, &sought, reference)
@@ -390,6 +426,7 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
         is_repeatable,
         places: Vec::new(),
         fingerprint: mask_secrets(&format!("{:?} {}", shown.kind, shown.subject).to_lowercase()),
+        signs: shown.signs.clone(),
         is_accepted: false,
     }
 }

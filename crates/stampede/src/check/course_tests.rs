@@ -1,6 +1,7 @@
 //! Whole courses of a simulated app: what is kept is a map, and what meets is said by the tour.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::*;
 use crate::check::orders::{OVERLAPPING, tours};
@@ -68,7 +69,7 @@ impl Starts for App {
                     false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
                 };
                 seen.push(Seen { number: *number, outcome, shows: Vec::new() });
-                let after = (!deadly(step)).then(BTreeMap::new);
+                let after = (!deadly(step)).then(Arc::default);
                 let turn = Turn { number: Some(*number), after, ..Turn::default() };
                 gone.workers.last_mut().expect("a worker").turns.push(turn);
             }

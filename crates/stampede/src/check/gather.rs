@@ -149,10 +149,12 @@ impl Gathered {
 /// Why it cannot be compared.
 fn bad(seen: &Seen) -> Option<String> {
     match &seen.outcome {
-        Err(problem) => Some(format!("gets no answer under PHP-FPM already: {problem}")),
-        Ok(answer) if answer.status >= 500 => {
-            Some(format!("answers {} under PHP-FPM already: {}", answer.status, answer.gist()))
-        }
+        Err(problem) => Some(format!("gets no answer under the reference already: {problem}")),
+        Ok(answer) if answer.status >= 500 => Some(format!(
+            "answers {} under the reference already: {}",
+            answer.status,
+            answer.gist()
+        )),
         Ok(_) => None,
     }
 }

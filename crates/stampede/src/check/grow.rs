@@ -7,8 +7,10 @@ use stampede_load::spec::{
     Address, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
 };
 
+use super::amount::amount;
 use super::growth;
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
+use super::signs::of_growth;
 use super::stand::{Bench, Stand};
 use super::text;
 use super::watch::{Sizes, Worker};
@@ -115,12 +117,8 @@ pub fn again(
     let series = fire(bench, choice, &finding.steps, PART)?;
     let wanted = Wanted { requests: PART, memory_bytes: 0 };
     let growing = judged(&series, wanted).into_iter().filter(|one| one.grows);
-    let lines: Vec<String> = growing
-        .map(|one| {
-            let unit = Unit::of(one.of);
-            format!("{}\n{}", text::what(one.of), evidence(&one, unit, &series))
-        })
-        .collect();
+    let lines: Vec<String> =
+        growing.map(|one| format!("{}\n{}", text::what(one.of), evidence(&one, &series))).collect();
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
@@ -328,7 +326,6 @@ fn finding(growth: &Growth, culprits: &[Step], series: &Series) -> Finding {
         [one] => format!("each {}", name(one)),
         many => format!("each request, whichever of {} it is", many.len()),
     };
-    let unit = Unit::of(growth.of);
     let what = match growth.of {
         GrowthOf::Heap => "PHP's memory grows",
         GrowthOf::Memory => "the worker's memory grows outside PHP's own",
@@ -342,56 +339,33 @@ fn finding(growth: &Growth, culprits: &[Step], series: &Series) -> Finding {
         [one] => name(one),
         _ => "any request".to_owned(),
     };
+    let evidence = evidence(growth, series);
+    let signs = of_growth(&evidence);
     Finding {
         number: 0,
         kind: FindingKind::Growth,
         about: subject.clone(),
-        what: format!("{what}: {} with {with}", unit.words(growth.per_request)),
-        evidence: evidence(growth, unit, series),
+        what: format!("{what}: {} with {with}", amount(growth.of, growth.per_request)),
+        evidence,
         steps,
         is_repeatable: true,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
+        signs,
         is_accepted: false,
     }
 }
 
-#[derive(Clone, Copy)]
-enum Unit {
-    Bytes,
-    Number,
-}
-
-impl Unit {
-    fn of(of: GrowthOf) -> Unit {
-        match of {
-            GrowthOf::Heap | GrowthOf::Memory => Unit::Bytes,
-            GrowthOf::Descriptors
-            | GrowthOf::Connections
-            | GrowthOf::TemporaryFiles
-            | GrowthOf::Entries => Unit::Number,
-        }
-    }
-
-    fn words(self, value: f64) -> String {
-        match self {
-            Unit::Bytes if value < 1024.0 => format!("{value:.0} B"),
-            Unit::Bytes => crate::summary::words::bytes(value),
-            Unit::Number if value >= 0.995 => format!("{value:.0}"),
-            Unit::Number => format!("{value:.3}"),
-        }
-    }
-}
-
-fn evidence(growth: &Growth, unit: Unit, series: &Series) -> String {
+fn evidence(growth: &Growth, series: &Series) -> String {
+    let amount = |value| amount(growth.of, value);
     let mut lines = vec![format!(
         "  {} → {} over {} requests: {} each (95 %: {} to {})",
-        unit.words(growth.begin),
-        unit.words(growth.end),
+        amount(growth.begin),
+        amount(growth.end),
         crate::summary::words::count(growth.requests),
-        unit.words(growth.per_request),
-        unit.words(growth.per_request_low),
-        unit.words(growth.per_request_high),
+        amount(growth.per_request),
+        amount(growth.per_request_low),
+        amount(growth.per_request_high),
     )];
     lines.extend(series.wall.map(|sent| format!("  after {sent} requests answers begin to fail")));
     lines.extend(names(series).iter().map(|name| format!("  {name}")));
@@ -412,7 +386,7 @@ fn names(series: &Series) -> Vec<String> {
         (*count > before + 1).then(|| {
             format!(
                 "{name} holds {count}, half way {before}: {} more each",
-                Unit::Number.words(each)
+                amount(GrowthOf::Entries, each)
             )
         })
     });

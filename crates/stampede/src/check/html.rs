@@ -13,18 +13,19 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use self::element::{Element, classed, element};
+use super::amount::amount;
 use super::model::{CheckReport, Checked, Growth, Skipped, Verdict};
-use super::text::{self, NO_PROOF};
+use super::text::{self, Answer, NO_PROOF};
 use crate::summary::words;
 
 /// The page: the answer first, then what was tried, each finding, growth, the code, what was not asked,
-/// and how to check again.
-pub fn html(report: &CheckReport) -> String {
+/// and how to check again. `command` is that which sends a finding again, but for `--finding N`.
+pub fn html(report: &CheckReport, command: &str) -> String {
     let app = name(report);
     let main = element("main")
         .child(answer(report, &app))
         .child(tried(report))
-        .children(finding::section(report))
+        .children(finding::section(report, command))
         .children(growth(report))
         .child(code::section(report))
         .children(skipped(&report.skipped))
@@ -67,28 +68,29 @@ fn foot(report: &CheckReport) -> Element {
 /// A card a runtime.
 fn answer(report: &CheckReport, app: &str) -> Element {
     let asked = format!("Is `{app}` safe in a worker's memory?");
-    classed("section", "answer")
-        .child(classed("h2", "kicker").prose(&asked))
-        .child(classed("div", "cards").children(report.runtimes.iter().map(card)))
+    classed("section", "answer").child(classed("h2", "kicker").prose(&asked)).child(
+        classed("div", "cards").children(report.runtimes.iter().map(|one| card(report, one))),
+    )
 }
 
-fn card(checked: &Checked) -> Element {
+fn card(report: &CheckReport, checked: &Checked) -> Element {
     let look = match checked.verdict {
         Verdict::Safe => "good",
         Verdict::SafeWith { .. } => "warning",
         Verdict::NotSafe => "bad",
         Verdict::NotChecked => "faint",
     };
-    let lost = match checked.workers_lost {
-        0 => String::new(),
-        count => format!(", {} lost", words::number_of(count as u32, "worker")),
-    };
-    let sent = format!("{} sent{lost}", words::number_of(checked.sent as u32, "request"));
+    let Answer { said, more, .. } = text::verdict(report, checked);
+    let note = |text: &str| classed("p", "note").prose(text);
+    // Beside other verdicts it stands already.
+    let sent = (checked.verdict == Verdict::NotSafe)
+        .then(|| format!("{} sent", words::number_of(checked.sent as u32, "request")));
     classed("article", &format!("card {look}"))
         .child(element("h3").text(&checked.runtime))
-        .child(classed("p", "verdict").prose(&text::answer(checked)))
+        .child(classed("p", "verdict").prose(&said))
         .children(finding::counts(checked))
-        .children((checked.sent > 0).then(|| classed("p", "note").text(&sent)))
+        .children((!more.is_empty()).then(|| note(&more)))
+        .children(sent.map(|sent| note(&sent)))
 }
 
 fn tried(report: &CheckReport) -> Element {
@@ -103,7 +105,7 @@ fn tried(report: &CheckReport) -> Element {
         ("tours", words::count(tried.tours.len() as u64), &tours),
         ("users", words::count(u64::from(tried.users)), "each with tokens of their own"),
         ("sent", words::count(tried.sent), &growth),
-        ("time", format!("{:.0} s", tried.seconds), ""),
+        ("time", text::took(tried.seconds), ""),
         ("against", report.reference.clone(), "which forgets after each request"),
         ("seed", report.seed.to_string(), ""),
     ];
@@ -139,14 +141,13 @@ fn growth(report: &CheckReport) -> Option<Element> {
 }
 
 fn row(runtime: &str, growth: &Growth) -> Element {
-    let size = |value| text::size(growth.of, value);
-    let each = |value| text::rate(growth.of, value);
+    let amount = |value| amount(growth.of, value);
     let limit = growth.max_requests.filter(|_| growth.grows);
     let cells = [
-        size(growth.begin),
-        size(growth.end),
-        each(growth.per_request),
-        format!("{} to {}", each(growth.per_request_low), each(growth.per_request_high)),
+        amount(growth.begin),
+        amount(growth.end),
+        amount(growth.per_request),
+        format!("{} to {}", amount(growth.per_request_low), amount(growth.per_request_high)),
         limit.map_or_else(|| "—".to_owned(), words::count),
     ];
     let over = format!(" over {} requests", words::count(growth.requests));
@@ -179,36 +180,30 @@ fn left(count: usize) -> Option<Element> {
     (count > 0).then(|| classed("p", "note").text(&said))
 }
 
+/// The check itself once more. What only a person has stands there by its name, to be filled in.
 fn again(report: &CheckReport) -> Element {
-    let names: Vec<String> = report.runtimes.iter().map(|one| quoted(&one.runtime)).collect();
-    let flags = [
-        "stampede check".to_owned(),
-        format!("--app {}", quoted(&report.app)),
-        format!("--runtime {}", names.join(",")),
-        format!("--reference {}", quoted(&report.reference)),
-        format!("--users {}", report.tried.users),
-        format!("--seed {}", report.seed),
-    ];
-    let command = flags.iter().fold(classed("code", "command"), |command, flag| {
-        command.child(element("span").text(flag)).text(" ")
+    let command = classed("code", "command").child(element("span").text("stampede check"));
+    let flags = report.asked.chunk_by(|_, next| !next.starts_with("--"));
+    let command = flags.fold(command, |command, flag| {
+        command.text(" ").child(element("span").text(&shell_words::join(flag)))
+    });
+    let lacks =
+        ["--login", "--env"].into_iter().filter(|flag| report.asked.iter().any(|one| one == flag));
+    let lacks: Vec<String> = lacks.map(|flag| format!("`{flag}`")).collect();
+    let lacks = (!lacks.is_empty()).then(|| {
+        let said = format!(
+            "Passwords and values are not kept: behind {} stands the name alone.",
+            words::list(&lacks)
+        );
+        classed("p", "problem").prose(&said)
     });
     block("Check again", "the same tours and tokens, by their seed")
         .child(element("pre").child(command))
+        .children(lacks)
         .child(classed("p", "note").prose(
-            "Requests, methods and logins that were given (`--urls`, `--methods`, `--login` …) have to be \
-             given again. Another seed is another shuffled tour. `--baseline check.json` accepts what \
-             stands here, so that only what is new counts. `--finding N` means the newest check; \
-             `--of FOLDER` names this one later.",
+            "Another `--seed` is another shuffled tour, and more requests and users find more. \
+             `--baseline check.json` accepts what stands here, so that only what is new counts.",
         ))
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-~@+:".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// A section with its heading, and what is said beside it.

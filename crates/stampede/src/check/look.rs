@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::model::{Asked, FindingKind, Step};
 use super::moving::Moving;
 use super::orders;
+use super::signs::{self, Signs};
 use super::stand::Seen;
 use super::users;
 use super::watch::{State, Turn, Worker};
@@ -32,6 +33,8 @@ pub struct Toured {
 /// What is known before a tour is looked at.
 #[derive(Debug, Default)]
 pub struct Known {
+    /// The reference's name.
+    pub reference: String,
     /// Of the users' tokens.
     pub seed: u64,
     /// How many there are.
@@ -47,7 +50,8 @@ pub struct Known {
 }
 
 impl Known {
-    fn moving(&self, asked: &Asked) -> &Moving {
+    /// What moves in the answers to a request.
+    pub fn moving(&self, asked: &Asked) -> &Moving {
         static NONE: LazyLock<Moving> = LazyLock::new(Moving::new);
         self.moving.get(asked).unwrap_or(&NONE)
     }
@@ -64,6 +68,8 @@ pub struct Shown {
     pub what: String,
     /// What was seen.
     pub evidence: String,
+    /// What tells it from something else of this kind about the same subject.
+    pub signs: Signs,
     /// Which step shows it.
     pub at: usize,
 }
@@ -110,8 +116,8 @@ pub fn answered(toured: &Toured, known: &Known) -> Vec<Shown> {
         let step = &toured.steps[at];
         let is_at_once = orders::moment(&toured.steps, at).len() > 1;
         let death = match is_at_once {
-            true => unanswered(step, seen, reference, at),
-            false => died(toured, &turns, at),
+            true => unanswered(known, step, seen, reference, at),
+            false => died(known, toured, &turns, at),
         };
         let leak = leaked(known, toured, at);
         // Who died gave no answer worth comparing.
@@ -199,6 +205,7 @@ fn leaked(known: &Known, toured: &Toured, at: usize) -> Option<Shown> {
             person(user)
         ),
         evidence,
+        signs: Signs::from([what]),
         at,
     })
 }
@@ -223,7 +230,12 @@ pub fn person(user: u32) -> String {
     format!("user {}", char::from(b'A' + (user % 26) as u8))
 }
 
-fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<Shown> {
+fn died(
+    known: &Known,
+    toured: &Toured,
+    turns: &HashMap<u64, Place<'_>>,
+    at: usize,
+) -> Option<Shown> {
     let (step, seen, reference) = (&toured.steps[at], &toured.seen[at], &toured.reference[at]);
     let place = turns.get(&seen.number);
     let next = toured.seen.get(at + 1).and_then(|next| turns.get(&next.number));
@@ -242,29 +254,37 @@ fn died(toured: &Toured, turns: &HashMap<u64, Place<'_>>, at: usize) -> Option<S
             _ => return None,
         },
     };
-    Some(death(step, how, seen, reference, at))
+    Some(death(known, step, how, [seen, reference], at))
 }
 
 /// Of several at once nobody can say which of them ended the worker: only that it is gone.
-fn unanswered(step: &Step, seen: &Seen, reference: &Seen, at: usize) -> Option<Shown> {
+fn unanswered(
+    known: &Known,
+    step: &Step,
+    seen: &Seen,
+    reference: &Seen,
+    at: usize,
+) -> Option<Shown> {
     let is_gone = seen.outcome.is_err() && reference.outcome.is_ok();
-    is_gone.then(|| death(step, "gets no answer", seen, reference, at))
+    is_gone.then(|| death(known, step, "gets no answer", [seen, reference], at))
 }
 
-fn death(step: &Step, how: &str, seen: &Seen, reference: &Seen, at: usize) -> Shown {
+fn death(known: &Known, step: &Step, how: &str, [seen, reference]: [&Seen; 2], at: usize) -> Shown {
     let got = match &seen.outcome {
         Ok(answer) => format!("the client saw {}", answer.status),
         Err(problem) => format!("the client saw no answer: {problem}"),
     };
     let otherwise = match &reference.outcome {
-        Ok(answer) => format!("{} of PHP-FPM", answer.status),
-        Err(_) => "no answer of PHP-FPM either".to_owned(),
+        Ok(answer) => format!("{} under {}", answer.status, known.reference),
+        Err(_) => format!("no answer under {} either", known.reference),
     };
+    let answered = if seen.status() == reference.status() { "answered" } else { "not answered" };
     Shown {
         kind: FindingKind::Death,
         subject: name(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
+        signs: Signs::from([answered.to_owned()]),
         at,
     }
 }
@@ -275,7 +295,13 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
     }
     let difference = known.moving(&step.request).difference(&reference.text(), &seen.text())?;
     let what = match seen.status() == reference.status() {
-        true => format!("the answer to {} is another than under PHP-FPM", name(&step.request)),
+        true => {
+            format!(
+                "the answer to {} is another than under {}",
+                name(&step.request),
+                known.reference
+            )
+        }
         false => format!(
             "{} answers {} instead of {}",
             name(&step.request),
@@ -283,8 +309,9 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
             reference.status()
         ),
     };
+    let signs = signs::of_answer(&difference, reference, seen);
     let (subject, evidence) = (name(&step.request), difference.text);
-    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, at })
+    Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
 }
 
 /// Whether it differs too from what the reference answers where another one is asked first.
@@ -316,6 +343,7 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
                 held.place
             ),
             evidence: format!("  {}: the {}, `{}`", held.place, planted.words(), held.token),
+            signs: Signs::new(),
             at,
         });
     }
@@ -337,6 +365,7 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
             value(after.get(state))
         ),
         evidence: format!("  {state}: {} → {}", value(boot.get(state)), value(after.get(state))),
+        signs: Signs::new(),
         at,
     });
     shown.collect()
@@ -367,6 +396,7 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
             apart(boot.get(state), before.get(state)),
             apart(before.get(state), boot.get(state))
         ),
+        signs: Signs::new(),
         at,
     });
     shown.collect()
@@ -409,7 +439,6 @@ fn words(state: &str) -> String {
             "cwd" => "the working folder".to_owned(),
             "ob_level" => "open output buffers".to_owned(),
             "headers" => "headers".to_owned(),
-            "open_session" => "PHP's open session".to_owned(),
             other => format!("the {}", other.replace('_', " ")),
         },
     }

@@ -1,6 +1,7 @@
 //! Tours made by hand, and what they show.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -22,8 +23,8 @@ fn seen(number: u64, status: u16, body: &str) -> Seen {
     Seen { number, outcome, shows: Vec::new() }
 }
 
-fn state(timezone: &str) -> State {
-    State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))])
+fn state(timezone: &str) -> Arc<State> {
+    Arc::new(State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))]))
 }
 
 /// A worker that served these: time zone at the begin and at the end of each.
@@ -210,7 +211,7 @@ fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
 
 #[test]
 fn a_session_that_stays_is_told() {
-    let session = |text: &str| State::from([("session".to_owned(), json!(text))]);
+    let session = |text: &str| Arc::new(State::from([("session".to_owned(), json!(text))]));
     let turn = |number, before: &str, after: &str| Turn {
         number: Some(number),
         before: session(before),

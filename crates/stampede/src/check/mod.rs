@@ -4,9 +4,11 @@
 //! requests → tours → answers of the reference and of each worker runtime → findings → verdict
 //!              └────→ what the workers' watch wrote ────────────────────────┘
 //! ```
-//! The reference is PHP-FPM, which forgets everything after each request: whatever differs from it, once
-//! what moves by nature is known, is a worker's memory.
+//! The reference (PHP-FPM, if nobody says another) forgets everything after each request: whatever differs
+//! from it, once what moves by nature is known, is a worker's memory.
 
+pub mod amount;
+pub mod baseline;
 pub mod code;
 pub mod course;
 pub mod gather;
@@ -22,7 +24,10 @@ pub mod orders;
 pub mod places;
 pub mod replay;
 pub mod requests;
+#[cfg(test)]
+pub mod sample;
 pub mod sessions;
+pub mod signs;
 pub mod stand;
 pub mod text;
 pub mod users;

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::code::CodeLook;
+use super::signs::Signs;
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,10 @@ pub struct CheckReport {
     pub name: String,
     /// When it began, RFC 3339.
     pub started_at: String,
+    /// The flags that ask for the same again, a word each; of what only a person has (a password, a variable's
+    /// value) the name alone. Since format 2.
+    #[serde(default)]
+    pub asked: Vec<String>,
     /// The app's folder, or its name in the catalogue, as it was asked for.
     pub app: String,
     /// What the app is: callable, symfony …
@@ -144,8 +149,12 @@ pub struct Finding {
     pub is_repeatable: bool,
     /// Lines of the app's code that fit.
     pub places: Vec<Place>,
-    /// The same for the same finding of another check: what a baseline has.
+    /// Runtime, kind, and what it is about: the same for the same thing in another check.
     pub fingerprint: String,
+    /// What tells it from another finding about the same thing, whoever asks and whatever moves. A baseline
+    /// accepts it where it has all of them. Since format 2.
+    #[serde(default)]
+    pub signs: Signs,
     /// Whether the baseline has it: it counts neither for the verdict nor for the exit code.
     pub is_accepted: bool,
 }
@@ -186,6 +195,9 @@ pub struct Place {
     pub line: u32,
     /// What is there.
     pub what: String,
+    /// Whether what was seen names it; else it is only of a kind that could do it.
+    #[serde(default)]
+    pub is_named: bool,
 }
 
 /// How something grew over thousands of requests to one worker.

@@ -3,37 +3,98 @@
 use super::code::{Suspect, SuspectKind};
 use super::model::{CheckReport, Finding, FindingKind, Place};
 
-/// Lines that one finding names.
-const PLACES_MAX: usize = 4;
+/// Lines that one finding names: with more nobody knows where to begin.
+const PLACES_MAX: usize = 3;
+/// Letters of a word of a path that tells which code it leads to: `/cart`, and no `/en` or `/v2`.
+const TELLING: usize = 4;
 
 /// Gives each finding the lines that fit it.
 pub fn attach(report: &mut CheckReport) {
     let suspects = &report.code.suspects;
-    for finding in report.runtimes.iter_mut().flat_map(|one| &mut one.findings) {
-        finding.places = fitting(finding, suspects);
+    for checked in &mut report.runtimes {
+        let kept: Vec<Finding> =
+            checked.findings.iter().filter(|one| one.kind == FindingKind::Kept).cloned().collect();
+        for finding in &mut checked.findings {
+            finding.places = fitting(finding, &kept, suspects);
+        }
     }
 }
 
-/// Those that name the same thing; else those of a kind that can do it.
-fn fitting(finding: &Finding, suspects: &[Suspect]) -> Vec<Place> {
-    let is_named = |suspect: &&Suspect| {
-        let name = name(&suspect.what);
-        finding.about.contains(name) || finding.evidence.contains(name)
-    };
+/// Those that the finding names; else those of a kind that can do it, which then only may be it: at best what
+/// the worker keeps of the same requests, or what is called as the requests are.
+fn fitting(finding: &Finding, kept: &[Finding], suspects: &[Suspect]) -> Vec<Place> {
     let kinds = kinds(finding);
-    let can = |suspect: &&Suspect| kinds.contains(&suspect.kind);
-    let named: Vec<&Suspect> = suspects.iter().filter(can).filter(is_named).collect();
-    let fit = if named.is_empty() { suspects.iter().filter(can).collect() } else { named };
+    let can: Vec<&Suspect> = suspects.iter().filter(|one| kinds.contains(&one.kind)).collect();
+    let only = |is: &dyn Fn(&Suspect) -> bool| -> Vec<&Suspect> {
+        can.iter().copied().filter(|suspect| is(suspect)).collect()
+    };
+    let of_same = kept.iter().filter(|one| {
+        one.steps.iter().any(|step| finding.steps.iter().any(|own| own.request == step.request))
+    });
+    let of_same: Vec<&Finding> = of_same.collect();
+    let paths = paths(finding);
+    let named = only(&|suspect| names(finding, suspect));
+    let ranks = [
+        only(&|suspect| of_same.iter().any(|one| names(one, suspect))),
+        only(&|suspect| paths.iter().any(|word| is_called(suspect, word))),
+        can.clone(),
+    ];
+    let is_named = !named.is_empty();
+    let fit = if is_named { named } else { first_of(ranks) };
+    let place = |suspect: &Suspect| Place {
+        file: suspect.file.clone(),
+        line: suspect.line,
+        what: suspect.what.clone(),
+        is_named,
+    };
     fit.into_iter().take(PLACES_MAX).map(place).collect()
+}
+
+/// The first that has any.
+fn first_of(ranks: [Vec<&Suspect>; 3]) -> Vec<&Suspect> {
+    ranks.into_iter().find(|rank| !rank.is_empty()).unwrap_or_default()
+}
+
+/// Whether what was seen names it: as code does (`App\Cart::$user`), or a setting by its own name.
+fn names(finding: &Finding, suspect: &Suspect) -> bool {
+    let name = name(&suspect.what);
+    let is_of_code = name.contains("::") || (name.starts_with('$') && name.len() > 1);
+    let is_in = |text: &str| is_of_code && has_word(text, name);
+    let setting = finding.about.split_once(':').map(|(_, setting)| setting);
+    let is_setting = setting.is_some_and(|setting| {
+        finding.kind == FindingKind::State
+            && [format!("'{setting}"), format!("\"{setting}")]
+                .iter()
+                .any(|one| suspect.what.contains(one))
+    });
+    is_in(&finding.about) || is_in(&finding.evidence) || is_setting
+}
+
+/// Whether a text has it, and not only the begin of a longer name.
+fn has_word(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        !text[at + name.len()..].starts_with(is_of_name)
+    })
+}
+
+/// Words of the paths that the finding's requests ask for, the last request's first.
+fn paths(finding: &Finding) -> Vec<String> {
+    let targets = finding.steps.iter().rev().map(|step| step.request.target.split('?').next());
+    let words = targets.flatten().flat_map(|path| path.split(|c: char| !c.is_alphabetic()));
+    words.filter(|word| word.len() >= TELLING).map(str::to_lowercase).collect()
+}
+
+/// Whether a file, class or method is called so: `/account` and `App\AccountController::show`.
+fn is_called(suspect: &Suspect, word: &str) -> bool {
+    // Of the plural the singular: `/products` and `ProductController`.
+    let word = word.strip_suffix('s').filter(|one| one.len() >= TELLING).unwrap_or(word);
+    [&suspect.file, &suspect.within].iter().any(|text| text.to_lowercase().contains(word))
 }
 
 /// What it is, without what is done to it: `App\Log::$lines[] (grows)`.
 fn name(what: &str) -> &str {
     what.split([' ', '[']).next().unwrap_or(what)
-}
-
-fn place(suspect: &Suspect) -> Place {
-    Place { file: suspect.file.clone(), line: suspect.line, what: suspect.what.clone() }
 }
 
 /// What in code can do this.
@@ -91,42 +152,78 @@ fn of_state(about: &str) -> &'static [SuspectKind] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::sample;
 
-    fn suspect(kind: SuspectKind, what: &str, line: u32) -> Suspect {
-        let (file, within) = ("src/a.php".to_owned(), String::new());
-        Suspect { kind, file, line, what: what.to_owned(), within }
+    fn suspect(kind: SuspectKind, what: &str, line: u32, within: &str) -> Suspect {
+        let (file, what, within) = ("src/a.php".to_owned(), what.to_owned(), within.to_owned());
+        Suspect { kind, file, line, what, within }
     }
 
-    fn finding(kind: FindingKind, about: &str) -> Finding {
-        Finding {
-            number: 1,
-            kind,
-            about: about.to_owned(),
-            what: String::new(),
-            evidence: String::new(),
-            steps: Vec::new(),
-            is_repeatable: true,
-            places: Vec::new(),
-            fingerprint: String::new(),
-            is_accepted: false,
-        }
+    fn finding(kind: FindingKind, about: &str, asked: &[&str]) -> Finding {
+        let steps = asked.iter().map(|target| sample::step(0, target)).collect();
+        Finding { kind, about: about.to_owned(), steps, ..sample::finding() }
+    }
+
+    fn suspects() -> Vec<Suspect> {
+        vec![
+            suspect(SuspectKind::StaticWritten, "App\\Cart::$items", 3, "App\\Cart::add"),
+            suspect(
+                SuspectKind::StaticWritten,
+                "App\\Cart::$user[] (grows)",
+                4,
+                "App\\Cart::login",
+            ),
+            suspect(SuspectKind::Setlocale, "setlocale()", 5, "App\\Lang::set"),
+            suspect(SuspectKind::Exit, "exit", 6, "App\\Thanks::show"),
+            suspect(SuspectKind::IniSet, "ini_set('precision')", 7, ""),
+            suspect(SuspectKind::IniSet, "ini_set('memory_limit')", 8, ""),
+            suspect(SuspectKind::StaticWritten, "App\\Log::$lines", 9, "App\\Log::write"),
+            suspect(SuspectKind::StaticWritten, "App\\Log::$line", 10, "App\\Log::write"),
+        ]
+    }
+
+    /// Lines, and whether they are named.
+    fn lines(finding: &Finding, kept: &[Finding]) -> (Vec<u32>, bool) {
+        let places = fitting(finding, kept, &suspects());
+        let is_named = places.iter().any(|place| place.is_named);
+        assert!(places.iter().all(|place| place.is_named == is_named), "{places:?}");
+        (places.iter().map(|place| place.line).collect(), is_named)
     }
 
     #[test]
-    fn a_finding_names_the_lines_that_fit_it() {
-        let suspects = [
-            suspect(SuspectKind::StaticWritten, "App\\Cart::$items", 3),
-            suspect(SuspectKind::StaticWritten, "App\\Cart::$user[] (grows)", 4),
-            suspect(SuspectKind::Setlocale, "setlocale()", 5),
-            suspect(SuspectKind::Exit, "exit", 6),
-        ];
-        let lines = |kind, about| -> Vec<u32> {
-            fitting(&finding(kind, about), &suspects).iter().map(|place| place.line).collect()
+    fn what_was_seen_names_its_line() {
+        let kept = |about: &str| lines(&finding(FindingKind::Kept, about, &[]), &[]);
+        assert_eq!(kept("App\\Cart::$user"), (vec![4], true));
+        assert_eq!(kept("App\\Log::$lines"), (vec![9], true), "a longer name is another");
+        let grows = Finding {
+            evidence: "  1 B\n  App\\Log::$lines holds 9, half way 3".to_owned(),
+            ..finding(FindingKind::Growth, "GET /", &["/"])
         };
-        assert_eq!(lines(FindingKind::Kept, "App\\Cart::$user"), [4]);
-        assert_eq!(lines(FindingKind::Leak, "GET /"), [3, 4]);
-        assert_eq!(lines(FindingKind::State, "locale"), [5]);
-        assert_eq!(lines(FindingKind::State, "umask"), [0; 0]);
-        assert_eq!(lines(FindingKind::Death, "GET /thanks"), [6]);
+        assert_eq!(lines(&grows, &[]), (vec![9], true));
+        let ini = finding(FindingKind::State, "ini:precision", &["/"]);
+        assert_eq!(lines(&ini, &[]), (vec![7], true));
+    }
+
+    #[test]
+    fn what_is_only_of_a_kind_is_not_claimed() {
+        assert_eq!(lines(&finding(FindingKind::State, "locale", &["/"]), &[]), (vec![5], false));
+        assert_eq!(lines(&finding(FindingKind::State, "umask", &["/"]), &[]), (vec![], false));
+        let death = finding(FindingKind::Death, "GET /exit", &["/exit"]);
+        assert_eq!(lines(&death, &[]), (vec![6], false), "a request's path names no code");
+        let leak = finding(FindingKind::Leak, "GET /", &["/"]);
+        assert_eq!(lines(&leak, &[]), (vec![3, 4, 9], false), "three at most");
+    }
+
+    #[test]
+    fn what_the_same_requests_leave_behind_comes_first() {
+        let leak = finding(FindingKind::Leak, "GET /me", &["/login", "/me"]);
+        let kept = |about: &str, asked: &str| finding(FindingKind::Kept, about, &[asked]);
+        assert_eq!(lines(&leak, &[kept("App\\Cart::$user", "/login")]), (vec![4], false));
+        let elsewhere = [kept("App\\Cart::$user", "/other")];
+        assert_eq!(lines(&leak, &elsewhere), (vec![4], false), "`login` is in its method's name");
+        let logs = finding(FindingKind::Answer, "GET /logs/7", &["/logs/7"]);
+        assert_eq!(lines(&logs, &[]), (vec![3, 4, 9], false), "`log` is too short to tell");
+        let carts = finding(FindingKind::Answer, "GET /carts/7", &["/en/carts/7"]);
+        assert_eq!(lines(&carts, &[]), (vec![3, 4], false));
     }
 }

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use super::course::{Course, Reference};
 use super::grow;
 use super::look::{name, person};
-use super::model::{Finding, FindingKind};
+use super::model::{Finding, FindingKind, Step};
 use super::stand::{Bench, Seen, Starts as _, Way};
+use super::text::indented;
 use crate::plan::model::RuntimeChoice;
-use crate::runtime::{RuntimeError, diff};
+use crate::runtime::RuntimeError;
+use crate::summary::words;
 
 /// What came of it.
 #[derive(Debug)]
@@ -30,44 +32,138 @@ pub fn replay(
     runtime: &RuntimeChoice,
     finding: &Finding,
 ) -> Result<Replayed, RuntimeError> {
-    let forgets = bench.go(reference, &finding.steps, Way::InTurn)?.seen;
-    let keeps = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
-    let mut text = format!("{}. {}\n", finding.number, finding.what);
-    for ((step, forgets), keeps) in finding.steps.iter().zip(&forgets).zip(&keeps) {
-        let _ = writeln!(text, "\n{} ({})", name(&step.request), person(step.user));
-        let _ = writeln!(text, "  {}: {}", reference.name, status(forgets));
-        let _ = writeln!(text, "  {}: {}", runtime.name, status(keeps));
-        let (one, other) = (forgets.text(), keeps.text());
-        if one != other {
-            let _ = writeln!(text, "{}", diff(&one, &other));
+    let mut forgets = Reference::new(bench, reference);
+    let answers = forgets.in_turn(&finding.steps)?;
+    let seen = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
+    let again = match finding.kind {
+        FindingKind::Growth => grow::again(bench, runtime, finding)?.map(|text| indented(&text)),
+        _ => {
+            let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
+            shown.map(|shown| format!("  {}\n{}", shown.what, indented(&shown.evidence)))
         }
-    }
-    let again = again(bench, reference, runtime, finding)?;
-    let _ = match &again {
-        Some(evidence) => writeln!(text, "\nit shows again:\n{evidence}"),
-        None => writeln!(text, "\nit does not show again"),
     };
+    let turns: Vec<Turn<'_>> = finding
+        .steps
+        .iter()
+        .zip(answers.iter().zip(&seen))
+        .map(|(step, (forgets_says, keeps_says))| {
+            let moving = forgets.known.moving(&step.request);
+            let difference = moving.difference(&forgets_says.text(), &keeps_says.text());
+            let difference = difference.map(|difference| difference.text);
+            Turn { step, answers: [forgets_says, keeps_says], difference }
+        })
+        .collect();
+    let text = text(finding, [&reference.name, &runtime.name], &turns, again.as_deref());
     Ok(Replayed { text, shows: again.is_some() })
 }
 
-/// The evidence, where it is there again.
-fn again(
-    bench: &Bench,
-    reference: &RuntimeChoice,
-    runtime: &RuntimeChoice,
-    finding: &Finding,
-) -> Result<Option<String>, RuntimeError> {
-    if finding.kind == FindingKind::Growth {
-        return grow::again(bench, runtime, finding);
+/// A request, and what both say to it.
+struct Turn<'a> {
+    step: &'a Step,
+    /// Of the reference, and of the worker.
+    answers: [&'a Seen; 2],
+    /// How they differ, but for what moves by nature.
+    difference: Option<String>,
+}
+
+/// The reference's name is first, as its answer is.
+fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&str>) -> String {
+    let mut text = format!("finding {} on {}: {}\n", finding.number, names[1], finding.what);
+    if !finding.is_repeatable {
+        text.push_str("a fresh worker has not shown it a second time when it was checked\n");
     }
-    let mut forgets = Reference::new(bench, reference);
-    let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
-    Ok(shown.map(|shown| format!("{}\n{}", shown.what, shown.evidence)))
+    let width = names.map(str::len).into_iter().max().unwrap_or_default();
+    let mut same = 0;
+    for (at, turn) in turns.iter().enumerate() {
+        // Of many requests that came before, those with something to see.
+        if turn.difference.is_none() && at + 1 < turns.len() && turns.len() > ALL {
+            same += 1;
+            continue;
+        }
+        if same > 0 {
+            let _ = writeln!(text, "\n… {} answered the same", words::number_of(same, "request"));
+            same = 0;
+        }
+        let _ = writeln!(text, "\n{} ({})", name(&turn.step.request), person(turn.step.user));
+        for (name, seen) in names.iter().zip(turn.answers) {
+            let _ = writeln!(text, "  {name:width$}  {}", status(seen));
+        }
+        match &turn.difference {
+            Some(difference) => difference.lines().for_each(|line| {
+                let _ = writeln!(text, "    {line}");
+            }),
+            None => text.push_str("  the same answer, but for what moves by nature\n"),
+        }
+    }
+    let _ = match again {
+        Some(evidence) => write!(text, "\nit shows again:\n{evidence}"),
+        None => writeln!(
+            text,
+            "\nit does not show again. Either it is mended, or it needs more than these requests: only a whole \
+             check tells"
+        ),
+    };
+    text
 }
 
 fn status(seen: &Seen) -> String {
     match &seen.outcome {
         Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
         Err(problem) => format!("no answer: {problem}"),
+    }
+}
+
+/// Requests of which each is shown: as many as a person reads.
+const ALL: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::sample;
+    use crate::runtime::Answer;
+
+    fn seen(status: u16, body: &str) -> Seen {
+        let answer = Answer { status, headers: Vec::new(), body: body.to_owned() };
+        Seen { number: 1, outcome: Ok(answer), shows: Vec::new() }
+    }
+
+    fn finding(what: &str) -> Finding {
+        Finding { number: 2, what: what.to_owned(), ..sample::finding() }
+    }
+
+    const NAMES: [&str; 2] = ["nginx-fpm", "frankenphp-worker"];
+
+    #[test]
+    fn what_shows_again_is_told_request_by_request() {
+        let steps = [sample::step(0, "/berlin"), sample::step(1, "/")];
+        let (plain, other) = (seen(200, "12:00 UTC\n"), seen(200, "13:00 CET\n"));
+        let turn = |at: usize, keeps, difference: Option<&str>| Turn {
+            step: &steps[at],
+            answers: [&plain, keeps],
+            difference: difference.map(str::to_owned),
+        };
+        let turns = [turn(0, &plain, None), turn(1, &other, Some("- … UTC\n+ … CET"))];
+        let finding = finding("the answer to GET / is another than under nginx-fpm");
+        let again = Some(
+            "  the answer to GET / is another than under nginx-fpm\n    - … UTC\n    + … CET\n",
+        );
+        insta::assert_snapshot!(text(&finding, NAMES, &turns, again));
+    }
+
+    #[test]
+    fn of_many_requests_those_that_differ_are_told_and_the_last() {
+        let steps: Vec<Step> = (0..9).map(|at| sample::step(0, &format!("/{at}"))).collect();
+        let plain = seen(200, "ok");
+        let none = Seen { outcome: Err("connection reset".to_owned()), ..plain.clone() };
+        let turns: Vec<Turn<'_>> = steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| match at {
+                4 => Turn { step, answers: [&plain, &none], difference: Some("- 200".to_owned()) },
+                _ => Turn { step, answers: [&plain, &plain], difference: None },
+            })
+            .collect();
+        let once = Finding { is_repeatable: false, ..finding("GET /8 ends the worker") };
+        insta::assert_snapshot!(text(&once, NAMES, &turns, None));
     }
 }

@@ -1,7 +1,8 @@
 //! Connections to databases that a worker keeps: what each works with when a request has just made it, so
 //! that it is known which request has changed that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -19,7 +20,10 @@ pub const CONNECTION: &str = "db:";
 pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> State {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
-    for (worker, turn, asked) in toured.into_iter().flat_map(turns) {
+    // In whose turn something was set is not known where the next one begins before it ends.
+    let is_in_turn = |toured: &&Toured| toured.steps.iter().all(|step| !step.with_next);
+    let toured = toured.into_iter().filter(is_in_turn);
+    for (worker, turn, asked) in toured.flat_map(turns) {
         let after = turn.after.iter().flat_map(|after| after.range(CONNECTION.to_owned()..));
         let after = after.take_while(|(name, _)| name.starts_with(CONNECTION));
         for (name, value) in after.filter(|(name, _)| !worker.boot.contains_key(*name)) {
@@ -61,17 +65,27 @@ pub fn fill(workers: &mut [Worker], made: &State) {
             .filter(|(name, _)| !worker.boot.contains_key(*name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let fill = |state: &mut State| {
-            for (name, value) in &missing {
-                state.entry(name.clone()).or_insert_with(|| value.clone());
-            }
+        if missing.is_empty() {
+            continue;
+        }
+        // A state that several have is filled once; as long as the old one is kept its address is its own.
+        let mut filled: HashMap<*const State, [Arc<State>; 2]> = HashMap::new();
+        let mut fill = |state: &mut Arc<State>| {
+            let whole = || Arc::new(missing.iter().chain(state.iter()).map(own).collect());
+            let known = filled.entry(Arc::as_ptr(state));
+            let [_, whole] = known.or_insert_with(|| [Arc::clone(state), whole()]);
+            *state = Arc::clone(whole);
         };
         fill(&mut worker.boot);
         for turn in &mut worker.turns {
             fill(&mut turn.before);
-            turn.after.iter_mut().for_each(fill);
+            turn.after.iter_mut().for_each(&mut fill);
         }
     }
+}
+
+fn own((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
 }
 
 /// Each request's turns.
@@ -99,16 +113,16 @@ mod tests {
 
     const KEY: &str = "db:sql_mode Shop::$db";
 
-    fn state(mode: Option<&str>) -> State {
-        mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect()
+    fn state(mode: Option<&str>) -> Arc<State> {
+        Arc::new(mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect())
     }
 
     /// Requests to one worker, each with what its connection had before and after.
     fn toured(turns: &[(&str, Option<&str>, Option<&str>)]) -> Toured {
         let step = |target: &str| Step {
             user: 0,
-            with_next: false,
             request: Asked { method: "GET".into(), target: target.into(), ..Asked::default() },
+            with_next: false,
         };
         let seen = |number| Seen { number, outcome: Err(String::new()), shows: Vec::new() };
         let turn =
@@ -139,6 +153,9 @@ mod tests {
         }
         assert_eq!(made(&[toured(&first)])[KEY], "", "nothing else was seen");
         assert!(made(&[toured(&[("/", None, None)])]).is_empty());
+        let mut at_once = toured(&plain);
+        at_once.steps[0].with_next = true;
+        assert!(made(&[at_once]).is_empty(), "whose doing it was is not known");
     }
 
     #[test]

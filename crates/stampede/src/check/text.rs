@@ -3,15 +3,18 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use super::amount::amount;
 use super::code::Suspect;
 use super::look::{name, person};
 use super::model::{CheckReport, Checked, Finding, FindingKind, Growth, GrowthOf, Step, Verdict};
 use crate::summary::words;
 
-/// Lines of code that are listed.
+/// Lines of code that are listed: a screen has room for them beside the findings.
 const SUSPECTS_MAX: usize = 10;
-/// Requests that are listed as skipped; the others are counted.
+/// Requests that are listed as skipped: enough to see what rule it was; the others are counted.
 const SKIPPED_MAX: usize = 8;
+/// Requests of a finding that are named: the others are in `check.json`.
+const STEPS_MAX: usize = 4;
 /// Beside every count of what was tried.
 pub const NO_PROOF: &str = "what was not found is not proven absent";
 /// Of a finding that its steps did not show a second time.
@@ -22,7 +25,7 @@ pub const NOT_AGAIN: &str = "not seen again on a fresh worker";
 pub fn text(report: &CheckReport, command: &str) -> String {
     let mut text = String::new();
     for checked in &report.runtimes {
-        let _ = writeln!(text, "{}: {}", checked.runtime, answer(checked));
+        let _ = writeln!(text, "{}: {}", checked.runtime, answer(report, checked));
     }
     let _ = writeln!(text, "\n{}", tried(report));
     for checked in &report.runtimes {
@@ -43,36 +46,91 @@ pub fn text(report: &CheckReport, command: &str) -> String {
         }
         let more = report.skipped.len().saturating_sub(SKIPPED_MAX);
         if more > 0 {
-            let _ = write!(text, "\n  … {more} more");
+            let _ = write!(text, "\n  … {more} more in check.json");
         }
     }
     text.trim_end().to_owned() + "\n"
 }
 
-/// The verdict in words.
-pub fn answer(checked: &Checked) -> String {
+/// The verdict in words, in a line.
+pub fn answer(report: &CheckReport, checked: &Checked) -> String {
+    let Answer { said, joint, more } = verdict(report, checked);
+    if more.is_empty() { said } else { said + joint + &more }
+}
+
+/// A verdict: its few words, and what stands beside them.
+pub struct Answer {
+    /// `nothing unsafe was found`.
+    pub said: String,
+    /// What is between both in a line.
+    joint: &'static str,
+    /// Where it was looked for, or why it is not known; may be empty.
+    pub more: String,
+}
+
+/// That nothing was found stands beside where it was looked for.
+pub fn verdict(report: &CheckReport, checked: &Checked) -> Answer {
     let open = checked.findings.iter().filter(|finding| !finding.is_accepted).count();
-    let accepted = checked.findings.len() - open;
-    let said = match &checked.verdict {
-        Verdict::Safe => "nothing unsafe was found".to_owned(),
+    let within = within(report, checked);
+    let problem = checked.problem.as_deref().unwrap_or("why is not known");
+    let answer = |said: &str, joint, more: &[&str]| Answer {
+        said: said.to_owned(),
+        joint,
+        more: more.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("; "),
+    };
+    let (known, chance) = (known(checked), chance(checked));
+    match &checked.verdict {
+        Verdict::Safe => answer("nothing unsafe was found", " in ", &[&within, &known, &chance]),
         Verdict::SafeWith { max_requests } => {
-            format!("safe with max_requests = {max_requests}: it grows")
+            let grows = "it grows, so that a worker has to be replaced after so many requests";
+            let others = format!("nothing else was found in {within}");
+            let said = format!("safe with max_requests = {max_requests}");
+            answer(&said, ": ", &[grows, &others, &known, &chance])
         }
         Verdict::NotSafe => {
-            format!("NOT SAFE: {}{}", words::number_of(open as u32, "finding"), lost(checked))
+            let early =
+                checked.problem.as_ref().map(|_| format!("not checked to its end: {problem}"));
+            let said = format!("NOT SAFE: {}", words::number_of(open as u32, "finding"));
+            answer(&said, "; ", &[&lost(checked), &known, &chance, &early.unwrap_or_default()])
         }
-        Verdict::NotChecked => "not checked".to_owned(),
-    };
-    let known = match accepted {
+        Verdict::NotChecked if checked.sent == 0 => answer("not checked", ": ", &[problem]),
+        Verdict::NotChecked => {
+            let until = format!("nothing was found until then in {within}");
+            answer("not checked to its end", ": ", &[problem, &until, &known, &chance])
+        }
+    }
+}
+
+/// What the baseline accepts.
+fn known(checked: &Checked) -> String {
+    match checked.findings.iter().filter(|finding| finding.is_accepted).count() {
         0 => String::new(),
-        count => format!(" ({count} accepted by the baseline)"),
-    };
-    let chance = match checked.not_again {
+        count => format!("{} accepted by the baseline", words::number_of(count as u32, "finding")),
+    }
+}
+
+/// What no fresh start has shown again.
+fn chance(checked: &Checked) -> String {
+    match checked.not_again {
         0 => String::new(),
-        count => format!("; {} seen once and not again", words::number_of(count, "difference")),
+        count => format!("{} seen once and not again", words::number_of(count, "difference")),
+    }
+}
+
+/// What a runtime was tried with.
+fn within(report: &CheckReport, checked: &Checked) -> String {
+    let tried = &report.tried;
+    let growth = match checked.growth_sent {
+        0 => String::new(),
+        sent => format!(", and in {} for growth", words::count(sent)),
     };
-    let problem = checked.problem.as_ref().map_or(String::new(), |why| format!(": {why}"));
-    said + &known + &chance + &problem
+    format!(
+        "{} requests ({} in {} by {}){growth}",
+        words::count(checked.sent),
+        words::number_of(tried.requests as u32, "different one").replace("one different", "one"),
+        words::number_of(tried.tours.len() as u32, "tour"),
+        words::number_of(tried.users, "user"),
+    )
 }
 
 /// How many workers the tours have cost.
@@ -82,18 +140,29 @@ fn lost(checked: &Checked) -> String {
         lost => {
             let share = lost as f64 * 1000.0 / checked.sent.max(1) as f64;
             format!(
-                ", {} lost ({share:.0} per 1 000 requests)",
+                "{} lost ({share:.0} per 1 000 requests)",
                 words::number_of(lost as u32, "worker")
             )
         }
     }
 }
 
+/// How long it took: `61 s`, `4.2 minutes`.
+pub fn took(seconds: f64) -> String {
+    match seconds {
+        short if short < SECONDS_UP_TO => format!("{short:.0} s"),
+        long => format!("{:.1} minutes", long / 60.0),
+    }
+}
+
+/// From here on minutes are easier to read.
+const SECONDS_UP_TO: f64 = 119.5;
+
 fn tried(report: &CheckReport) -> String {
     let tried = &report.tried;
     let ended = if report.interrupted { "; ended early" } else { "" };
     format!(
-        "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {:.0} s, against {}{ended}\n\
+        "tried: {} in {} ({}) by {}, {} sent, {} for growth, in {}, against {}{ended}\n\
          {NO_PROOF}; seed {}",
         words::number_of(tried.requests as u32, "request"),
         words::number_of(tried.tours.len() as u32, "tour"),
@@ -101,7 +170,7 @@ fn tried(report: &CheckReport) -> String {
         words::number_of(tried.users, "user"),
         words::count(tried.sent),
         words::count(tried.growth_requests),
-        tried.seconds,
+        took(tried.seconds),
         report.reference,
         report.seed,
     )
@@ -118,29 +187,35 @@ fn one(checked: &Checked, finding: &Finding, command: &str) -> String {
         checked.runtime,
         finding.what
     );
-    if !finding.evidence.is_empty() {
-        let _ = writeln!(text, "{}", finding.evidence);
-    }
+    text.push_str(&indented(&finding.evidence));
     let steps: Vec<String> = finding
         .steps
         .iter()
         .map(|step| format!("{} ({})", name(&step.request), person(step.user)))
         .collect();
     let shown = match steps.len() {
-        0..=4 => in_order(&steps, &finding.steps),
+        0..=STEPS_MAX => in_order(&steps, &finding.steps),
         many => format!("{many} requests, the last {}", steps[many - 1]),
     };
-    let again = match finding.is_repeatable {
-        true => format!("{command} --finding {}", finding.number),
-        false => NOT_AGAIN.to_owned(),
+    let _ = writeln!(text, "  to see it: {shown}");
+    let _ = match finding.is_repeatable {
+        true => writeln!(text, "  sent again by: {command} --finding {}", finding.number),
+        false => writeln!(text, "  {NOT_AGAIN}"),
     };
-    let _ = writeln!(text, "  to see it: {shown} ({again})");
     for place in &finding.places {
-        let _ = writeln!(text, "  look at {}:{}: {}", place.file, place.line, place.what);
+        let begin = if place.is_named { "look at" } else { "it may be" };
+        let _ = writeln!(text, "  {begin} {}:{}: {}", place.file, place.line, place.what);
     }
     let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
     let _ = writeln!(text, "  the usual mend: {}", mend(finding.kind));
     text
+}
+
+/// Evidence, its lines below what they show.
+pub fn indented(evidence: &str) -> String {
+    let lines = evidence.lines().filter(|line| !line.trim().is_empty());
+    let indent = lines.clone().map(|line| line.len() - line.trim_start_matches(' ').len()).min();
+    lines.fold(String::new(), |text, line| text + "    " + &line[indent.unwrap_or(0)..] + "\n")
 }
 
 /// Steps one after the other, or at once.
@@ -232,7 +307,7 @@ pub fn unseen(report: &CheckReport) -> Vec<&Suspect> {
 }
 
 fn steady(growth: &Growth) -> String {
-    let [begin, end] = [growth.begin, growth.end].map(|value| size(growth.of, value));
+    let [begin, end] = [growth.begin, growth.end].map(|value| amount(growth.of, value));
     let over = words::count(growth.requests);
     let does = match growth.of {
         GrowthOf::Heap | GrowthOf::Memory => "does",
@@ -253,18 +328,6 @@ pub fn what(of: GrowthOf) -> &'static str {
     }
 }
 
-/// How much of it there is.
-pub fn size(of: GrowthOf, value: f64) -> String {
-    match of {
-        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
-        _ => format!("{value:.0}"),
-    }
-}
-
-/// How much of it comes with each request: less than one file may be many.
-pub fn rate(of: GrowthOf, value: f64) -> String {
-    match of {
-        GrowthOf::Heap | GrowthOf::Memory => words::bytes(value),
-        _ => format!("{value:.3}"),
-    }
-}
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub type State = BTreeMap<String, Value>;
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
     /// As it was booted.
-    pub boot: State,
+    pub boot: Arc<State>,
     /// Its requests in order.
     pub turns: Vec<Turn>,
     /// Its sizes, now and then.
@@ -28,9 +29,9 @@ pub struct Turn {
     /// The request's number; `None`: not one of ours.
     pub number: Option<u64>,
     /// The whole state as it began.
-    pub before: State,
+    pub before: Arc<State>,
     /// The whole state after all was cleaned up; `None`: the worker did not get there.
-    pub after: Option<State>,
+    pub after: Option<Arc<State>>,
     /// Tokens that the worker still has: where, and which.
     pub held: Vec<Held>,
 }
@@ -128,18 +129,25 @@ impl Worker {
         self.sizes.push(sizes);
     }
 
+    /// The whole of what is told by how it differs from the boot. Mostly it does not, or as the one before it
+    /// did: that is kept once.
+    fn state(&self, differing: State, gone: &[String]) -> Arc<State> {
+        let mut state = (*self.boot).clone();
+        gone.iter().for_each(|name| drop(state.remove(name)));
+        state.extend(differing);
+        let last = self.turns.last();
+        let ends = last.and_then(|turn| turn.after.as_ref());
+        let mut known =
+            [Some(&self.boot), ends, last.map(|turn| &turn.before)].into_iter().flatten();
+        known.find(|known| ***known == state).cloned().unwrap_or_else(|| Arc::new(state))
+    }
+
     fn take(&mut self, line: Line) {
-        let state = || {
-            let mut state = self.boot.clone();
-            line.gone.iter().for_each(|name| drop(state.remove(name)));
-            state.extend(line.state.clone());
-            state
-        };
         match (line.at.as_str(), line.served) {
-            ("boot", _) => self.boot = line.state,
+            ("boot", _) => self.boot = Arc::new(line.state),
             ("begin", _) => {
                 let number = line.n.as_deref().and_then(|number| number.parse().ok());
-                let before = state();
+                let before = self.state(line.state, &line.gone);
                 self.turns.push(Turn { number, before, ..Turn::default() });
             }
             ("end", Some(served)) => self.sized(Sizes {
@@ -151,7 +159,7 @@ impl Worker {
                 sizes: line.sizes,
             }),
             ("end", None) => {
-                let after = state();
+                let after = self.state(line.state, &line.gone);
                 if let Some(turn) = self.turns.last_mut() {
                     (turn.after, turn.held) = (Some(after), line.held);
                 }
@@ -201,6 +209,9 @@ mod tests {
         assert!(!first.after.as_ref().unwrap().contains_key("cwd"));
         assert_eq!(first.held, [Held { place: "A::$b".into(), token: "stmpd0".into() }]);
         assert_eq!(second.before["locale"], "de_DE");
+        let of_first = first.after.as_ref().expect("its end");
+        assert!(Arc::ptr_eq(&first.before, &worker.boot), "the same state is kept once");
+        assert!(Arc::ptr_eq(&second.before, of_first), "the same state is kept once");
         assert_eq!(second.after, None, "of a worker that died nothing is made up");
     }
 

@@ -1,8 +1,8 @@
 //! A whole check: the reference first, then one runtime after the other.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
+use super::baseline::Baseline;
 use super::code::CodeLook;
 use super::course::{self, Course, Reference};
 use super::grow;
@@ -10,6 +10,7 @@ use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Skipped, Step, Tried, Verdict,
 };
 use super::orders::{self, Tour};
+use super::signs::steady;
 use super::stand::Bench;
 use crate::causes::chain;
 use crate::interrupt;
@@ -33,8 +34,8 @@ pub struct Wanted {
     pub growth: Option<grow::Wanted>,
     /// Tours by their names; empty: all.
     pub tours: Vec<String>,
-    /// Fingerprints of what is accepted.
-    pub baseline: BTreeSet<String>,
+    /// What is accepted.
+    pub baseline: Baseline,
 }
 
 /// Who is told how far it is: a line of text.
@@ -112,6 +113,7 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
         name: wanted.name.clone(),
         started_at: crate::trial::comparison::now(),
+        asked: Vec::new(),
         app: wanted.app.clone(),
         kind: wanted.kind.clone(),
         reference: reference.name.clone(),
@@ -128,6 +130,7 @@ fn begin(bench: &Bench, reference: &RuntimeChoice, wanted: &Wanted) -> CheckRepo
     }
 }
 
+/// All that is found of one runtime.
 fn runtime(
     bench: &Bench,
     choice: &RuntimeChoice,
@@ -136,71 +139,64 @@ fn runtime(
     wanted: &Wanted,
     tell: Tell<'_>,
 ) -> Checked {
-    let mut checked = Checked {
-        runtime: choice.name.clone(),
-        verdict: Verdict::NotChecked,
-        findings: Vec::new(),
-        growth: Vec::new(),
-        workers_lost: 0,
-        sent: 0,
-        growth_sent: 0,
-        not_again: 0,
-        problem: None,
-    };
-    if let Err(error) = tried(bench, choice, ways, forgets, wanted, &mut checked, tell) {
-        checked.problem = Some(chain(&error));
-    } else if interrupt::asked() {
-        checked.problem = Some("ended early".to_owned());
+    let mut checked = toured(bench, choice, ways, forgets, tell);
+    if let Some(growth) = wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::asked())
+    {
+        tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
+        let dead: Vec<&Asked> = dead(&checked.findings);
+        let steps = ways[0].iter().filter(|step| !dead.contains(&&step.request));
+        let steps: Vec<Step> = steps.cloned().collect();
+        match grow::measure(bench, choice, &steps, growth) {
+            Ok(grown) => grew(&mut checked, grown),
+            Err(error) => checked.problem = Some(chain(&error)),
+        }
+    }
+    if interrupt::asked() {
+        checked.problem.get_or_insert("ended early".to_owned());
     }
     checked
 }
 
-fn tried(
+/// What the tours have shown. Where one cannot be gone, those before it count.
+fn toured(
     bench: &Bench,
     choice: &RuntimeChoice,
     ways: &[&[Step]],
     forgets: &mut Reference<'_>,
-    wanted: &Wanted,
-    checked: &mut Checked,
     tell: Tell<'_>,
-) -> Result<(), RuntimeError> {
+) -> Checked {
     let mut course = Course::new(bench, choice);
-    let mut failed = None;
-    for (at, way) in ways.iter().enumerate() {
-        let (tour, tours) = (at + 1, ways.len());
-        tell(&format!("{}: tour {tour} of {tours}, {} requests", choice.name, way.len()));
-        if let Err(error) = course.tour(way, forgets) {
-            failed = Some(error);
-            break;
-        }
-    }
-    checked.workers_lost = course.lost;
-    let looked = course.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
-    (checked.sent, checked.not_again) = (course.sent, course.chance);
-    checked.findings = looked.0;
-    if let Some(error) = failed.or(looked.1) {
-        return Err(error);
-    }
+    let gone = ways.iter().zip(1..).try_for_each(|(way, tour)| {
+        let (name, tours) = (&choice.name, ways.len());
+        tell(&format!("{name}: tour {tour} of {tours}, {} requests", way.len()));
+        course.tour(way, forgets)
+    });
+    let (findings, failed) =
+        course.findings(forgets, |what| tell(&format!("{}: {what}", choice.name)));
     // Silence is no proof where nobody has spoken.
-    if course.unwatched > 0 {
-        checked.problem =
-            Some(format!("its workers have written nothing of {} requests", course.unwatched));
+    let unwatched = (course.unwatched > 0)
+        .then(|| format!("its workers have written nothing of {} requests", course.unwatched));
+    Checked {
+        runtime: choice.name.clone(),
+        verdict: Verdict::NotChecked,
+        findings,
+        growth: Vec::new(),
+        workers_lost: course.lost,
+        sent: course.sent,
+        growth_sent: 0,
+        not_again: course.chance,
+        problem: gone.err().or(failed).map(|error| chain(&error)).or(unwatched),
     }
-    if let Some(growth) = wanted.growth.filter(|_| !interrupt::asked()) {
-        tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
-        let dead: Vec<&Asked> = dead(&checked.findings);
-        let steps: Vec<Step> =
-            ways[0].iter().filter(|step| !dead.contains(&&step.request)).cloned().collect();
-        let grown = grow::measure(bench, choice, &steps, growth)?;
-        checked.growth_sent = grown.sent;
-        if grown.growth.is_empty() && !interrupt::asked() {
-            let few = format!("growth was not measured: {} requests were answered", grown.sent);
-            checked.problem.get_or_insert(few);
-        }
-        checked.growth = grown.growth;
-        checked.findings.extend(grown.findings);
+}
+
+fn grew(checked: &mut Checked, grown: grow::Grown) {
+    checked.growth_sent = grown.sent;
+    if grown.growth.is_empty() && !interrupt::asked() {
+        let few = format!("growth was not measured: {} requests were answered", grown.sent);
+        checked.problem.get_or_insert(few);
     }
-    Ok(())
+    checked.growth = grown.growth;
+    checked.findings.extend(grown.findings);
 }
 
 /// Requests that end a worker: with them no worker lives long enough to grow.
@@ -210,12 +206,12 @@ fn dead(findings: &[Finding]) -> Vec<&Asked> {
 }
 
 /// Numbers its findings on from those of the runtimes before, and says what all that means.
-fn number(checked: &mut Checked, before: u32, baseline: &BTreeSet<String>) {
+fn number(checked: &mut Checked, before: u32, baseline: &Baseline) {
     checked.findings.sort_by_key(|finding| finding.kind);
     for (finding, number) in checked.findings.iter_mut().zip(before + 1..) {
         finding.number = number;
-        finding.fingerprint = format!("{} {}", checked.runtime, finding.fingerprint);
-        finding.is_accepted = baseline.contains(&finding.fingerprint);
+        finding.fingerprint = steady(&format!("{} {}", checked.runtime, finding.fingerprint));
+        finding.is_accepted = baseline.accepts(finding);
     }
     checked.verdict = verdict(checked);
 }
@@ -241,48 +237,16 @@ fn verdict(checked: &Checked) -> Verdict {
 mod tests {
     use super::*;
     use crate::check::model::{Growth, GrowthOf};
+    use crate::check::sample::{self, growth};
 
     fn finding(kind: FindingKind) -> Finding {
-        Finding {
-            number: 0,
-            kind,
-            about: "GET /".to_owned(),
-            what: String::new(),
-            evidence: String::new(),
-            steps: Vec::new(),
-            is_repeatable: true,
-            places: Vec::new(),
-            fingerprint: format!("{kind:?} get /").to_lowercase(),
-            is_accepted: false,
-        }
-    }
-
-    fn growth(of: GrowthOf, max_requests: Option<u64>) -> Growth {
-        Growth {
-            of,
-            requests: 1_000,
-            begin: 0.0,
-            end: 1.0,
-            per_request: 1.0,
-            per_request_low: 1.0,
-            per_request_high: 1.0,
-            grows: true,
-            max_requests,
-        }
+        let fingerprint = format!("{kind:?} get /").to_lowercase();
+        Finding { kind, fingerprint, ..sample::finding() }
     }
 
     fn checked(kinds: &[FindingKind], growth: Vec<Growth>) -> Checked {
-        Checked {
-            runtime: "roadrunner".to_owned(),
-            verdict: Verdict::NotChecked,
-            findings: kinds.iter().copied().map(finding).collect(),
-            growth,
-            workers_lost: 0,
-            sent: 0,
-            growth_sent: 0,
-            not_again: 0,
-            problem: None,
-        }
+        let findings = kinds.iter().copied().map(finding).collect();
+        Checked { findings, growth, ..sample::checked("roadrunner") }
     }
 
     #[test]
@@ -316,7 +280,10 @@ mod tests {
     #[test]
     fn the_worst_comes_first_and_the_baseline_accepts_by_runtime() {
         let mut one = checked(&[FindingKind::State, FindingKind::Leak], vec![]);
-        let baseline = BTreeSet::from(["roadrunner state get /".to_owned()]);
+        let mut earlier = checked(&[FindingKind::State], vec![]);
+        number(&mut earlier, 0, &Baseline::default());
+        let runtimes = vec![earlier];
+        let baseline = Baseline::of(&CheckReport { runtimes, ..sample::report() });
         number(&mut one, 3, &baseline);
         let told: Vec<_> =
             one.findings.iter().map(|one| (one.number, one.kind, one.is_accepted)).collect();

@@ -1,21 +1,23 @@
 //! `stampede check`: is an app safe in a worker that keeps it in memory?
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
+use super::check_again::{again, command};
 use super::check_database::{self, scratched};
+use super::check_file::{PAGE, baseline, json, without_secrets, write};
+use super::check_flags::Flags;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
-use crate::check::html::html;
-use crate::check::model::{CheckReport, FORMAT, Verdict};
+use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
 use crate::check::stand::Bench;
-use crate::check::{code, grow, orders, places, replay, text, work};
+use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, Places};
@@ -36,6 +38,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let baseline = baseline(args.baseline.as_deref())?;
     let out = out(args)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1 << 53));
+    let asked = Flags::typed()?.with("seed", seed).kept().words();
     let app = args.app.clone().unwrap_or_default();
     let meant = Meant {
         app: &app,
@@ -55,7 +58,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     tell("looking for requests");
     let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
         .map_err(|error| from_gather(&error, &stacks.bench.app))?;
-    said(&gathered, &mut tell)?;
+    said(&gathered, &args.reference, &mut tell)?;
     let wanted = work::Wanted {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         app,
@@ -80,13 +83,15 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         report.code = code::look(folder, stacks.bench.app.manifest.kind);
     }
     places::attach(&mut report);
+    report.asked = asked;
+    let report = without_secrets(report);
     write(&out, &report)?;
     match args.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(
             format!(
                 "{}\nResult: {}\nReport: {}\n",
-                mask_secrets(&text::text(&report, &command(args))),
+                mask_secrets(&text::text(&report, &command(args.out.as_deref()))),
                 out.display(),
                 out.join(PAGE).display()
             )
@@ -97,25 +102,35 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
 }
 
 /// What is started, and with what.
-struct Stacks {
-    bench: Bench,
-    reference: RuntimeChoice,
-    runtimes: Vec<RuntimeChoice>,
+pub struct Stacks {
+    /// What starts them.
+    pub bench: Bench,
+    /// The runtime that forgets.
+    pub reference: RuntimeChoice,
+    /// Those that are checked.
+    pub runtimes: Vec<RuntimeChoice>,
     folder: Option<PathBuf>,
 }
 
 /// What a check is of: as asked for, or as an earlier one was.
-struct Meant<'a> {
-    app: &'a str,
-    kind: Option<String>,
-    reference: &'a str,
-    runtimes: &'a str,
-    users: u32,
-    seed: u64,
+pub struct Meant<'a> {
+    /// A folder, or a name of the catalogue.
+    pub app: &'a str,
+    /// What it is, where a person said so.
+    pub kind: Option<String>,
+    /// The runtime that forgets.
+    pub reference: &'a str,
+    /// Those that are checked, with commas between them.
+    pub runtimes: &'a str,
+    /// Who asks.
+    pub users: u32,
+    /// Of orders and tokens.
+    pub seed: u64,
 }
 
 impl Stacks {
-    fn find(args: &CheckArgs, meant: Meant<'_>) -> Result<Stacks, Failure> {
+    /// Finds them, and refuses what must not be started.
+    pub fn find(args: &CheckArgs, meant: Meant<'_>) -> Result<Stacks, Failure> {
         let seed = meant.seed;
         let overrides = Overrides {
             app: Some(meant.app.to_owned()),
@@ -243,7 +258,7 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
 }
 
 /// What a person has to know of the requests before they are sent.
-fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> {
     if gathered.requests.is_empty() {
         let skipped = gathered.skipped.iter().take(5);
         let why =
@@ -253,9 +268,9 @@ fn said(gathered: &Gathered, tell: &mut dyn FnMut(&str)) -> Result<(), Failure> 
     }
     if let Some(broken) = &gathered.broken {
         return Err(Failure::rendered(format!(
-            "the app fails under PHP-FPM already, so there is nothing to compare: {broken}"
+            "the app fails under {reference} already, so there is nothing to compare: {broken}"
         ))
-        .hint("`stampede up nginx-fpm --app DIR` starts it alone, with its logs"));
+        .hint(format!("`stampede up {reference} --app DIR` starts it alone, with its logs")));
     }
     match &gathered.router {
         Some(Ok(routes)) => tell(&format!("the app's router lists {routes} that can be asked for")),
@@ -289,61 +304,6 @@ fn out(args: &CheckArgs) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Fingerprints of an earlier check.
-fn baseline(path: Option<&Path>) -> Result<BTreeSet<String>, Failure> {
-    let Some(path) = path else { return Ok(BTreeSet::new()) };
-    let findings = read(path)?.runtimes.into_iter().flat_map(|one| one.findings);
-    Ok(findings.map(|finding| finding.fingerprint).collect())
-}
-
-/// Reads a check: its folder or its file.
-fn read(path: &Path) -> Result<CheckReport, Failure> {
-    let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
-    let failed = |why: String| {
-        Failure::rendered(format!("cannot read the check `{}`: {why}", file.display()))
-            .hint("`stampede check` writes its result to stampede-results/<check>/check.json")
-    };
-    let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
-    let report: CheckReport =
-        serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
-    match report.format > FORMAT {
-        true => Err(failed(format!(
-            "it has format {}, and this stampede reads up to {FORMAT}",
-            report.format
-        ))),
-        false => Ok(report),
-    }
-}
-
-fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
-    let text = json(report)?;
-    let written = std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(out.join(FILE), text))
-        .and_then(|()| std::fs::write(out.join(PAGE), html(report)));
-    written.map_err(|error| {
-        Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
-            .hint("`--out` names another folder")
-    })
-}
-
-fn json(report: &CheckReport) -> Result<String, Failure> {
-    let mut report = report.clone();
-    let findings = report.runtimes.iter_mut().flat_map(|one| &mut one.findings);
-    let headers =
-        findings.flat_map(|one| &mut one.steps).flat_map(|step| &mut step.request.headers);
-    // A list's requests bring what lets their sender in.
-    for (_, value) in headers.filter(|(name, _)| is_secret(name)) {
-        *value = "***".to_owned();
-    }
-    let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
-    Ok(mask_secrets(&text) + "\n")
-}
-
-fn is_secret(header: &str) -> bool {
-    let header = header.to_ascii_lowercase();
-    ["cookie", "auth", "token", "key", "secret"].iter().any(|word| header.contains(word))
-}
-
 /// The schema of `check.json`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(CheckReport).into()
@@ -358,58 +318,5 @@ fn outcome(report: &CheckReport) -> Outcome {
     if is_whole && !report.interrupted { Outcome::Fine } else { Outcome::Incomplete }
 }
 
-/// What sends a finding's requests again.
-fn command(args: &CheckArgs) -> String {
-    let of = args.out.as_ref().map(|out| format!(" --of {}", out.display()));
-    format!("stampede check{}", of.unwrap_or_default())
-}
-
-/// Sends the steps of a finding again: to its runtime and to the reference.
-fn again(args: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
-    let path = match &args.of {
-        Some(path) => path.clone(),
-        None => last(Path::new(RESULTS))?,
-    };
-    let report = read(&path)?;
-    let found = report.runtimes.iter().find_map(|one| {
-        let finding = one.findings.iter().find(|finding| finding.number == number);
-        finding.map(|finding| (one, finding))
-    });
-    let Some((checked, finding)) = found else {
-        let all: usize = report.runtimes.iter().map(|one| one.findings.len()).sum();
-        return Err(Failure::rendered(format!(
-            "check `{}` has no finding {number}; it has {all}",
-            report.name
-        )));
-    };
-    let app = args.app.clone().unwrap_or_else(|| report.app.clone());
-    let meant = Meant {
-        app: &app,
-        kind: args.kind.clone(),
-        reference: &report.reference,
-        runtimes: &checked.runtime,
-        users: report.tried.users,
-        seed: report.seed,
-    };
-    let stacks = Stacks::find(args, meant)?;
-    let replayed = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], finding)
-        .map_err(|error| Failure::from_runtime(&error))?;
-    print(mask_secrets(&replayed.text).as_bytes())?;
-    Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
-}
-
-/// The newest check of a folder of results.
-fn last(results: &Path) -> Result<PathBuf, Failure> {
-    let mut folders: Vec<PathBuf> = crate::store::folders(results);
-    folders.retain(|folder| folder.join(FILE).is_file());
-    folders.sort();
-    folders.pop().ok_or_else(|| {
-        Failure::rendered(format!("there is no check in `{}`", results.display()))
-            .hint("`--of` names another check's folder")
-    })
-}
-
-const FILE: &str = "check.json";
 /// Requests of a file at most, where nobody says more: an access log has a day's.
 const OF_FILE: usize = 500;
-const PAGE: &str = "check.html";

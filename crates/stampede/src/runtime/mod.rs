@@ -42,7 +42,7 @@ mod verify;
 mod watched;
 
 pub use answer::{Answer, Masks};
-pub(crate) use answer::{client_config, diff, get_as, read as read_answer, sha256};
+pub(crate) use answer::{client_config, get_as, read as read_answer, sha256};
 pub use app::App;
 pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeFolder};

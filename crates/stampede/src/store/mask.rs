@@ -147,7 +147,8 @@ fn is_name_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
 
-const MASK: &str = "***";
+/// What stands where a secret was.
+pub const MASK: &str = "***";
 
 /// Parts of secret names, without the `_`, `-` and `.` in between. `appkey`: Laravel's
 /// `APP_KEY`.

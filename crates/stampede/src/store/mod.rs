@@ -24,7 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use folder::{RunFolder, TrialFolder};
-pub use mask::mask_secrets;
+pub use mask::{MASK, mask_secrets};
 pub use name::run_id;
 pub use read::{
     Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,

@@ -24,13 +24,15 @@ pub fn counts(checked: &Checked) -> Option<Element> {
 }
 
 /// What was found, the worst first, what is accepted last.
-pub fn section(report: &CheckReport) -> Option<Element> {
+pub fn section(report: &CheckReport, command: &str) -> Option<Element> {
     let all = told(report);
     let about = match all.iter().any(|one| one.runtimes.len() > 1) {
         true => "the worst first; what several runtimes show stands once",
         false => "the worst first",
     };
-    (!all.is_empty()).then(|| block("What was found", about).children(all.iter().map(article)))
+    (!all.is_empty()).then(|| {
+        block("What was found", about).children(all.iter().map(|one| article(one, command)))
+    })
 }
 
 /// A finding, and the runtimes that show it in the same words.
@@ -61,7 +63,7 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     of(one) == of(other)
 }
 
-fn article(told: &Told<'_>) -> Element {
+fn article(told: &Told<'_>, command: &str) -> Element {
     let finding = told.finding;
     let look = match finding.kind {
         FindingKind::Leak | FindingKind::Death => "bad",
@@ -82,7 +84,7 @@ fn article(told: &Told<'_>) -> Element {
     let shows = element("div")
         .child(element("h4").text("To see it"))
         .child(steps(&finding.steps))
-        .child(commands(told));
+        .child(commands(told, command));
     let means = element("div").children(places(&finding.places)).child(why);
     classed("article", &format!("finding {look}"))
         .children(anchors)
@@ -166,11 +168,11 @@ fn step(step: &Step) -> Element {
         .children(more)
 }
 
-fn commands(told: &Told<'_>) -> Element {
+fn commands(told: &Told<'_>, command: &str) -> Element {
     let line = |(runtime, number): &(&str, u32)| {
         let on = if told.runtimes.len() > 1 { format!("  # {runtime}") } else { String::new() };
         element("code")
-            .text(&format!("stampede check --finding {number}"))
+            .text(&format!("{command} --finding {number}"))
             .child(classed("span", "faint").text(&on))
             .text("\n")
     };
@@ -184,11 +186,14 @@ fn places(all: &[Place]) -> Option<Element> {
             .child(element("span").child(element("code").text(&place.what)))
     };
     let list = classed("ul", "lines").children(all.iter().map(place));
-    (!all.is_empty())
-        .then(|| element("div").child(element("h4").text("Where in the code")).child(list))
+    let title = match all.iter().any(|place| place.is_named) {
+        true => "Where in the code",
+        false => "Where in the code it may be",
+    };
+    (!all.is_empty()).then(|| element("div").child(element("h4").text(title)).child(list))
 }
 
-/// Steps that are seen at once.
+/// Steps that are seen at once: more push the mend off the screen.
 const OPEN: usize = 8;
-/// Steps that are listed.
+/// Steps that are listed: nobody reads on, and `check.json` has all.
 const STEPS: usize = 100;

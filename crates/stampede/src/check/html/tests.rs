@@ -99,7 +99,10 @@ fn suspect(kind: &str, file: &str, line: u32, what: &str) -> Value {
 }
 
 fn page(report: Value) -> String {
-    html(&serde_json::from_value::<CheckReport>(report).expect("a report"))
+    html(
+        &serde_json::from_value::<CheckReport>(report).expect("a report"),
+        "stampede check --of stampede-results/swift-otter",
+    )
 }
 
 /// `with` behind every string that is not one of a few fixed words.

@@ -1,0 +1,62 @@
+//! How much of something there is: bytes, or a number.
+
+use super::model::GrowthOf;
+use crate::summary::words;
+
+/// An amount of it, or what comes with each request: `1.24 MiB`, `12`, `0.013`.
+pub fn amount(of: GrowthOf, value: f64) -> String {
+    let size = match of {
+        GrowthOf::Heap | GrowthOf::Memory => bytes(value.abs()),
+        GrowthOf::Descriptors
+        | GrowthOf::Connections
+        | GrowthOf::TemporaryFiles
+        | GrowthOf::Entries => number(value.abs()),
+    };
+    let is_none = size.trim_end_matches(" B").parse() == Ok(0.0);
+    if value < 0.0 && !is_none { format!("-{size}") } else { size }
+}
+
+/// Of a few bytes the tenths count: with each request they are many.
+fn bytes(value: f64) -> String {
+    match value {
+        whole if whole.fract() < f64::EPSILON => words::bytes(whole),
+        few if few < 9.95 => format!("{few:.1} B"),
+        many => words::bytes(many),
+    }
+}
+
+/// Less than one file with each request may be many.
+fn number(value: f64) -> String {
+    match value {
+        many if many >= 9.995 => format!("{many:.0}"),
+        few => {
+            let text = format!("{few:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_people_do() {
+        let bytes = |value| amount(GrowthOf::Heap, value);
+        assert_eq!(bytes(0.0), "0 B");
+        assert_eq!(bytes(0.46), "0.5 B");
+        assert_eq!(bytes(7.0), "7 B");
+        assert_eq!(bytes(508.3), "508 B");
+        assert_eq!(bytes(2_560.0), "2.50 KiB");
+        assert_eq!(bytes(-0.01), "0.0 B");
+        assert_eq!(bytes(-3_145_728.0), "-3.00 MiB");
+        let number = |value| amount(GrowthOf::Descriptors, value);
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(5.0), "5");
+        assert_eq!(number(0.01349), "0.013");
+        assert_eq!(number(1.5), "1.5");
+        assert_eq!(number(1_024.4), "1024");
+        assert_eq!(number(-0.0001), "0");
+        assert_eq!(number(-0.25), "-0.25");
+    }
+}

@@ -1,0 +1,96 @@
+//! Findings of an earlier check that are accepted.
+
+use std::collections::BTreeMap;
+
+use super::model::{CheckReport, Finding};
+use super::signs::{Signs, steady};
+
+/// From this format on findings have signs.
+const SIGNED: u32 = 2;
+
+/// What is accepted.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline {
+    /// By fingerprint. `None`: of an older format, in which whatever is about the same thing is the same.
+    known: BTreeMap<String, Option<Signs>>,
+}
+
+impl Baseline {
+    /// All that a check has found.
+    pub fn of(report: &CheckReport) -> Baseline {
+        let mut known: BTreeMap<String, Option<Signs>> = BTreeMap::new();
+        for finding in report.runtimes.iter().flat_map(|one| &one.findings) {
+            let signs = (report.format >= SIGNED).then(|| finding.signs.clone());
+            let all =
+                known.entry(steady(&finding.fingerprint)).or_insert_with(|| Some(Signs::new()));
+            match (all, signs) {
+                (Some(all), Some(signs)) => all.extend(signs),
+                (all, None) => *all = None,
+                (None, Some(_)) => {}
+            }
+        }
+        Baseline { known }
+    }
+
+    /// Whether it has this finding: the same thing, and no sign that it did not show then. Which signs show
+    /// depends on the tours, so that fewer are the same finding still.
+    pub fn accepts(&self, finding: &Finding) -> bool {
+        match self.known.get(&finding.fingerprint) {
+            Some(Some(signs)) => finding.signs.is_subset(signs),
+            Some(None) => true,
+            None => false,
+        }
+    }
+}
+
+/// What a person has to know of a baseline before it is used.
+pub fn notice(report: &CheckReport) -> Option<String> {
+    (report.format < SIGNED).then(|| {
+        format!(
+            "the baseline is of format {}, which does not tell findings of one page apart: all that is found \
+             there is accepted, until a new check.json takes its place",
+            report.format
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::model::Checked;
+    use crate::check::sample;
+
+    fn report(format: u32, findings: Vec<Finding>) -> CheckReport {
+        let runtimes = vec![Checked { findings, ..sample::checked("roadrunner") }];
+        CheckReport { format, runtimes, ..sample::report() }
+    }
+
+    fn finding(fingerprint: &str, signs: &[&str]) -> Finding {
+        let (fingerprint, signs) =
+            (fingerprint.to_owned(), signs.iter().map(|one| (*one).to_owned()));
+        Finding { fingerprint, signs: signs.collect(), ..sample::finding() }
+    }
+
+    #[test]
+    fn a_finding_is_accepted_with_no_other_signs() {
+        let known = finding("roadrunner answer get /", &["+Fehler", "status 500"]);
+        let baseline = Baseline::of(&report(2, vec![known.clone()]));
+        let accepts = |fingerprint, signs: &[&str]| baseline.accepts(&finding(fingerprint, signs));
+        assert!(baseline.accepts(&known));
+        assert!(accepts("roadrunner answer get /", &["status 500"]));
+        assert!(!accepts("roadrunner answer get /", &["status 500", "header location"]));
+        assert!(!accepts("swoole answer get /", &["status 500"]));
+        assert!(!accepts("roadrunner leak get /", &[]));
+        assert_eq!(notice(&report(2, vec![])), None);
+    }
+
+    #[test]
+    fn an_older_baseline_accepts_as_it_did_and_it_is_said() {
+        let old = report(1, vec![finding("roadrunner answer get /", &[])]);
+        let baseline = Baseline::of(&old);
+        assert!(baseline.accepts(&finding("roadrunner answer get /", &["+Fehler"])));
+        assert!(!baseline.accepts(&finding("roadrunner answer get /a", &[])));
+        let said = notice(&old).expect("it is said");
+        assert!(said.contains("format 1"), "{said}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Parts of a report for tests: each as harmless as may be, to be changed where a test needs it.
+
+use super::code::CodeLook;
+use super::model::{
+    Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
+    Verdict,
+};
+
+/// A check of nothing.
+pub fn report() -> CheckReport {
+    CheckReport {
+        format: FORMAT,
+        stampede: "0.1.0".to_owned(),
+        name: "20261122-170225-swift-otter".to_owned(),
+        started_at: "2026-11-22T17:02:25+00:00".to_owned(),
+        asked: ["--app", "/srv/shop", "--runtime", "roadrunner", "--seed", "7"]
+            .map(str::to_owned)
+            .to_vec(),
+        app: "/srv/shop".to_owned(),
+        kind: "symfony".to_owned(),
+        reference: "nginx-fpm".to_owned(),
+        seed: 7,
+        tried: Tried {
+            requests: 12,
+            sent: 360,
+            tours: ["in order", "interleaved"].map(str::to_owned).to_vec(),
+            users: 2,
+            growth_requests: 20_000,
+            seconds: 61.4,
+        },
+        skipped: Vec::new(),
+        runtimes: Vec::new(),
+        code: CodeLook::default(),
+        interrupted: false,
+    }
+}
+
+/// A runtime of which nothing is said.
+pub fn checked(runtime: &str) -> Checked {
+    Checked {
+        runtime: runtime.to_owned(),
+        verdict: Verdict::Safe,
+        findings: Vec::new(),
+        growth: Vec::new(),
+        workers_lost: 0,
+        sent: 120,
+        growth_sent: 0,
+        not_again: 0,
+        problem: None,
+    }
+}
+
+/// An answer that is another.
+pub fn finding() -> Finding {
+    Finding {
+        number: 1,
+        kind: FindingKind::Answer,
+        about: "GET /".to_owned(),
+        what: String::new(),
+        evidence: String::new(),
+        steps: Vec::new(),
+        is_repeatable: true,
+        places: Vec::new(),
+        fingerprint: "answer get /".to_owned(),
+        signs: super::signs::Signs::new(),
+        is_accepted: false,
+    }
+}
+
+/// A page that a user asks for.
+pub fn step(user: u32, target: &str) -> Step {
+    let (method, target) = ("GET".to_owned(), target.to_owned());
+    Step { user, request: Asked { method, target, ..Asked::default() }, with_next: false }
+}
+
+/// What grows by a byte with each request.
+pub fn growth(of: GrowthOf, max_requests: Option<u64>) -> Growth {
+    Growth {
+        of,
+        requests: 1_000,
+        begin: 0.0,
+        end: 1_000.0,
+        per_request: 1.0,
+        per_request_low: 1.0,
+        per_request_high: 1.0,
+        grows: true,
+        max_requests,
+    }
+}

@@ -1,0 +1,157 @@
+//! `check.json` and its page: written without secrets, read again.
+
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use super::check_again::command;
+use crate::check::baseline::{Baseline, notice};
+use crate::check::html::html;
+use crate::check::model::{Asked, CheckReport, FORMAT};
+use crate::store::{MASK, mask_secrets};
+
+/// What an earlier check has found. What a person has to know of it is told.
+pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
+    let Some(path) = path else { return Ok(Baseline::default()) };
+    let report = read(path)?;
+    if let Some(notice) = notice(&report) {
+        eprintln!("note: {notice}");
+    }
+    Ok(Baseline::of(&report))
+}
+
+/// Reads a check: its folder or its file.
+pub fn read(path: &Path) -> Result<CheckReport, Failure> {
+    let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
+    let failed = |why: String| {
+        Failure::rendered(format!("cannot read the check `{}`: {why}", file.display()))
+            .hint("`stampede check` writes its result to stampede-results/<check>/check.json")
+    };
+    let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
+    // A newer one may have other fields: its version is read first.
+    let Version { format } =
+        serde_json::from_str(&text).map_err(|error| failed(format!("it is no check: {error}")))?;
+    if format > FORMAT {
+        return Err(failed(format!(
+            "it has format {format}, and this stampede reads up to {FORMAT}"
+        )));
+    }
+    serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+}
+
+#[derive(serde::Deserialize)]
+struct Version {
+    format: u32,
+}
+
+/// The newest check of a folder of results.
+pub fn last(results: &Path) -> Result<PathBuf, Failure> {
+    let mut folders: Vec<PathBuf> = crate::store::folders(results);
+    folders.retain(|folder| folder.join(FILE).is_file());
+    folders.sort();
+    folders.pop().ok_or_else(|| {
+        Failure::rendered(format!("there is no check in `{}`", results.display()))
+            .hint("`--of` names another check's folder")
+    })
+}
+
+/// Writes it and its page.
+pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
+    let text = json(report)?;
+    // Later it is not the newest: the page names it.
+    let page = html(report, &command(Some(out)));
+    let written = std::fs::create_dir_all(out)
+        .and_then(|()| std::fs::write(out.join(FILE), text))
+        .and_then(|()| std::fs::write(out.join(PAGE), page));
+    written.map_err(|error| {
+        Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
+            .hint("`--out` names another folder")
+    })
+}
+
+/// As `check.json` has it.
+pub fn json(report: &CheckReport) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
+    Ok(mask_secrets(&text) + "\n")
+}
+
+/// A report whose requests have no secrets: those of a list bring what lets their sender in.
+pub fn without_secrets(mut report: CheckReport) -> CheckReport {
+    let findings = report.runtimes.iter_mut().flat_map(|one| &mut one.findings);
+    for step in findings.flat_map(|one| &mut one.steps) {
+        step.request = masked(&step.request);
+    }
+    report
+}
+
+/// A request as a check keeps it.
+pub fn masked(asked: &Asked) -> Asked {
+    let header = |(name, value): &(String, String)| match is_secret(name) {
+        true => (name.clone(), MASK.to_owned()),
+        false => (name.clone(), mask_secrets(value)),
+    };
+    Asked {
+        method: asked.method.clone(),
+        target: mask_secrets(&asked.target),
+        headers: asked.headers.iter().map(header).collect(),
+        body: mask_secrets(&asked.body),
+    }
+}
+
+fn is_secret(header: &str) -> bool {
+    let header = header.to_ascii_lowercase();
+    ["cookie", "auth", "token", "key", "secret"].iter().any(|word| header.contains(word))
+}
+
+const FILE: &str = "check.json";
+/// Beside it, for people.
+pub const PAGE: &str = "check.html";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::model::{Checked, Finding};
+    use crate::check::sample;
+
+    #[test]
+    fn what_is_no_check_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let said = [
+            file("run.json", "{\"plan\": 1}"),
+            file("newer.json", "{\"format\": 99, \"tried\": 1}"),
+            file("half.json", "{\"format\": 2, \"stampede\""),
+            folder.path().join("nowhere.json"),
+        ]
+        .map(|path| read(&path).map(|_| ()).unwrap_err().text());
+        let none = last(folder.path()).unwrap_err().text();
+        let here = folder.path().display().to_string();
+        insta::assert_snapshot!((said.join("\n") + "\n" + &none).replace(&here, "FOLDER"));
+    }
+
+    #[test]
+    fn no_secret_of_a_request_is_written() {
+        let mut step = sample::step(0, "/reset?token=hunter2");
+        step.request.headers = vec![
+            ("X-Auth".to_owned(), "hunter2".to_owned()),
+            ("Accept".to_owned(), "text/html".to_owned()),
+        ];
+        step.request.body = "user=ann&password=hunter2".to_owned();
+        let findings = vec![Finding { steps: vec![step], ..sample::finding() }];
+        let runtimes = vec![Checked { findings, ..sample::checked("swoole") }];
+        let report = without_secrets(CheckReport { runtimes, ..sample::report() });
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("my check");
+        write(&out, &report).unwrap_or_else(|failure| panic!("{}", failure.text()));
+        for file in [FILE, PAGE] {
+            let text = std::fs::read_to_string(out.join(file)).expect("written");
+            assert!(!text.contains("hunter2"), "{file}");
+            assert!(text.contains("/reset?token=***"), "{file}");
+        }
+        let read = read(&out).unwrap_or_else(|failure| panic!("{}", failure.text()));
+        assert_eq!(read, report, "what is read is what was written");
+    }
+}

@@ -1,0 +1,269 @@
+//! The flags of a check as it keeps them: they ask for the same again, and no secret is among them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::ValueParser;
+use clap::{Args as _, Command, FromArgMatches as _, value_parser};
+
+use super::Failure;
+use super::args_check::CheckArgs;
+
+/// Flags with their values, in the order of the help.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flags(Vec<Flag>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flag {
+    /// Without its hyphens.
+    name: String,
+    /// None of a switch; of others one or more.
+    values: Vec<String>,
+}
+
+/// Flags that hold what only a person has, and what stands between a name and that.
+const SECRET: [(&str, char); 2] = [("login", ':'), ("env", '=')];
+/// Flags of how a result is shown, not of what is asked.
+const OF_RESULT: [&str; 4] = ["out", "json", "finding", "of"];
+/// After `stampede` and `check`.
+const WORDS_BEFORE: usize = 2;
+
+impl Flags {
+    /// What was typed.
+    pub fn typed() -> Result<Flags, Failure> {
+        Flags::read(std::env::args_os().skip(WORDS_BEFORE))
+    }
+
+    /// Of words, as a shell hands them over.
+    pub fn read<W: Into<OsString> + Clone>(
+        words: impl IntoIterator<Item = W>,
+    ) -> Result<Flags, Failure> {
+        let command = command();
+        let known: Vec<_> = command.get_arguments().cloned().collect();
+        let matches = command.try_get_matches_from(words).map_err(|error| unread(&error))?;
+        let flags = known.iter().filter_map(|argument| {
+            let id = argument.get_id().as_str();
+            let is_typed = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
+            let name = argument.get_long().filter(|_| is_typed)?.to_owned();
+            let takes = argument.get_action().takes_values();
+            let values = matches.get_raw(id).filter(|_| takes).into_iter().flatten();
+            let values = values.map(|value| value.to_string_lossy().into_owned()).collect();
+            Some(Flag { name, values })
+        });
+        Ok(Flags(flags.collect()))
+    }
+
+    /// As words, as a shell hands them over.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for Flag { name, values } in &self.0 {
+            if values.is_empty() {
+                words.push(format!("--{name}"));
+            }
+            for value in values {
+                // What begins with a hyphen would be taken for a flag.
+                match value.starts_with('-') {
+                    true => words.push(format!("--{name}={value}")),
+                    false => words.extend([format!("--{name}"), value.clone()]),
+                }
+            }
+        }
+        words
+    }
+
+    /// As clap reads them.
+    pub fn args(&self) -> Result<CheckArgs, Failure> {
+        let matches =
+            command().try_get_matches_from(self.words()).map_err(|error| unread(&error))?;
+        CheckArgs::from_arg_matches(&matches).map_err(|error| unread(&error))
+    }
+
+    /// What a check keeps of them: names in place of secrets, and paths that hold wherever it is read.
+    pub fn kept(mut self) -> Flags {
+        self.0.retain(|flag| !OF_RESULT.contains(&flag.name.as_str()));
+        let paths = paths();
+        for Flag { name, values } in &mut self.0 {
+            let secret = SECRET.iter().find(|(secret, _)| secret == name);
+            for value in values {
+                *value = match secret {
+                    Some((_, sign)) => value.split(*sign).next().unwrap_or_default().to_owned(),
+                    None if paths.contains(name) || is_folder(name, value) => absolute(value),
+                    None => std::mem::take(value),
+                };
+            }
+        }
+        self
+    }
+
+    /// With a flag of one value.
+    pub fn with(mut self, name: &str, value: impl ToString) -> Flags {
+        self.0.retain(|flag| flag.name != name);
+        self.0.push(Flag { name: name.to_owned(), values: vec![value.to_string()] });
+        self
+    }
+
+    /// The same, but what `typed` has is as typed; of what only a person has by its names.
+    pub fn over(mut self, typed: Flags) -> Flags {
+        for flag in typed.0 {
+            let known = self.0.iter_mut().find(|known| known.name == flag.name);
+            let sign = SECRET.iter().find(|(name, _)| *name == flag.name).map(|(_, sign)| *sign);
+            match (known, sign) {
+                (Some(known), Some(sign)) => known.fill(&flag, sign),
+                (Some(known), None) => *known = flag,
+                (None, _) => self.0.push(flag),
+            }
+        }
+        self
+    }
+
+    /// Flags whose value only a person has, as they have to be typed again: `--login ann:PASSWORD`.
+    pub fn missing(&self) -> Vec<String> {
+        let missing = SECRET.iter().flat_map(|(secret, sign)| {
+            let flags = self.0.iter().filter(move |flag| flag.name == *secret);
+            let values = flags.flat_map(|flag| &flag.values);
+            values.filter(|value| !value.contains(*sign)).map(move |value| {
+                let what = if *secret == "login" { "PASSWORD" } else { "VALUE" };
+                format!("--{secret} {}{sign}{what}", shell_words::quote(value))
+            })
+        });
+        missing.collect()
+    }
+}
+
+impl Flag {
+    /// Values in place of their names; others behind them.
+    fn fill(&mut self, typed: &Flag, sign: char) {
+        let name = |value: &str| value.split(sign).next().unwrap_or_default().to_owned();
+        for value in &typed.values {
+            match self
+                .values
+                .iter_mut()
+                .find(|known| name(known) == name(value) && !known.contains(sign))
+            {
+                Some(known) => known.clone_from(value),
+                None => self.values.push(value.clone()),
+            }
+        }
+    }
+}
+
+fn command() -> Command {
+    CheckArgs::augment_args(Command::new("check").no_binary_name(true).disable_help_flag(true))
+}
+
+/// Flags whose values are paths.
+fn paths() -> Vec<String> {
+    let is_path = |parser: &ValueParser| parser.type_id() == value_parser!(PathBuf).type_id();
+    let command = command();
+    let flags = command.get_arguments().filter(|argument| is_path(argument.get_value_parser()));
+    flags.filter_map(|argument| Some(argument.get_long()?.to_owned())).collect()
+}
+
+/// Whether an app is a folder and no name of the catalogue.
+fn is_folder(flag: &str, value: &str) -> bool {
+    flag == "app" && (value.contains('/') || value.starts_with('.')) && !value.starts_with('~')
+}
+
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+fn unread(error: &clap::Error) -> Failure {
+    Failure::rendered(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(words: &[&str]) -> Flags {
+        Flags::read(words).unwrap_or_else(|failure| panic!("{}", failure.text()))
+    }
+
+    const APP: [&str; 4] = ["--app", "/srv/my shop", "--runtime", "swoole"];
+
+    fn with_app(words: &[&str]) -> Flags {
+        flags(&[&APP[..], words].concat())
+    }
+
+    #[test]
+    fn flags_are_the_same_when_read_again() {
+        let typed = with_app(&[
+            "--skip=/a/*",
+            "--skip",
+            "/b",
+            "--tours",
+            "in-order,reversed",
+            "--own-database",
+            "--users",
+            "3",
+            "--env=A=b=c",
+        ]);
+        let words = typed.words();
+        assert_eq!(
+            flags(&words.iter().map(String::as_str).collect::<Vec<_>>()),
+            typed,
+            "{words:?}"
+        );
+        let args = typed.args().unwrap_or_else(|failure| panic!("{}", failure.text()));
+        assert_eq!((args.users, args.own_database), (3, true));
+        assert_eq!(args.skip, ["/a/*", "/b"]);
+        assert_eq!(args.tours, ["in-order", "reversed"]);
+        assert_eq!(args.env, ["A=b=c"]);
+        assert_eq!(args.growth, 20_000, "what was not typed is as usual");
+    }
+
+    #[test]
+    fn what_is_kept_has_no_secret_and_whole_paths() {
+        let kept = flags(&[
+            "--app",
+            "./shop",
+            "--runtime",
+            "swoole",
+            "--login",
+            "ann:hun:ter2",
+            "--env",
+            "KEY=hunter2",
+            "--cookies",
+            "ann.txt",
+            "--out",
+            "result",
+            "--json",
+            "--timeout",
+            "3s",
+        ])
+        .kept();
+        let here = std::env::current_dir().expect("a folder").display().to_string();
+        let said = kept.words().join(" ");
+        assert_eq!(
+            said.replace(&here, "HERE"),
+            "--app HERE/shop --runtime swoole --login ann --cookies HERE/ann.txt --env KEY --timeout 3s"
+        );
+        assert_eq!(kept.missing(), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
+    }
+
+    #[test]
+    fn what_is_typed_again_takes_the_place_of_what_was_kept() {
+        let logins = ["--login", "ann:a", "--login", "bob:b", "--users", "2", "--timeout", "3s"];
+        let kept = with_app(&logins).kept();
+        let typed = flags(&["--finding", "2", "--login", "bob:B", "--timeout", "9s"]);
+        let all = kept.clone().over(typed);
+        assert_eq!(all.missing(), ["--login ann:PASSWORD"]);
+        let all = all.over(flags(&["--finding", "2", "--login", "ann:A"]));
+        assert_eq!(all.missing(), [""; 0]);
+        let args = all.args().unwrap_or_else(|failure| panic!("{}", failure.text()));
+        assert_eq!(args.login, ["ann:A", "bob:B"], "each user is who it was");
+        assert_eq!((args.timeout.as_str(), args.users), ("9s", 2));
+    }
+
+    /// A new flag is looked at by a person before its values are kept.
+    #[test]
+    fn of_every_flag_it_is_known_whether_it_may_be_kept() {
+        let command = command();
+        let secret = |name: &str| SECRET.iter().any(|(secret, _)| *secret == name);
+        let kept = command.get_arguments().filter_map(clap::Arg::get_long);
+        let kept: Vec<&str> =
+            kept.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
+        insta::assert_snapshot!(kept.join(" "), @"app kind runtime urls path limit methods skip users cookies tours growth worker-memory database own-database reference timeout seed baseline");
+    }
+}

@@ -1,0 +1,165 @@
+//! `stampede check --finding N` end to end: a finding is sent again with the flags that its check was asked with,
+//! and what only a person has is asked for by name.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use common::{Place, finish, skipped, stderr, stdout};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Who has no session, and no mode that lets everybody in, sees nothing.
+const HANDLER: &str = r#"<?php
+require_once __DIR__ . '/src/Visitor.php';
+return static function (array $server): array {
+    $isIn = ($_COOKIE['sid'] ?? '') !== '' || getenv('MODE') === 'open';
+    $text = $isIn ? 'You are ' . App\Visitor::named((string) ($_GET['user'] ?? 'guest')) : 'Who are you?';
+    return ['status' => $isIn ? 200 : 403, 'headers' => ['Content-Type' => 'text/html'], 'body' => "<p>$text</p>\n"];
+};
+"#;
+const VISITOR: &str = r"<?php
+namespace App;
+final class Visitor
+{
+    private static ?string $user = null;
+    public static function named(string $user): string
+    {
+        return self::$user ??= $user;
+    }
+}
+";
+const FRONT: &str = r#"<?php
+$handle = require __DIR__ . '/../handler.php';
+$answer = $handle($_SERVER, '');
+http_response_code($answer['status']);
+foreach ($answer['headers'] as $name => $value) {
+    header("$name: $value");
+}
+echo $answer['body'];
+"#;
+const MANIFEST: &str = "title: keeps its first user\nkind: callable\ndocroot: public\nindex: index.php\n\
+                        request: { path: / }\nexpect: { status: 403 }\n";
+
+/// A place with the app, and a worker runtime that is here.
+fn place() -> Option<(Place, &'static str)> {
+    if skipped(&["nginx", "php-fpm", "php"]) {
+        return None;
+    }
+    let listed = Command::new(env!("CARGO_BIN_EXE_stampede")).args(["runtimes", "--json"]).output();
+    let listed: Value =
+        serde_json::from_slice(&listed.expect("the runtimes").stdout).expect("JSON");
+    let is_here = |name: &&str| {
+        let all = listed.as_array().expect("a list").iter();
+        all.filter(|one| one["name"] == *name).any(|one| one["state"]["found"].is_object())
+    };
+    let Some(runtime) = ["roadrunner", "frankenphp-worker", "swoole"].into_iter().find(is_here)
+    else {
+        println!("SKIPPED: no worker runtime is here");
+        return None;
+    };
+    let place = Place::new();
+    for (name, text) in [
+        ("app.yaml", MANIFEST),
+        ("handler.php", HANDLER),
+        ("src/Visitor.php", VISITOR),
+        ("public/index.php", FRONT),
+    ] {
+        place.write(&format!("my shop/{name}"), text);
+    }
+    place.write("urls.txt", "/account?user={user}&token=hunter2\n");
+    Some((place, runtime))
+}
+
+/// A check that finds the leak, in the folder `my check`.
+fn check(place: &Place, runtime: &str, more: &[&str]) -> String {
+    let mut args = vec!["check", "--app", "./my shop", "--runtime", runtime, "--urls", "urls.txt"];
+    args.extend(["--tours", "in-order", "--growth", "0", "--seed", "7", "--out", "my check"]);
+    args.extend(more);
+    let output = finish(place.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    let kept = std::fs::read_to_string(place.path().join("my check/check.json")).expect("a report");
+    assert!(!kept.contains("hunter2"), "a secret was kept");
+    stdout(&output)
+}
+
+/// What a shell makes of a printed command.
+fn pasted(place: &Place, command: &str) -> Output {
+    let plain = place.stampede(&[]);
+    let program = Path::new(env!("CARGO_BIN_EXE_stampede"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", program.parent().expect("a folder").display());
+    let mut with = Command::new("sh");
+    with.args(["-c", command]).current_dir(place.path()).env("PATH", path);
+    with.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    with.stdin(std::process::Stdio::null());
+    with.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    finish(with, LIMIT)
+}
+
+/// The command that the text prints for a finding.
+fn printed(text: &str) -> &str {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("sent again by: "));
+    line.expect("a command")
+}
+
+#[test]
+fn the_printed_command_sends_it_again_with_what_the_check_was_given() {
+    let Some((place, runtime)) = place() else { return };
+    place.write("ann.txt", "sid=ann-0123456789\n");
+    place.write("bob.txt", "sid=bob-0123456789\n");
+    let jars = ["--cookies", "ann.txt", "--cookies", "bob.txt", "--timeout", "20s"];
+    let text = check(&place, runtime, &jars);
+    let command = printed(&text);
+    assert!(command.contains("--of 'my check'"), "{command}");
+    let output = pasted(&place, command);
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("it shows again") && said.contains("You are"), "{said}");
+    let page = std::fs::read_to_string(place.path().join("my check/check.html")).expect("a page");
+    assert!(page.contains("--of &#39;my check&#39; --finding 1"), "the page has another command");
+
+    // A secret of a request is in its list alone.
+    place.write("urls.txt", "/account?user={user}\n");
+    let output = pasted(&place, command);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("cannot be sent again") && said.contains("--urls"), "{said}");
+    assert_eq!(stdout(&output), "");
+    // A jar that has gone is named.
+    place.write("urls.txt", "/account?user={user}&token=hunter2\n");
+    std::fs::remove_file(place.path().join("bob.txt")).expect("removed");
+    let output = pasted(&place, command);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("bob.txt"), "{}", stderr(&output));
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_only_a_person_has_is_asked_for_by_its_flag() {
+    let Some((place, runtime)) = place() else { return };
+    let secrets = ["--login", "ann:hunter2", "--login", "bob:hunter2", "--env", "MODE=open"];
+    check(&place, runtime, &secrets);
+    let again = |more: &[&str]| {
+        let words = ["check", "--finding", "1", "--of", "my check"];
+        finish(place.stampede(&[&words, more].concat()), LIMIT)
+    };
+    let output = again(&[]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for flag in ["--login ann:PASSWORD", "--login bob:PASSWORD", "--env MODE=VALUE"] {
+        assert!(said.contains(flag), "{flag} is not asked for: {said}");
+    }
+    let output = again(&secrets[..4]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("--env MODE=VALUE") && !said.contains("--login"), "{said}");
+    let output = again(&secrets);
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("it shows again"), "{said}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+}
