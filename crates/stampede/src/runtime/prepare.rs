@@ -149,9 +149,7 @@ pub fn prepare(
     if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
         library::copy_to(&dir.join("php"), user.as_ref())?;
     }
-    if settings.is_on("access_log") {
-        access_log(&dir, user.as_ref())?;
-    }
+    settings.is_on("access_log").then(|| access_log(&dir, user.as_ref())).transpose()?;
 
     let parts =
         Parts { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
