@@ -82,6 +82,10 @@ const HARMLESS: [&str; 6] =
 /// State that is put back before the next request begins, so that it is told by its end.
 const PUT_BACK: [&str; 2] = ["cwd", "ob_level"];
 
+/// A superglobal that Octane's RoadRunner client leaves as it was, and replaces as a whole when the next request
+/// comes: nobody is ever shown it.
+const MADE_ANEW: &str = "$_SERVER";
+
 /// Method and target.
 pub fn name(asked: &Asked) -> String {
     format!("{} {}", asked.method, asked.target)
@@ -322,7 +326,8 @@ fn differs_turned(known: &Known, toured: &Toured, at: usize) -> bool {
 
 fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
-    for held in &place.turn.held {
+    let held = place.turn.held.iter().filter(|held| held.place != MADE_ANEW);
+    for held in held {
         let owner = users::owner(known.seed, known.users, &held.token);
         let Some((user, planted)) = owner else { continue };
         if all.iter().any(|shown| shown.subject == held.place) {

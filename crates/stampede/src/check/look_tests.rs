@@ -136,6 +136,7 @@ fn what_a_worker_keeps_of_a_user_is_named_by_its_place() {
     kept.turns[0].held = vec![
         Held { place: "App\\Cart::$user".to_owned(), token: token.clone() },
         Held { place: "App\\Cart::$user".to_owned(), token },
+        Held { place: "$_SERVER".to_owned(), token: token_of(1) },
         Held { place: "App\\Cart::$other".to_owned(), token: "stmpd000000000000".to_owned() },
     ];
     let toured = Toured {

@@ -101,7 +101,10 @@ fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
             listed.map(|listed| listed.asked).unwrap_or_default()
         });
         let own = all.iter().find(|asked| masked(asked) == step.request);
-        step.request = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
+        let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
+        // What it is about was masked with it.
+        finding.about = finding.about.replace(&name(&step.request), &name(&own));
+        step.request = own;
     }
     Ok(finding)
 }
@@ -214,12 +217,14 @@ mod tests {
         std::fs::write(&urls, "/a\n/reset?token=hunter2\n").expect("written");
         let listed = requests::read(&urls).expect("a list").asked;
         let mut finding = sample::finding();
+        finding.about = "GET /reset?token=***".to_owned();
         finding.steps = vec![sample::step(0, "/a"), sample::step(1, "/reset?token=***")];
         finding.steps[0].request = masked(&listed[0]);
         finding.steps[1].request = masked(&listed[1]);
         let sent =
             whole(&finding, Some(&urls)).unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
+        assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
 
         let mut header = finding.clone();
         header.steps[1].request = Asked {
