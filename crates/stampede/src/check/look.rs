@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::model::{Asked, FindingKind, Step};
 use super::moving::Moving;
 use super::orders;
+use super::sapi;
 use super::signs::{self, Signs};
 use super::stand::Seen;
 use super::users;
@@ -293,7 +294,8 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
     if reference.outcome.is_err() {
         return None;
     }
-    let difference = known.moving(&step.request).difference(&reference.text(), &seen.text())?;
+    let moving = known.moving(&step.request);
+    let difference = sapi::difference(moving, &reference.text(), &seen.text())?;
     let what = match seen.status() == reference.status() {
         true => {
             format!(
@@ -320,7 +322,7 @@ fn differs_turned(known: &Known, toured: &Toured, at: usize) -> bool {
     let at_once = known.moving_at_once.get(&step.request);
     let moving = at_once.unwrap_or_else(|| known.moving(&step.request));
     let references = [toured.reference.get(at), toured.turned.get(at)];
-    let differs = |other: &Seen| moving.difference(&other.text(), &seen.text()).is_some();
+    let differs = |other: &Seen| sapi::difference(moving, &other.text(), &seen.text()).is_some();
     references.into_iter().flatten().all(differs)
 }
 

@@ -26,6 +26,7 @@ pub mod replay;
 pub mod requests;
 #[cfg(test)]
 pub mod sample;
+pub mod sapi;
 pub mod sessions;
 pub mod signs;
 pub mod stand;

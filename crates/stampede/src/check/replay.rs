@@ -6,6 +6,7 @@ use super::course::{Course, Reference};
 use super::grow;
 use super::look::{name, person};
 use super::model::{Finding, FindingKind, Step};
+use super::sapi;
 use super::stand::{Bench, Seen, Starts as _, Way};
 use super::text::indented;
 use crate::plan::model::RuntimeChoice;
@@ -48,7 +49,7 @@ pub fn replay(
         .zip(answers.iter().zip(&seen))
         .map(|(step, (forgets_says, keeps_says))| {
             let moving = forgets.known.moving(&step.request);
-            let difference = moving.difference(&forgets_says.text(), &keeps_says.text());
+            let difference = sapi::difference(moving, &forgets_says.text(), &keeps_says.text());
             let difference = difference.map(|difference| difference.text);
             Turn { step, answers: [forgets_says, keeps_says], difference }
         })

@@ -1,0 +1,40 @@
+//! PHP's interface to its server: each runtime has another, and an app that says which one shows no worker's
+//! memory by it.
+
+use super::moving::{Difference, Moving};
+
+/// `PHP_SAPI` of runtimes that forget.
+const FORGETTING: [&str; 5] = ["fpm-fcgi", "apache2handler", "cgi-fcgi", "cli-server", "litespeed"];
+/// Of workers.
+const KEEPING: [&str; 5] = ["cli", "frankenphp", "embed", "cli-server", "unit"];
+
+/// How an answer differs from the reference's, as [`Moving::difference`]: `None` where it does only in the name
+/// of the interface.
+pub fn difference(moving: &Moving, reference: &str, seen: &str) -> Option<Difference> {
+    let difference = moving.difference(reference, seen)?;
+    let names = FORGETTING.iter().filter(|name| reference.contains(**name));
+    let mut renamed =
+        names.flat_map(|own| KEEPING.iter().map(move |other| reference.replace(*own, other)));
+    renamed.all(|text| moving.difference(&text, seen).is_some()).then_some(difference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differs(reference: &str, seen: &str) -> bool {
+        difference(&Moving::new(), reference, seen).is_some()
+    }
+
+    #[test]
+    fn the_name_of_the_interface_is_no_difference() {
+        let of = |name: &str, rest: &str| format!("<p>PHP by {name}</p><p>{rest}</p>");
+        for name in KEEPING {
+            assert!(!differs(&of("fpm-fcgi", "x"), &of(name, "x")), "{name}");
+        }
+        assert!(differs(&of("fpm-fcgi", "x"), &of("cli", "y")));
+        assert!(differs(&of("fpm-fcgi", "x"), &of("ann", "x")));
+        assert!(differs("<p>cli</p>", "<p>frankenphp</p>"), "of a page that does not say it");
+        assert!(!differs("same", "same"));
+    }
+}
