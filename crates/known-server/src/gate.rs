@@ -1,23 +1,37 @@
 //! A number of workers, taken in the order of asking.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Lets as many through at once as it has permits, first come first served.
 #[derive(Debug)]
 pub(crate) struct Gate {
     inside: Mutex<Inside>,
-    changed: Condvar,
 }
 
 #[derive(Debug)]
 struct Inside {
     /// When each free permit was given back, on the server's clock.
     free: Vec<Duration>,
-    /// The ticket that is next to get one.
-    serving: u64,
+    /// Who waits, by ticket, in order. Each is woken alone: a thousand that are woken for one permit would
+    /// leave no time to work.
+    waiting: VecDeque<(u64, Arc<Condvar>)>,
     next_ticket: u64,
     closed: bool,
+}
+
+impl Inside {
+    /// Wakes whose turn it is, if there is a permit.
+    fn wake(&self) {
+        if let Some((_, first)) = self.waiting.front().filter(|_| !self.free.is_empty()) {
+            first.notify_one();
+        }
+    }
+
+    fn is_turn_of(&self, ticket: u64) -> bool {
+        self.waiting.front().is_some_and(|(first, _)| *first == ticket) && !self.free.is_empty()
+    }
 }
 
 /// The right to work; goes back when dropped.
@@ -33,11 +47,11 @@ impl Gate {
     pub(crate) fn new(permits: usize) -> Gate {
         let inside = Inside {
             free: vec![Duration::ZERO; permits],
-            serving: 0,
+            waiting: VecDeque::new(),
             next_ticket: 0,
             closed: false,
         };
-        Gate { inside: Mutex::new(inside), changed: Condvar::new() }
+        Gate { inside: Mutex::new(inside) }
     }
 
     /// Waits for a permit; `None` once the gate is closed.
@@ -45,28 +59,28 @@ impl Gate {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         let ticket = inside.next_ticket;
         inside.next_ticket += 1;
-        let mut inside = self
-            .changed
-            .wait_while(inside, |inside| {
-                !inside.closed && (inside.serving != ticket || inside.free.is_empty())
-            })
+        let own = Arc::new(Condvar::new());
+        inside.waiting.push_back((ticket, Arc::clone(&own)));
+        let mut inside = own
+            .wait_while(inside, |inside| !inside.closed && !inside.is_turn_of(ticket))
             .unwrap_or_else(PoisonError::into_inner);
         if inside.closed {
             return None;
         }
-        inside.serving += 1;
+        inside.waiting.pop_front();
         let earliest = inside.free.iter().enumerate().min_by_key(|(_, free_at)| **free_at);
         let index = earliest.map_or(0, |(index, _)| index);
         let free_at = inside.free.swap_remove(index);
-        // The next ticket may find another permit free.
-        self.changed.notify_all();
+        // The next one may find another permit free.
+        inside.wake();
         Some(Permit { gate: self, free_at })
     }
 
     /// Sends everyone away, now and later.
     pub(crate) fn close(&self) {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.changed.notify_all();
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.closed = true;
+        inside.waiting.iter().for_each(|(_, own)| own.notify_one());
     }
 }
 
@@ -74,7 +88,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut inside = self.gate.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.free.push(self.free_at);
-        self.gate.changed.notify_all();
+        inside.wake();
     }
 }
 
@@ -91,6 +105,25 @@ mod tests {
         drop((one, two));
         let taken = [gate.take().unwrap(), gate.take().unwrap()].map(|permit| permit.free_at);
         assert_eq!(taken, [Duration::from_secs(3), Duration::from_secs(5)]);
+    }
+
+    #[test]
+    fn many_are_let_through_one_after_the_other() {
+        let gate = Gate::new(3);
+        let inside = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..200 {
+                scope.spawn(|| {
+                    let permit = gate.take().unwrap();
+                    let now = inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+                    assert!(now <= 3, "{now} at once");
+                    std::thread::yield_now();
+                    inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    drop(permit);
+                });
+            }
+        });
+        assert_eq!(gate.inside.lock().unwrap().free.len(), 3);
     }
 
     #[test]

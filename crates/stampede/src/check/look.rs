@@ -279,13 +279,13 @@ fn death(known: &Known, step: &Step, how: &str, [seen, reference]: [&Seen; 2], a
         Ok(answer) => format!("{} under {}", answer.status, known.reference),
         Err(_) => format!("no answer under {} either", known.reference),
     };
-    let answered = if seen.status() == reference.status() { "answered" } else { "not answered" };
     Shown {
         kind: FindingKind::Death,
         subject: name(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
-        signs: Signs::from([answered.to_owned()]),
+        // Whether the answer was out before the end is chance.
+        signs: Signs::new(),
         at,
     }
 }
