@@ -37,7 +37,7 @@ const TARGETS: [(&str, Run); 7] = [
     ("schedule", Run::Text(schedule::run)),
 ];
 /// Where the crate `stampede` has the test.
-const ELSEWHERE: [&str; 1] = ["load_yaml"];
+const ELSEWHERE: [&str; 2] = ["code", "load_yaml"];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
