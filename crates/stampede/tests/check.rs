@@ -6,10 +6,9 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Place, check_app, finish, skipped, stderr, stdout};
+use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(600);
@@ -133,27 +132,12 @@ fn found(app: &str, fault: &Fault) {
     println!("{app}: {} s", begun.elapsed().as_secs());
 }
 
-/// A worker runtime that is here; its programs are no Debian packages.
-fn workers() -> Vec<&'static str> {
-    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
-        .args(["runtimes", "--json"])
-        .output()
-        .expect("the runtimes");
-    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let is_here = |name: &str| {
-        let all = listed.as_array().expect("a list").iter();
-        all.filter(|one| one["name"] == name).any(|one| one["state"]["found"].is_object())
-    };
-    ["roadrunner", "frankenphp-worker"].into_iter().filter(|name| is_here(name)).collect()
-}
-
 /// Whether what its test needs is not here.
 fn lacks(app: &str) -> bool {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return true;
     }
     if workers().is_empty() {
-        println!("SKIPPED: neither RoadRunner nor FrankenPHP is here");
         return true;
     }
     let framework = FRAMEWORKS.iter().find(|(name, _)| app.ends_with(name));

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
-use serde_json::Value;
+use common::{Place, finish, runtimes_here, skipped, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -49,18 +48,8 @@ fn place() -> Option<(Place, &'static str)> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
     }
-    let listed = Command::new(env!("CARGO_BIN_EXE_stampede")).args(["runtimes", "--json"]).output();
-    let listed: Value =
-        serde_json::from_slice(&listed.expect("the runtimes").stdout).expect("JSON");
-    let is_here = |name: &&str| {
-        let all = listed.as_array().expect("a list").iter();
-        all.filter(|one| one["name"] == *name).any(|one| one["state"]["found"].is_object())
-    };
-    let Some(runtime) = ["roadrunner", "frankenphp-worker", "swoole"].into_iter().find(is_here)
-    else {
-        println!("SKIPPED: no worker runtime is here");
-        return None;
-    };
+    let all = runtimes_here(&["roadrunner", "frankenphp-worker", "swoole"]);
+    let runtime = *all.first()?;
     let place = Place::new();
     for (name, text) in [
         ("app.yaml", MANIFEST),

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Place, finish, runtimes_here, skipped, stderr, stdout};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -16,24 +16,11 @@ const MEET: [&str; 2] = ["amphp", "swoole-coroutines"];
 const ALONE: [&str; 4] = ["swoole", "openswoole", "php-ppm", "roadrunner"];
 
 /// Which of these are here, as `--runtime` takes them.
-fn here(names: &[&str]) -> Option<String> {
+fn here(names: &[&'static str]) -> Option<String> {
     if skipped(&["nginx", "php-fpm", "php"]) {
         return None;
     }
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_stampede"))
-        .args(["runtimes", "--json"])
-        .output()
-        .expect("the runtimes");
-    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let listed = listed.as_array().expect("a list");
-    let found = |name: &&&str| {
-        let mut own = listed.iter().filter(|one| one["name"] == ***name);
-        own.any(|one| one["state"]["found"].is_object())
-    };
-    let found: Vec<&str> = names.iter().filter(found).copied().collect();
-    if found.is_empty() {
-        println!("SKIPPED: none of {} is here", names.join(", "));
-    }
+    let found = runtimes_here(names);
     (!found.is_empty()).then(|| found.join(","))
 }
 

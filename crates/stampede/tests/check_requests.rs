@@ -6,27 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Place, check_app, finish, skipped, stderr, stdout};
+use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A worker runtime that is here; none is a Debian package.
+/// One that is enough here.
 fn worker() -> Option<&'static str> {
-    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
-        .args(["runtimes", "--json"])
-        .output()
-        .expect("the runtimes");
-    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let is_here = |name: &&str| {
-        let mut all = listed.as_array().expect("a list").iter();
-        all.any(|one| one["name"] == *name && one["state"]["found"].is_object())
-    };
-    let found = ["roadrunner", "frankenphp-worker"].into_iter().find(is_here);
-    if found.is_none() {
-        println!("SKIPPED: neither RoadRunner nor FrankenPHP is here");
-    }
-    found
+    workers().into_iter().next()
 }
 
 /// One tour, no growth.

@@ -5,24 +5,10 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout};
+use common::{Place, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
-
-/// A worker runtime that is here; its programs are no Debian packages.
-fn workers() -> Vec<&'static str> {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_stampede"))
-        .args(["runtimes", "--json"])
-        .output()
-        .expect("the runtimes");
-    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let is_here = |name: &str| {
-        let all = listed.as_array().expect("a list").iter();
-        all.filter(|one| one["name"] == name).any(|one| one["state"]["found"].is_object())
-    };
-    ["roadrunner", "frankenphp-worker"].into_iter().filter(|name| is_here(name)).collect()
-}
 
 /// A check of an app on the workers that are here; `None`: none is, or not what the app needs.
 fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
@@ -31,7 +17,6 @@ fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
     }
     let runtimes = workers().join(",");
     if runtimes.is_empty() {
-        println!("SKIPPED: neither RoadRunner nor FrankenPHP is here");
         return None;
     }
     let place = Place::new();

@@ -270,3 +270,26 @@ pub fn check_app(name: &str, place: &Place) -> PathBuf {
     }
     made
 }
+
+/// Those of these runtimes that are here, in their order. Says so where there is none.
+pub fn runtimes_here(names: &[&'static str]) -> Vec<&'static str> {
+    let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(["runtimes", "--json"])
+        .output()
+        .expect("the runtimes");
+    let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let is_here = |name: &&str| {
+        let mut all = listed.as_array().expect("a list").iter();
+        all.any(|one| one["name"] == *name && one["state"]["found"].is_object())
+    };
+    let found: Vec<_> = names.iter().copied().filter(is_here).collect();
+    if found.is_empty() {
+        println!("SKIPPED: none of {} is here", names.join(", "));
+    }
+    found
+}
+
+/// The worker runtimes on which planted faults are looked for; their programs are no Debian packages.
+pub fn workers() -> Vec<&'static str> {
+    runtimes_here(&["roadrunner", "frankenphp-worker"])
+}
