@@ -77,11 +77,16 @@ fn what_a_request_sets_on_a_kept_connection_is_found() {
 
 #[test]
 fn what_a_request_sets_in_a_servers_session_is_found_and_sent_again() {
-    let Some((report, text)) = checked("sets-session-mariadb", &["--growth", "0"]) else { return };
-    for runtime in runtimes(&report) {
-        is_set_by(runtime, "db:sql_mode App\\Shop::$db", "/import");
-        let broken = finding(runtime, "GET /check");
-        assert_eq!((&broken["kind"], targets(broken)[0]), (&"answer".into(), "/import"), "{text}");
+    for [app, setting, by, breaks] in [
+        ["sets-session-mariadb", "sql_mode", "/import", "GET /check"],
+        ["sets-session-pgsql", "search_path", "/archive", "GET /tea"],
+    ] {
+        let Some((report, text)) = checked(app, &["--growth", "0"]) else { continue };
+        for runtime in runtimes(&report) {
+            is_set_by(runtime, &format!("db:{setting} App\\Shop::$db"), by);
+            let broken = finding(runtime, breaks);
+            assert_eq!((&broken["kind"], targets(broken)[0]), (&"answer".into(), by), "{text}");
+        }
     }
 }
 
