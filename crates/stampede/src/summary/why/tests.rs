@@ -299,6 +299,9 @@ fn a_status_of_the_front_has_its_line() {
 
 #[test]
 fn memory_is_a_kill_or_a_full_limit() {
+    fn fill(trial: &mut TrialData) {
+        every(trial, |row| row.roles.get_mut("php").expect("a role").memory_bytes = 127 << 20);
+    }
     let memory = |change: fn(&mut TrialData)| {
         why(move |trial| {
             trial.record.isolation.memory_bytes = 128 << 20;
@@ -318,9 +321,6 @@ fn memory_is_a_kill_or_a_full_limit() {
         killed[0].evidence,
         ["100 MiB of 128 MiB in use at most", "the limit was met 9 times"]
     );
-    let fill = |trial: &mut TrialData| {
-        every(trial, |row| row.roles.get_mut("php").expect("a role").memory_bytes = 127 << 20);
-    };
     let full = memory(|trial| {
         fill(trial);
         trial.resources[3].memory_limit_hits = 1;
