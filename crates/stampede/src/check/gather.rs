@@ -112,7 +112,7 @@ fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
         let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
-        if let Ok(answer) = &seen.outcome {
+        if let Ok(answer) = seen.answer() {
             let kind = answer.header("content-type").unwrap_or_default();
             crawl.saw(&asked.target, kind, answer.body.as_bytes());
             if let Some(location) = answer.header("location") {
@@ -148,7 +148,7 @@ impl Gathered {
 
 /// Why it cannot be compared.
 fn bad(seen: &Seen) -> Option<String> {
-    match &seen.outcome {
+    match seen.answer() {
         Err(problem) => Some(format!("gets no answer under the reference already: {problem}")),
         Ok(answer) if answer.status >= 500 => Some(format!(
             "answers {} under the reference already: {}",
@@ -160,7 +160,7 @@ fn bad(seen: &Seen) -> Option<String> {
 }
 
 fn is_login(seen: &Seen) -> bool {
-    seen.outcome.as_ref().is_ok_and(|answer| {
+    seen.answer().is_ok_and(|answer| {
         let header = |name| answer.header(name);
         wants_login(
             answer.status,

@@ -16,6 +16,7 @@ use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
+use crate::check::shelf::Shelf;
 use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
@@ -170,7 +171,8 @@ impl Stacks {
         let timeout = parse_length(&args.timeout)
             .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
         let timeout = Duration::from_nanos(timeout.0);
-        let bench = Bench { catalogue, app, placement, seed, users, timeout };
+        let shelf = Shelf::on_disk();
+        let bench = Bench { catalogue, app, placement, seed, users, timeout, shelf };
         Ok(Stacks { bench, reference, runtimes: choices, folder })
     }
 }
