@@ -3,10 +3,18 @@
 
 mod common;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use common::why::Said;
 use common::{Place, skipped};
 
 const MIB: u64 = 1 << 20;
+
+/// One run after another: how long processes wait for memory is known of the whole machine only.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNS: Mutex<()> = Mutex::new(());
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs an app that holds `mb` MiB for `ms` and reads a file of `file_mib` meanwhile, `pause`
 /// microseconds after each MiB. `asks` is its query, `users` have a worker each. The file is one
@@ -42,6 +50,7 @@ load: {{rush: {{users: {users}, for: 2s, path: '/?{asks}'}}}}
 runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
 "
     );
+    let _alone = alone();
     Said::in_place(place, &plan)
 }
 
@@ -81,6 +90,7 @@ fn memory_that_does_not_suffice_is_said() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
+    let alone = alone();
     let said = Said::of(
         "app: memory
 warm_up: 0s
@@ -92,6 +102,7 @@ runtimes:
   - fits: {use: nginx-fpm, workers: 1}
 ",
     );
+    drop(alone);
     if !is_limited(&said) {
         return;
     }
