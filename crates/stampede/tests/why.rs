@@ -7,88 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout, summary};
+use common::why::{LIMIT, Said};
+use common::{Place, finish, skipped, stdout, summary};
 use serde_json::Value;
-
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// What a run says of each of its cells.
-struct Said {
-    place: Place,
-    summary: Value,
-    text: String,
-}
-
-impl Said {
-    /// Runs a plan in a place of its own.
-    fn of(plan: &str) -> Said {
-        Said::in_place(Place::new(), plan)
-    }
-
-    fn in_place(place: Place, plan: &str) -> Said {
-        place.write("plan.yaml", plan);
-        let mut command = place.stampede(&["compare", "plan.yaml"]);
-        command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
-        let output = finish(command, LIMIT);
-        let text = stdout(&output);
-        assert!(place.path().join("stampede-results").exists(), "{text}{}", stderr(&output));
-        let summary = summary(&place);
-        Said { place, summary, text }
-    }
-
-    fn cell(&self, runtime: &str) -> &Value {
-        let cells = self.summary["cells"].as_array().expect("cells");
-        let cell = cells.iter().find(|cell| cell["runtime"] == runtime);
-        cell.unwrap_or_else(|| panic!("no cell {runtime}: {:#}", self.summary))
-    }
-
-    fn all(&self, runtime: &str) -> Vec<&Value> {
-        self.cell(runtime)["why"].as_array().into_iter().flatten().collect()
-    }
-
-    /// The causes found in a cell, the most direct first.
-    fn causes(&self, runtime: &str) -> Vec<&str> {
-        self.all(runtime).iter().map(|why| why["cause"].as_str().expect("a cause")).collect()
-    }
-
-    /// The line of one cause, with its evidence.
-    fn found(&self, runtime: &str, cause: &str) -> (String, String) {
-        let all = self.all(runtime);
-        let why = all.iter().find(|why| why["cause"] == cause);
-        let why =
-            why.unwrap_or_else(|| panic!("{runtime} is not {cause}: {}", self.shown(runtime)));
-        let text = why["text"].as_str().expect("words").to_owned();
-        assert!(
-            plain(&self.text).contains(&plain(&text)),
-            "not in the table: {text}\n{}",
-            self.text
-        );
-        (plain(&text), plain(&why["evidence"].to_string()))
-    }
-
-    fn silent(&self, runtime: &str, cause: &str) {
-        let causes = self.causes(runtime);
-        assert!(
-            !causes.contains(&cause),
-            "{runtime} is said to be {cause}: {}",
-            self.shown(runtime)
-        );
-    }
-
-    /// What a failed test needs.
-    fn shown(&self, runtime: &str) -> String {
-        let cell = self.cell(runtime);
-        format!(
-            "{:#}\n{:#}\n{:#}\n{:#}\n{}",
-            cell["why"], cell["reasons"], cell["counts"], cell["cpu_percent_median"], self.text
-        )
-    }
-}
-
-/// Line breaks and narrow spaces apart.
-fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\u{202f}', '\u{a0}'], " ")
-}
 
 /// A place with an app that waits so long that a machine which is busy with other tests does not
 /// make it wait for a CPU instead.
@@ -223,34 +144,6 @@ runtimes:
     assert!(text.contains("connections were dropped"), "{text}");
     said.silent("roomy", "backlog");
     assert_eq!(said.causes("roomy"), ["workers"]);
-}
-
-#[test]
-fn memory_that_does_not_suffice_is_said() {
-    if skipped(&["nginx", "php-fpm"]) {
-        return;
-    }
-    let said = Said::of(
-        "app: memory
-warm_up: 0s
-budget: {cpus: 1, memory: 64MiB}
-load:
-  much: {users: 6, for: 2s, path: '/?mb=24'}
-runtimes:
-  - crowded: {use: nginx-fpm, workers: 6}
-  - fits: {use: nginx-fpm, workers: 1}
-",
-    );
-    let limited = common::trials(&said.place);
-    if limited.iter().any(|trial| trial["isolation"]["memory_bytes"] == 0) {
-        println!("SKIPPED: no memory limit can be set here");
-        return;
-    }
-    let (text, evidence) = said.found("crowded", "memory");
-    assert!(text.starts_with("memory: the kernel ended "), "{text}");
-    assert!(text.contains(" at its limit of 64.0 MiB, and "), "{text}");
-    assert!(evidence.contains("in use at most"), "{evidence}");
-    said.silent("fits", "memory");
 }
 
 #[test]
@@ -423,7 +316,7 @@ runtimes:
 /// A real one: uWSGI's router writes head and body apart, and its README says so.
 #[test]
 fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
-    if skipped(&["uwsgi"]) || !Said::has_uwsgi() {
+    if skipped(&["uwsgi"]) || !has_uwsgi() {
         return;
     }
     let run = |keep_alive: bool| {
@@ -593,19 +486,17 @@ fn a_generator_at_its_limit_is_the_first_to_be_named() {
     }
 }
 
-impl Said {
-    fn has_uwsgi() -> bool {
-        let place = Place::new();
-        let output = finish(place.stampede(&["runtimes", "--json"]), LIMIT);
-        let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-        let all = listed.as_array().expect("a list");
-        let uwsgi = all.iter().find(|one| one["name"] == "uwsgi").expect("uwsgi");
-        let found = uwsgi["state"]["found"].is_object();
-        if !found {
-            println!("SKIPPED: not installed here: uwsgi's PHP");
-        }
-        found
+fn has_uwsgi() -> bool {
+    let place = Place::new();
+    let output = finish(place.stampede(&["runtimes", "--json"]), LIMIT);
+    let listed: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let all = listed.as_array().expect("a list");
+    let uwsgi = all.iter().find(|one| one["name"] == "uwsgi").expect("uwsgi");
+    let found = uwsgi["state"]["found"].is_object();
+    if !found {
+        println!("SKIPPED: not installed here: uwsgi's PHP");
     }
+    found
 }
 
 #[test]

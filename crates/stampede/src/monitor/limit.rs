@@ -1,61 +1,114 @@
 //! How often a stack met its memory limit.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::parse;
 use super::source::{Kept, Text};
 use crate::keeper::spec::{Accounting, ProcessGroup};
 
-/// Reads the counters of the groups that have a limit: those of the roles, and the one that
-/// holds them all.
+/// Reads the groups that have a limit: those of the roles, and the one that holds them all.
 #[derive(Debug, Default)]
 pub struct Limit {
-    /// `memory.events` (v2) or `memory.failcnt` (v1).
+    groups: Vec<Limited>,
+}
+
+/// A group that has a limit.
+#[derive(Debug)]
+struct Limited {
     counters: Vec<Kept>,
     before: u64,
+    /// v1 only: there are kernels (6.18) that leave its counters at zero.
+    uncounted: Option<Uncounted>,
+}
+
+/// What tells that a limit was met where nobody counts. Both include page cache.
+#[derive(Debug)]
+struct Uncounted {
+    limit: u64,
+    /// `memory.max_usage_in_bytes`.
+    most: Kept,
+    /// `memory.usage_in_bytes`.
+    now: Kept,
+}
+
+/// Where a version has its limit and counts how often that was met.
+#[derive(Debug)]
+struct Files {
+    limit: &'static str,
+    counters: &'static [&'static str],
 }
 
 impl Limit {
     /// Opens what is there; differences start now.
     pub fn open(group: &ProcessGroup, text: &mut Text) -> Limit {
-        let mut files = BTreeSet::new();
+        let mut folders: BTreeMap<PathBuf, &Files> = BTreeMap::new();
         for role in &group.roles {
-            let (folder, limit, counter) = match &role.accounting {
-                Accounting::CgroupV2(folder) => (folder, "memory.max", "memory.events"),
-                Accounting::CgroupV1 { memory: Some(folder), .. } => {
-                    (folder, "memory.limit_in_bytes", "memory.failcnt")
-                }
+            let (folder, files) = match &role.accounting {
+                Accounting::CgroupV2(folder) => (folder, &V2),
+                Accounting::CgroupV1 { memory: Some(folder), .. } => (folder, &V1),
                 Accounting::CgroupV1 { memory: None, .. } | Accounting::Proc => continue,
             };
             let holds = [Some(folder.as_path()), folder.parent()].into_iter().flatten();
-            let limited = holds.filter(|folder| is_limited(&folder.join(limit), text));
-            files.extend(limited.map(|folder| folder.join(counter)));
+            folders.extend(holds.map(|folder| (folder.to_owned(), files)));
         }
-        let open = |path: PathBuf| Kept::open(&path).ok();
-        let mut limit = Limit { counters: files.into_iter().filter_map(open).collect(), before: 0 };
+        let open = |(folder, files): (&PathBuf, &&Files)| Limited::open(folder, files, text);
+        let mut limit = Limit { groups: folders.iter().filter_map(open).collect() };
         limit.hits(text);
         limit
     }
 
-    /// Since the last time.
+    /// Since the last time. Where the kernel does not count, a reading at the limit counts once.
     pub fn hits(&mut self, text: &mut Text) -> u64 {
+        self.groups.iter_mut().map(|group| group.hits(text)).sum()
+    }
+}
+
+impl Limited {
+    /// `None`: it has no limit. v2 says `max` then, v1 a number that no machine has.
+    fn open(folder: &Path, files: &Files, text: &mut Text) -> Option<Limited> {
+        let limit = text.of(&folder.join(files.limit)).and_then(parse::single)?;
+        let open = |name: &str| Kept::open(&folder.join(name)).ok();
+        let uncounted = || {
+            let most = open("memory.max_usage_in_bytes")?;
+            Some(Uncounted { limit, most, now: open("memory.usage_in_bytes")? })
+        };
+        let counters = files.counters.iter().filter_map(|name| open(name)).collect();
+        (limit < NO_LIMIT).then(|| Limited { counters, before: 0, uncounted: uncounted() })
+    }
+
+    fn hits(&mut self, text: &mut Text) -> u64 {
         let mut of_one = |file: &Kept| {
             let text = text.again(file)?;
             parse::keyed(text, "max").or_else(|| parse::single(text))
         };
         let now: u64 = self.counters.iter().filter_map(&mut of_one).sum();
+        if now == 0 {
+            let is_met = self.uncounted.as_ref().is_some_and(|one| one.is_met(text));
+            return u64::from(is_met);
+        }
         let since = now.saturating_sub(self.before);
         self.before = self.before.max(now);
         since
     }
 }
 
-/// v2 says `max` where there is no limit, v1 a number that no machine has.
-fn is_limited(path: &Path, text: &mut Text) -> bool {
-    text.of(path).and_then(parse::single).is_some_and(|bytes| bytes < NO_LIMIT)
+impl Uncounted {
+    /// It was at its limit once, and still is or nearly so.
+    fn is_met(&self, text: &mut Text) -> bool {
+        let mut used = |file| text.again(file).and_then(parse::single).unwrap_or(0);
+        let (most, now) = (used(&self.most), used(&self.now));
+        most + BATCH > self.limit && now >= self.limit - self.limit / 16
+    }
 }
 
+const V2: Files = Files { limit: "memory.max", counters: &["memory.events"] };
+/// With swap accounting both limits are the same, and the kernel tries and counts the one that
+/// includes swap first.
+const V1: Files =
+    Files { limit: "memory.limit_in_bytes", counters: &["memory.failcnt", "memory.memsw.failcnt"] };
+/// The kernel charges 64 pages at once where it can.
+const BATCH: u64 = 64 * 4096;
 /// An exbibyte.
 const NO_LIMIT: u64 = 1 << 60;
 
@@ -104,6 +157,44 @@ mod tests {
         fake.put("free/memory.max", "max\n");
         fake.put("free/memory.events", "max 3\n");
         let free = group(&[Accounting::CgroupV2(fake.path().join("free"))]);
-        assert!(Limit::open(&free, &mut text).counters.is_empty());
+        assert!(Limit::open(&free, &mut text).groups.is_empty());
+    }
+
+    /// With memsw at the same limit that one fails first, and `memory.failcnt` stays at zero.
+    #[test]
+    fn v1_counts_where_memory_with_swap_has_the_limit() {
+        let fake = FakeProc::new();
+        fake.put("stack/memory.limit_in_bytes", "67108864\n");
+        fake.put("stack/memory.failcnt", "0\n");
+        fake.put("stack/memory.memsw.failcnt", "2\n");
+        let php = fake.path().join("stack/php");
+        let v1 = Accounting::CgroupV1 { cpuacct: None, memory: Some(php) };
+        let mut text = Text::default();
+        let mut limit = Limit::open(&group(&[v1]), &mut text);
+        fake.put("stack/memory.memsw.failcnt", "9\n");
+        assert_eq!([limit.hits(&mut text), limit.hits(&mut text)], [7, 0]);
+    }
+
+    #[test]
+    fn where_v1_does_not_count_a_reading_at_the_limit_does() {
+        let fake = FakeProc::new();
+        let used = |most: u64, now: u64| {
+            fake.put("stack/memory.max_usage_in_bytes", &format!("{}\n", most << 20));
+            fake.put("stack/memory.usage_in_bytes", &format!("{}\n", now << 20));
+        };
+        fake.put("stack/memory.limit_in_bytes", "134217728\n");
+        fake.put("stack/memory.failcnt", "0\n");
+        used(100, 100);
+        let php = fake.path().join("stack/php");
+        let v1 = Accounting::CgroupV1 { cpuacct: None, memory: Some(php) };
+        let mut text = Text::default();
+        let mut limit = Limit::open(&group(&[v1]), &mut text);
+        let mut hits = |most, now| {
+            used(most, now);
+            limit.hits(&mut text)
+        };
+        assert_eq!(hits(127, 127), 0, "it has room");
+        assert_eq!([hits(128, 126), hits(128, 124)], [1, 1]);
+        assert_eq!(hits(128, 60), 0, "it was met before, and is not now");
     }
 }

@@ -26,7 +26,8 @@ pub struct ResourceSample {
     /// How long a CPU quota held back what is in the stack's groups, on all its CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// How often the kernel met the stack's memory limit and took pages back, or refused.
+    /// How often the kernel met the stack's memory limit and took pages back, or refused; where
+    /// it does not count (seen: cgroup v1 of Linux 6.18), 1 for a reading at the limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_limit_hits: u64,
     /// What PHP-FPM's status page said at the end of the interval; `None`: there is none.

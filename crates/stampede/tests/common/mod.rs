@@ -1,6 +1,8 @@
 //! What the end-to-end tests share: running the real binary in a place of its own.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod why;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};

@@ -46,10 +46,11 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
             words::count(kills)
         )
     } else if limit > 0 && share >= FULL_SHARE {
-        format!(
-            "memory: {} of {has} in use, so the kernel takes pages back",
-            words::bytes(most as f64)
-        )
+        let so = match hits {
+            0 => "next to nothing is left",
+            _ => "so the kernel takes pages back",
+        };
+        format!("memory: {} of {has} in use, {so}", words::bytes(most as f64))
     } else if hits > 0 && stalled >= STALLED_SHARE {
         format!(
             "memory: processes waited for the kernel to take pages back{of_limit}, {:.0} % of the time",

@@ -1,0 +1,180 @@
+//! Memory as what held a cell back: ended by the kernel, full, or waited for; each planted in a
+//! real runtime, and beside it the same with room, or with page cache alone at the limit.
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::why::Said;
+use common::{Place, skipped};
+
+const MIB: u64 = 1 << 20;
+
+/// One run after another: how long processes wait for memory is known of the whole machine only.
+fn alone() -> MutexGuard<'static, ()> {
+    static RUNS: Mutex<()> = Mutex::new(());
+    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs an app that holds `mb` MiB for `ms` and reads a file of `file_mib` meanwhile, `pause`
+/// microseconds after each MiB. `asks` is its query, `users` have a worker each. The file is one
+/// large hole: no disk is asked, but its page cache is real. A file that another run has read
+/// would be in that one's page cache, so each has its own.
+fn run(limit_mib: u64, file_mib: u64, users: u32, asks: &str) -> Said {
+    let place = Place::new();
+    let file = place.write("hole", "");
+    let hole = std::fs::File::options().write(true).open(&file).expect("the file");
+    hole.set_len(file_mib * MIB).expect("a hole");
+    place.write("app/app.yaml", "title: it holds and reads\nkind: script\ndocroot: public\n");
+    let index = format!(
+        "<?php
+$held = str_repeat('x', ($_GET['mb'] ?? 0) << 20);
+$until = hrtime(true) + 1e6 * ($_GET['ms'] ?? 0);
+$file = fopen('{}', 'rb');
+fseek($file, mt_rand(0, {file_mib} - 1) << 20);
+while (hrtime(true) < $until) {{
+    if (fread($file, 1 << 20) === '') rewind($file);
+    if (isset($_GET['pause'])) usleep((int) $_GET['pause']);
+}}
+echo 'fine';
+",
+        file.display()
+    );
+    place.write("app/public/index.php", &index);
+    let plan = format!(
+        "app: ./app
+warm_up: 0s
+workers: {users}
+budget: {{cpus: 1, memory: {limit_mib}MiB}}
+load: {{rush: {{users: {users}, for: 2s, path: '/?{asks}'}}}}
+runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
+"
+    );
+    let _alone = alone();
+    Said::in_place(place, &plan)
+}
+
+/// Says so where there is no limit.
+fn is_limited(said: &Said) -> bool {
+    let trials = common::trials(&said.place);
+    let limited = trials.iter().all(|trial| trial["isolation"]["memory_bytes"] != 0);
+    if !limited {
+        println!("SKIPPED: no memory limit can be set here");
+    }
+    limited
+}
+
+/// Without page cache, the most of any reading.
+fn used_at_most(said: &Said) -> u64 {
+    let used = |roles: &serde_json::Value| {
+        let roles = roles.as_object().expect("roles");
+        roles.values().filter_map(|role| role["memory_bytes"].as_u64()).sum()
+    };
+    said.readings().iter().map(|row| used(&row["roles"])).max().expect("readings")
+}
+
+fn limit_hits(said: &Said) -> u64 {
+    said.readings().iter().filter_map(|row| row["memory_limit_hits"].as_u64()).sum()
+}
+
+/// `None`: this kernel has no PSI, or it is switched off.
+fn stalled_share(said: &Said) -> Option<f64> {
+    let readings = said.readings();
+    let watched: u64 = readings.iter().filter_map(|row| row["interval_ns"].as_u64()).sum();
+    let stalled = readings.iter().map(|row| row["host"]["pressure_some_ns"]["memory"].as_u64());
+    Some(stalled.sum::<Option<u64>>()? as f64 / watched as f64)
+}
+
+#[test]
+fn memory_that_does_not_suffice_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let alone = alone();
+    let said = Said::of(
+        "app: memory
+warm_up: 0s
+budget: {cpus: 1, memory: 64MiB}
+load:
+  much: {users: 6, for: 2s, path: '/?mb=24'}
+runtimes:
+  - crowded: {use: nginx-fpm, workers: 6}
+  - fits: {use: nginx-fpm, workers: 1}
+",
+    );
+    drop(alone);
+    if !is_limited(&said) {
+        return;
+    }
+    let (text, evidence) = said.found("crowded", "memory");
+    assert!(text.starts_with("memory: the kernel ended "), "{text}");
+    assert!(text.contains(" at its limit of 64.0 MiB, and "), "{text}");
+    assert!(evidence.contains("in use at most"), "{evidence}");
+    said.silent("fits", "memory");
+}
+
+/// How much more than its string a stack holds hangs on the machine: the run with room tells it.
+#[test]
+fn memory_that_is_full_is_said_before_the_kernel_ends_anything() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    const LIMIT: u64 = 256;
+    // Each request holds it for longer than the second between two readings.
+    let holding = |limit, mb: u64| run(limit, 300, 1, &format!("ms=1500&mb={mb}"));
+    let roomy = holding(4 * LIMIT, 200);
+    if !is_limited(&roomy) {
+        return;
+    }
+    roomy.silent("it", "memory");
+    let used = used_at_most(&roomy) / MIB;
+    let besides = used.checked_sub(200).expect("a reading while it was held");
+    let full = holding(LIMIT, LIMIT * 975 / 1000 - besides);
+    let (text, evidence) = full.found("it", "memory");
+    let shown = full.shown("it");
+    assert!(text.ends_with(" of 256 MiB in use, so the kernel takes pages back"), "{shown}");
+    assert!(evidence.contains("of 256 MiB in use at most"), "{evidence}");
+    assert!(evidence.contains("the limit was met "), "{evidence}");
+    assert_eq!(full.cell("it")["counts"]["failed"], serde_json::json!({}), "{shown}");
+}
+
+#[test]
+fn waiting_for_pages_at_the_limit_is_said() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    // At 128 MiB the file does not fit beside what the workers hold, and they read it over and
+    // over. There are six of them on one CPU, so that mostly one is within the kernel's search.
+    let reading = |limit| run(limit, 120, 6, "ms=500&mb=12");
+    let waits = reading(128);
+    if !is_limited(&waits) {
+        return;
+    }
+    let Some(share) = stalled_share(&waits) else {
+        return println!("SKIPPED: this kernel has no pressure stall information");
+    };
+    let (text, evidence) = waits.found("it", "memory");
+    let words = format!(
+        "memory: processes waited for the kernel to take pages back at its limit of 128 MiB, \
+         {:.0} % of the time",
+        share * 100.0
+    );
+    assert_eq!(text, words, "{}", waits.shown("it"));
+    assert!(evidence.contains("the limit was met "), "{evidence}");
+    assert!(used_at_most(&waits) < 128 * MIB * 3 / 4, "{evidence}");
+    reading(256).silent("it", "memory");
+}
+
+/// Whatever reads files fills what is left of its limit with page cache, and that costs nothing.
+#[test]
+fn page_cache_at_the_limit_is_no_want_of_memory() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let slow = run(64, 300, 1, "ms=200&pause=15000");
+    if !is_limited(&slow) {
+        return;
+    }
+    assert!(limit_hits(&slow) > 0, "it never came to its limit: {:#?}", slow.readings());
+    slow.silent("it", "memory");
+}
