@@ -195,6 +195,29 @@ fn what_no_database_can_stand_in_for_is_refused_in_clear_words() {
 }
 
 #[test]
+fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    let place = Place::new();
+    place.write("urls", "{\"method\": \"POST\", \"path\": \"/\"}\n");
+    let app = ["check", "--app", "hello", "--runtime", worker, "--seed", "7"];
+    let refused = |more: &[&str]| {
+        let output = finish(place.stampede(&[&app[..], more].concat()), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        stderr(&output)
+    };
+    let all = [
+        refused(&["--tours", "backwards"]),
+        refused(&["--worker-memory", "much"]),
+        refused(&["--env", "DEBUG"]),
+        refused(&["--tours", "overlapping", "--limit", "1"]),
+        refused(&["--urls", "urls"]),
+    ];
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+    assert!(!place.path().join("stampede-results").exists(), "nothing was checked");
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
 fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "psql"])) else {
         return;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
+use super::moving::{Learnt, Moving};
 use super::orders::{self, Tour};
 use super::sessions;
 use super::stand::{Gone, Seen, Starts, Way};
@@ -49,8 +50,11 @@ const KEPT: usize = 16;
 impl<'a> Reference<'a> {
     /// Before it has answered.
     pub fn new(starts: &'a dyn Starts, choice: &'a RuntimeChoice) -> Reference<'a> {
+        let learnt = || Learnt::on(starts.shelf());
         let known = Known {
             reference: choice.name.clone(),
+            moving: learnt(),
+            moving_at_once: learnt(),
             seed: starts.seed(),
             users: starts.users(),
             ..Known::default()
@@ -105,15 +109,14 @@ impl<'a> Reference<'a> {
 fn learn(known: &mut Known, steps: &[Step], one: &[Seen], other: &[Seen]) {
     for (at, (one, other)) in one.iter().zip(other).enumerate() {
         let request = &steps[at].request;
-        let moving = match orders::moment(steps, at).len() {
-            1 => known.moving.entry(request.clone()).or_default(),
+        let (one, other) = (one.text(), other.text());
+        match orders::moment(steps, at).len() {
+            1 => known.moving.learn(request, &one, &other, Moving::new),
             _ => {
-                let before = known.moving.get(request);
-                let at_once = known.moving_at_once.entry(request.clone());
-                at_once.or_insert_with(|| before.cloned().unwrap_or_default())
+                let before = || known.moving.get(request).unwrap_or_default();
+                known.moving_at_once.learn(request, &one, &other, before);
             }
-        };
-        moving.learn(&one.text(), &other.text());
+        }
     }
 }
 
@@ -139,7 +142,7 @@ pub struct Course<'a> {
     pub unwatched: usize,
     /// What was seen once and by no fresh start again.
     pub chance: u32,
-    /// Answers without their bodies.
+    /// All tours so far.
     toured: Vec<Toured>,
     /// What the answers of each have shown.
     answered: Vec<Vec<Shown>>,
@@ -180,7 +183,7 @@ impl<'a> Course<'a> {
         self.lost += look::lost(&toured);
         self.unwatched += look::unwatched(&toured);
         self.answered.push(look::answered(&toured, &reference.known));
-        self.toured.push(toured.without_bodies());
+        self.toured.push(toured);
         Ok(())
     }
 
@@ -202,8 +205,8 @@ impl<'a> Course<'a> {
         reference.known.made = sessions::made(in_turn);
         for toured in &mut self.toured {
             sessions::fill(&mut toured.workers, &reference.known.made);
-            look::innocent(toured, &mut reference.known.innocent);
         }
+        reference.known.innocent = look::innocent(&self.toured);
         let mut settled: BTreeMap<FindingKind, usize> = BTreeMap::new();
         let (mut findings, mut failed) = (Vec::new(), None);
         for candidate in self.candidates(&reference.known) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::check::orders::{OVERLAPPING, tours};
+use crate::check::shelf::Shelf;
 use crate::check::users::{self, Planted};
 use crate::check::watch::{Turn, Worker};
 use crate::plan::model::RuntimeSource;
@@ -41,6 +42,10 @@ impl Starts for App {
         self.users
     }
 
+    fn shelf(&self) -> Shelf {
+        Shelf::on_disk()
+    }
+
     fn go(&self, choice: &RuntimeChoice, steps: &[Step], way: Way) -> Result<Gone, RuntimeError> {
         let forgets = choice.name == FORGETS;
         self.starts.set(self.starts.get() + u32::from(!forgets));
@@ -71,7 +76,7 @@ impl Starts for App {
                     true => Err("reset".to_owned()),
                     false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
                 };
-                seen.push(Seen { number: *number, outcome, shows: Vec::new() });
+                seen.push(Seen::of(*number, outcome, Vec::new()));
                 let after = (!deadly(step)).then(Arc::default);
                 let turn = Turn { number: Some(*number), after, ..Turn::default() };
                 gone.workers.last_mut().expect("a worker").turns.push(turn);

@@ -33,7 +33,7 @@ pub struct Gathered {
     pub requests: Vec<Asked>,
     /// What is not sent, with why.
     pub skipped: Vec<Skipped>,
-    /// Those of the requests that fail under the reference already: they may end a worker all the same.
+    /// Those of the requests that fail under the reference: they may end a worker all the same.
     pub bad: Vec<Skipped>,
     /// Requests that lead to a login.
     pub logins: usize,
@@ -69,7 +69,8 @@ pub fn gather(
         Source::Links { from, limit } => {
             let kind = bench.app.manifest.kind;
             let stand = bench.up_asked(reference, WatchMode::Full, routes::command(kind))?;
-            of_app(stand, kind, Crawl::new("localhost", from, *limit, policy.clone()))
+            let crawl = Crawl::new("localhost", from, *limit, policy.clone());
+            of_app(stand, &reference.name, kind, crawl)
         }
     };
     if gathered.bad.len() == gathered.requests.len() {
@@ -95,13 +96,13 @@ fn of_file(
     let mut gathered = Gathered { skipped, ..Gathered::default() };
     for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
         let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
-        gathered.take(asked, &seen);
+        gathered.take(asked, &seen, &reference.name);
     }
     Ok((gathered, stand))
 }
 
 /// Page after page, as long as there are links, and what the router lists.
-fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand) {
+fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand) {
     let mut gathered = Gathered::default();
     let listed = listed(&stand, kind);
     gathered.router = listed
@@ -112,7 +113,7 @@ fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
         let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
-        if let Ok(answer) = &seen.outcome {
+        if let Ok(answer) = seen.answer() {
             let kind = answer.header("content-type").unwrap_or_default();
             crawl.saw(&asked.target, kind, answer.body.as_bytes());
             if let Some(location) = answer.header("location") {
@@ -123,7 +124,7 @@ fn of_app(mut stand: Stand, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand
             let why = "of the router's list, and there is none of such an id".to_owned();
             gathered.skipped.push(Skipped { request: name(&asked), why });
         } else {
-            gathered.take(asked, &seen);
+            gathered.take(asked, &seen, reference);
         }
     }
     gathered.skipped.extend(crawl.skipped());
@@ -137,8 +138,8 @@ fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, String>> {
 }
 
 impl Gathered {
-    fn take(&mut self, asked: Asked, seen: &Seen) {
-        match bad(seen) {
+    fn take(&mut self, asked: Asked, seen: &Seen, reference: &str) {
+        match bad(seen, reference) {
             Some(why) => self.bad.push(Skipped { request: name(&asked), why }),
             None => self.logins += usize::from(is_login(seen)),
         }
@@ -147,20 +148,18 @@ impl Gathered {
 }
 
 /// Why it cannot be compared.
-fn bad(seen: &Seen) -> Option<String> {
-    match &seen.outcome {
-        Err(problem) => Some(format!("gets no answer under the reference already: {problem}")),
-        Ok(answer) if answer.status >= 500 => Some(format!(
-            "answers {} under the reference already: {}",
-            answer.status,
-            answer.gist()
-        )),
+fn bad(seen: &Seen, reference: &str) -> Option<String> {
+    match seen.answer() {
+        Err(problem) => Some(format!("gets no answer under {reference}: {problem}")),
+        Ok(answer) if answer.status >= 500 => {
+            Some(format!("answers {} under {reference}: {}", answer.status, answer.gist()))
+        }
         Ok(_) => None,
     }
 }
 
 fn is_login(seen: &Seen) -> bool {
-    seen.outcome.as_ref().is_ok_and(|answer| {
+    seen.answer().is_ok_and(|answer| {
         let header = |name| answer.header(name);
         wants_login(
             answer.status,

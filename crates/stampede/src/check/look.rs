@@ -2,12 +2,12 @@
 //! the workers' watch wrote. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::model::{Asked, FindingKind, Step};
-use super::moving::Moving;
+use super::moving::{Learnt, Moving};
 use super::orders;
 use super::sapi;
 use super::signs::{self, Signs};
@@ -41,9 +41,9 @@ pub struct Known {
     /// How many there are.
     pub users: u32,
     /// What moves in the answers to a request.
-    pub moving: HashMap<Asked, Moving>,
+    pub moving: Learnt,
     /// The same where several are asked at once.
-    pub moving_at_once: HashMap<Asked, Moving>,
+    pub moving_at_once: Learnt,
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
     /// What connections to a database work with that have just been made.
@@ -52,9 +52,8 @@ pub struct Known {
 
 impl Known {
     /// What moves in the answers to a request.
-    pub fn moving(&self, asked: &Asked) -> &Moving {
-        static NONE: LazyLock<Moving> = LazyLock::new(Moving::new);
-        self.moving.get(asked).unwrap_or(&NONE)
+    pub fn moving(&self, asked: &Asked) -> Moving {
+        self.moving.get(asked).unwrap_or_default()
     }
 }
 
@@ -96,15 +95,6 @@ impl Toured {
     /// Whether some of it was sent at once: who then did what in a worker is not known.
     pub fn has_meetings(&self) -> bool {
         self.steps.iter().any(|step| step.with_next)
-    }
-
-    /// Leaves of the answers their statuses: the rest has been looked at, and would fill the memory.
-    pub fn without_bodies(mut self) -> Toured {
-        let all = self.seen.iter_mut().chain(&mut self.reference).chain(&mut self.turned);
-        for answer in all.filter_map(|seen| seen.outcome.as_mut().ok()) {
-            (answer.headers, answer.body) = (Vec::new(), String::new());
-        }
-        self
     }
 }
 
@@ -272,11 +262,11 @@ fn unanswered(
 
 fn death(known: &Known, step: &Step, how: &str, [seen, reference]: [&Seen; 2], at: usize) -> Shown {
     let got = match &seen.outcome {
-        Ok(answer) => format!("the client saw {}", answer.status),
+        Ok(_) => format!("the client saw {}", seen.status()),
         Err(problem) => format!("the client saw no answer: {problem}"),
     };
     let otherwise = match &reference.outcome {
-        Ok(answer) => format!("{} under {}", answer.status, known.reference),
+        Ok(_) => format!("{} under {}", reference.status(), known.reference),
         Err(_) => format!("no answer under {} either", known.reference),
     };
     Shown {
@@ -295,7 +285,7 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
         return None;
     }
     let moving = known.moving(&step.request);
-    let difference = sapi::difference(moving, &reference.text(), &seen.text())?;
+    let difference = sapi::difference(&moving, &reference.text(), &seen.text())?;
     let what = match seen.status() == reference.status() {
         true => {
             format!(
@@ -322,7 +312,7 @@ fn differs_turned(known: &Known, toured: &Toured, at: usize) -> bool {
     let at_once = known.moving_at_once.get(&step.request);
     let moving = at_once.unwrap_or_else(|| known.moving(&step.request));
     let references = [toured.reference.get(at), toured.turned.get(at)];
-    let differs = |other: &Seen| sapi::difference(moving, &other.text(), &seen.text()).is_some();
+    let differs = |other: &Seen| sapi::difference(&moving, &other.text(), &seen.text()).is_some();
     references.into_iter().flatten().all(differs)
 }
 
@@ -446,24 +436,38 @@ fn words(state: &str) -> String {
     }
 }
 
-/// Requests that leave a state as it was at the boot: what they begin with later is not their doing.
-pub fn innocent(toured: &Toured, into: &mut BTreeMap<String, BTreeSet<Asked>>) {
-    if toured.has_meetings() {
-        return;
-    }
-    let turns = turns(&toured.workers);
-    for (step, seen) in toured.steps.iter().zip(&toured.seen) {
-        let Some(place) = turns.get(&seen.number) else { continue };
-        let Some(after) = &place.turn.after else { continue };
-        let boot = &place.worker.boot;
-        let names: BTreeSet<&String> = boot.keys().chain(after.keys()).collect();
-        for name in names.into_iter().filter(|name| is_telling(name)) {
-            let states = [boot.get(name), place.turn.before.get(name), after.get(name)];
-            if states[0] == states[1] && states[0] == states[2] {
-                into.entry(name.clone()).or_default().insert(step.request.clone());
+/// Of the state that some request of these tours begins with changed, the requests that leave it as it was at
+/// the boot: what they begin with later is not their doing.
+pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Asked>> {
+    let workers = || tours.iter().flat_map(|toured| &toured.workers);
+    let names: BTreeSet<&String> = workers().flat_map(altered).collect();
+    let mut innocent: BTreeMap<String, BTreeSet<Asked>> = BTreeMap::new();
+    for toured in tours.iter().filter(|toured| !toured.has_meetings()) {
+        let turns = turns(&toured.workers);
+        for (step, seen) in toured.steps.iter().zip(&toured.seen) {
+            let Some(place) = turns.get(&seen.number) else { continue };
+            let Some(after) = &place.turn.after else { continue };
+            let states = [&place.worker.boot, &place.turn.before, after];
+            for name in &names {
+                let [boot, before, after] = states.map(|state| state.get(*name));
+                if boot == before && boot == after {
+                    let requests = innocent.entry((*name).clone()).or_default();
+                    requests.insert(step.request.clone());
+                }
             }
         }
     }
+    innocent
+}
+
+/// Names of state with which some turn of a worker begins otherwise than it was booted.
+fn altered(worker: &Worker) -> impl Iterator<Item = &String> {
+    let boot = &worker.boot;
+    let states = worker.turns.iter().map(|turn| &turn.before);
+    states.filter(|before| !Arc::ptr_eq(before, boot)).flat_map(|before| {
+        let names = boot.keys().chain(before.keys());
+        names.filter(|name| is_telling(name) && boot.get(*name) != before.get(*name))
+    })
 }
 
 /// Whether a step's request came as far as a worker: else its server has answered, or nobody.

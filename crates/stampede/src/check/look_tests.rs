@@ -1,6 +1,7 @@
 //! Tours made by hand, and what they show.
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -20,7 +21,7 @@ fn step(user: u32, target: &str) -> Step {
 fn seen(number: u64, status: u16, body: &str) -> Seen {
     let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
     let outcome = Ok(Answer { status, headers, body: body.to_owned() });
-    Seen { number, outcome, shows: Vec::new() }
+    Seen::of(number, outcome, Vec::new())
 }
 
 fn state(timezone: &str) -> Arc<State> {
@@ -114,7 +115,7 @@ fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
     let (seen, workers) = (answers.clone(), vec![stays]);
     let toured = Toured { steps, seen, reference: answers, workers, ..Toured::default() };
     let mut known = known();
-    innocent(&toured, &mut known.innocent);
+    known.innocent = innocent(slice::from_ref(&toured));
     assert_eq!(kinds(&toured, &known), [(FindingKind::State, "timezone".to_owned(), 2)]);
     assert!(shown(&toured, &known)[0].what.contains("`Europe/Berlin` instead of `UTC`"));
     // Whoever sets it in each request meets its own.
@@ -125,7 +126,7 @@ fn a_setting_stays_only_where_a_request_meets_it_that_does_not_set_it() {
     ]);
     let toured = Toured { workers: vec![each], ..toured };
     let mut known = Known { innocent: BTreeMap::new(), ..known };
-    innocent(&toured, &mut known.innocent);
+    known.innocent = innocent(slice::from_ref(&toured));
     assert_eq!(kinds(&toured, &known), []);
 }
 
@@ -202,7 +203,7 @@ fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
     let mut toured =
         Toured { steps, seen, reference: answers, workers: vec![one], ..Toured::default() };
     let mut known = known();
-    innocent(&toured, &mut known.innocent);
+    known.innocent = innocent(slice::from_ref(&toured));
     assert!(known.innocent.is_empty());
     assert_eq!(kinds(&toured, &known), []);
     toured.seen[0].outcome = Err("reset".to_owned());
@@ -229,6 +230,6 @@ fn a_session_that_stays_is_told() {
     let reference = seen.clone();
     let toured = Toured { steps, seen, reference, workers, ..Toured::default() };
     let mut known = known();
-    innocent(&toured, &mut known.innocent);
+    known.innocent = innocent(slice::from_ref(&toured));
     assert_eq!(kinds(&toured, &known), [(FindingKind::State, "session".to_owned(), 2)]);
 }

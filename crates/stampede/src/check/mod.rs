@@ -28,6 +28,7 @@ pub mod requests;
 pub mod sample;
 pub mod sapi;
 pub mod sessions;
+pub mod shelf;
 pub mod signs;
 pub mod stand;
 pub mod text;

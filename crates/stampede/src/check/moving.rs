@@ -11,6 +11,7 @@
 mod align;
 mod fit;
 mod gap;
+mod learnt;
 mod matches;
 mod show;
 #[cfg(test)]
@@ -18,22 +19,40 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::natural::{Token, tokens};
 use gap::Gap;
+pub use learnt::Learnt;
 pub use show::Difference;
 
 /// What moves in the answers to one request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Moving {
     pairs: Vec<[Answer; 2]>,
 }
 
 /// An answer of the reference, and where it moves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Written")]
 struct Answer {
     text: String,
+    /// They follow from the text, and take ten times its room.
+    #[serde(skip)]
     tokens: Vec<Token>,
     gaps: Vec<Gap>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    text: String,
+    gaps: Vec<Gap>,
+}
+
+impl From<Written> for Answer {
+    fn from(Written { text, gaps }: Written) -> Answer {
+        Answer { tokens: tokens(&text), text, gaps }
+    }
 }
 
 impl Moving {
@@ -42,10 +61,11 @@ impl Moving {
         Moving::default()
     }
 
-    /// Two answers of the reference at the same place of the same tour: what differs between them moves.
-    pub fn learn(&mut self, one: &str, other: &str) {
+    /// Two answers of the reference at the same place of the same tour: what differs between them moves. Says
+    /// whether anything was new.
+    pub fn learn(&mut self, one: &str, other: &str) -> bool {
         if one == other {
-            return;
+            return false;
         }
         let clock = Clock::start();
         let tokens = [tokens(one), tokens(other)];
@@ -59,10 +79,11 @@ impl Moving {
         let held: usize = self.pairs.iter().flatten().map(|answer| answer.tokens.len()).sum();
         let length: usize = pair.iter().map(|answer| answer.tokens.len()).sum();
         if held + length > MOST_TOKENS || self.explains(&pair, &clock) {
-            return;
+            return false;
         }
         self.pairs.push(pair);
         self.forget(&clock);
+        true
     }
 
     /// Two texts that have drawn words in common may be taken for each other's wrong parts, and then

@@ -49,7 +49,7 @@ pub fn replay(
         .zip(answers.iter().zip(&seen))
         .map(|(step, (forgets_says, keeps_says))| {
             let moving = forgets.known.moving(&step.request);
-            let difference = sapi::difference(moving, &forgets_says.text(), &keeps_says.text());
+            let difference = sapi::difference(&moving, &forgets_says.text(), &keeps_says.text());
             let difference = difference.map(|difference| difference.text);
             Turn { step, answers: [forgets_says, keeps_says], difference }
         })
@@ -108,7 +108,7 @@ fn text(finding: &Finding, names: [&str; 2], turns: &[Turn<'_>], again: Option<&
 }
 
 fn status(seen: &Seen) -> String {
-    match &seen.outcome {
+    match seen.answer() {
         Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
         Err(problem) => format!("no answer: {problem}"),
     }
@@ -125,7 +125,7 @@ mod tests {
 
     fn seen(status: u16, body: &str) -> Seen {
         let answer = Answer { status, headers: Vec::new(), body: body.to_owned() };
-        Seen { number: 1, outcome: Ok(answer), shows: Vec::new() }
+        Seen::of(1, Ok(answer), Vec::new())
     }
 
     fn finding(what: &str) -> Finding {
@@ -155,7 +155,7 @@ mod tests {
     fn of_many_requests_those_that_differ_are_told_and_the_last() {
         let steps: Vec<Step> = (0..9).map(|at| sample::step(0, &format!("/{at}"))).collect();
         let plain = seen(200, "ok");
-        let none = Seen { outcome: Err("connection reset".to_owned()), ..plain.clone() };
+        let none = Seen::of(1, Err("connection reset".to_owned()), Vec::new());
         let turns: Vec<Turn<'_>> = steps
             .iter()
             .enumerate()

@@ -124,7 +124,7 @@ mod tests {
             request: Asked { method: "GET".into(), target: target.into(), ..Asked::default() },
             with_next: false,
         };
-        let seen = |number| Seen { number, outcome: Err(String::new()), shows: Vec::new() };
+        let seen = |number| Seen::of(number, Err(String::new()), Vec::new());
         let turn =
             |(number, (_, before, after)): (u64, &(&str, Option<&str>, Option<&str>))| Turn {
                 number: Some(number),

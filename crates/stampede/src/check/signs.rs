@@ -34,10 +34,10 @@ pub fn of_answer(difference: &Difference, reference: &Seen, seen: &Seen) -> Sign
 }
 
 fn header_names(seen: &Seen) -> Vec<String> {
-    let answer = seen.outcome.as_ref().ok();
-    answer.map_or_else(Vec::new, |answer| {
-        headers::meant(&answer.headers).into_iter().map(|(name, _)| name).collect()
-    })
+    seen.answer().map_or_else(
+        |_| Vec::new(),
+        |answer| headers::meant(&answer.headers).into_iter().map(|(name, _)| name).collect(),
+    )
 }
 
 /// Of what grows: the names of code that its evidence has. Amounts are others in each check.
@@ -74,7 +74,7 @@ mod tests {
     fn seen(status: u16, headers: &[(&str, &str)], body: String) -> Seen {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let headers = headers.iter().map(own).collect();
-        Seen { number: 1, outcome: Ok(Answer { status, headers, body }), shows: Vec::new() }
+        Seen::of(1, Ok(Answer { status, headers, body }), Vec::new())
     }
 
     fn signs(one: &Seen, other: &Seen) -> Signs {

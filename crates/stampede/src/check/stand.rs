@@ -1,6 +1,7 @@
 //! A fresh start of a runtime with one worker, and requests of users sent to it, one after the other or at
 //! once.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Barrier;
 use std::thread;
@@ -12,6 +13,7 @@ use ureq::http::Request;
 use super::headers;
 use super::model::{Asked, Step};
 use super::orders;
+use super::shelf::{Kept, Shelf};
 use super::users::User;
 use super::watch::{self, Worker};
 use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
@@ -34,6 +36,8 @@ pub struct Bench {
     pub users: Vec<Vec<(String, String)>>,
     /// Longest wait for an answer.
     pub timeout: Duration,
+    /// Where the answers of tours are kept.
+    pub shelf: Shelf,
 }
 
 /// How steps of one moment are sent.
@@ -64,6 +68,9 @@ pub trait Starts {
     /// How many users there are.
     fn users(&self) -> u32;
 
+    /// Where answers are kept.
+    fn shelf(&self) -> Shelf;
+
     /// Sends these to a fresh start of `choice`, and ends that.
     ///
     /// # Errors
@@ -86,21 +93,39 @@ pub struct Stand {
 pub struct Seen {
     /// The request's number on this stand, from 1.
     pub number: u64,
+    status: u16,
     /// The answer, or why there is none.
-    pub outcome: Result<Answer, String>,
+    pub outcome: Result<Kept<Answer>, String>,
     /// The other users whose cookies it shows.
     pub shows: Vec<u32>,
 }
 
 impl Seen {
+    /// What came of the request of this number.
+    pub fn of(number: u64, outcome: Result<Answer, String>, shows: Vec<u32>) -> Seen {
+        let status = outcome.as_ref().map_or(0, |answer| answer.status);
+        Seen { number, status, outcome: outcome.map(Kept::Here), shows }
+    }
+
+    /// The same with its answer put away.
+    fn put(self, shelf: &Shelf) -> Seen {
+        let outcome = self.outcome.map(|answer| shelf.put(answer.get().into_owned()));
+        Seen { outcome, ..self }
+    }
+
     /// The status, 0 where there is no answer.
     pub fn status(&self) -> u16 {
-        self.outcome.as_ref().map_or(0, |answer| answer.status)
+        self.status
+    }
+
+    /// The answer, or why there is none.
+    pub fn answer(&self) -> Result<Cow<'_, Answer>, &str> {
+        self.outcome.as_ref().map(Kept::get).map_err(String::as_str)
     }
 
     /// What of it is compared, as one text: status, the headers that an app means, the body.
     pub fn text(&self) -> String {
-        match &self.outcome {
+        match self.answer() {
             Err(problem) => format!("no answer: {problem}\n"),
             Ok(answer) => {
                 let mut text = format!("{}\n", answer.status);
@@ -162,9 +187,13 @@ impl Starts for Bench {
         self.users.len() as u32
     }
 
+    fn shelf(&self) -> Shelf {
+        self.shelf.clone()
+    }
+
     fn go(&self, choice: &RuntimeChoice, steps: &[Step], way: Way) -> Result<Gone, RuntimeError> {
         let mut stand = self.up(choice, WatchMode::Full)?;
-        let seen = stand.tour(steps, way);
+        let seen = stand.tour(steps, way, &self.shelf);
         let workers = stand.workers();
         stand.stop()?;
         Ok(Gone { seen, workers })
@@ -177,11 +206,12 @@ impl Stand {
         self.moment(std::slice::from_ref(step), Way::InTurn).remove(0)
     }
 
-    /// The same for many, moment by moment; ends early where a person wants an end.
-    pub fn tour(&mut self, steps: &[Step], way: Way) -> Vec<Seen> {
+    /// The same for many, moment by moment, their answers put away; ends early where a person wants an end.
+    fn tour(&mut self, steps: &[Step], way: Way, shelf: &Shelf) -> Vec<Seen> {
         let moments = orders::moments(steps).into_iter();
         let wanted = moments.take_while(|_| !crate::interrupt::asked());
-        wanted.flat_map(|moment| self.moment(&steps[moment], way)).collect()
+        let seen = wanted.flat_map(|moment| self.moment(&steps[moment], way));
+        seen.map(|seen| seen.put(shelf)).collect()
     }
 
     /// Each is asked with the cookies that its user has now; those of the answers are kept when all have come.
@@ -209,7 +239,7 @@ impl Stand {
         let seen = steps.iter().zip(asked).zip(outcomes);
         let seen = seen.map(|((step, (number, _)), outcome)| {
             let shows = outcome.as_ref().map_or(Vec::new(), |answer| self.shows(step, answer));
-            Seen { number, outcome, shows }
+            Seen::of(number, outcome, shows)
         });
         seen.collect()
     }

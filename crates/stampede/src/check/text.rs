@@ -248,7 +248,9 @@ pub fn why(kind: FindingKind) -> &'static str {
         FindingKind::Answer => "clients get something else than before the move",
         FindingKind::Kept => "any later request of the same worker can come to show it",
         FindingKind::State => "later requests behave differently, depending on who came before",
-        FindingKind::Growth => "the worker fills its memory limit and dies, or takes the machine's",
+        FindingKind::Growth => {
+            "the worker comes to its limit and dies, or takes what the machine has"
+        }
     }
 }
 

@@ -15,7 +15,7 @@ const PREFIX: &str = "stmpd";
 /// Characters that follow.
 const LENGTH: usize = 12;
 /// What stands in a request for the user's own token.
-const PLACE: &str = "{user}";
+pub const PLACE: &str = "{user}";
 /// Languages, in turn.
 const LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 /// A cookie's value that is shorter may be anybody's.

@@ -16,12 +16,14 @@ use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
+use crate::check::shelf::Shelf;
 use crate::check::stand::Bench;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
+use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
@@ -70,11 +72,15 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         baseline,
     };
     if work::tours(&stacks.bench, &stacks.runtimes, &wanted).is_empty() {
-        return Err(Failure::rendered("no tour of `--tours` is left with these".to_owned())
-            .hint(
+        let asked = format!(
+            "--tours: `{}` is no tour of these requests, users and runtimes",
+            args.tours.join(",")
+        );
+        return Err(Failure::rendered(asked).hint(
+
                 "one user has no interleaved tour, one request of one user no reversed one, and overlapping is \
                  for runtimes in whose workers requests overlap: an event loop's",
-            ));
+        ));
     }
     let mut report =
         work::check(&stacks.bench, &stacks.reference, &stacks.runtimes, wanted, &mut tell)
@@ -170,7 +176,8 @@ impl Stacks {
         let timeout = parse_length(&args.timeout)
             .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
         let timeout = Duration::from_nanos(timeout.0);
-        let bench = Bench { catalogue, app, placement, seed, users, timeout };
+        let shelf = Shelf::on_disk();
+        let bench = Bench { catalogue, app, placement, seed, users, timeout, shelf };
         Ok(Stacks { bench, reference, runtimes: choices, folder })
     }
 }
@@ -181,7 +188,9 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.to_owned()))
         }
-        _ => Err(Failure::rendered("--env: what is meant is NAME=VALUE".to_owned())),
+        _ => Err(Failure::rendered(
+            "--env: what is meant is NAME=VALUE, for example APP_ENV=prod".to_owned(),
+        )),
     };
     asked.iter().map(pair).collect()
 }
@@ -280,7 +289,9 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
         None => {}
     }
     let count = gathered.requests.len();
-    tell(&format!("{count} requests, {} are not asked", gathered.skipped.len()));
+    let skipped = gathered.skipped.len();
+    let are = if skipped == 1 { "is" } else { "are" };
+    tell(&format!("{}, {skipped} {are} not asked", words::number_of(count as u32, "request")));
     for bad in &gathered.bad {
         tell(&format!("note: {} {}", bad.request, bad.why));
     }

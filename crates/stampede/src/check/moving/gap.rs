@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::check::natural::{Kind, Token};
 
 /// A place where an answer moves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// The answer's tokens there; none where others have some.
     pub range: Range<usize>,
@@ -15,7 +17,7 @@ pub struct Gap {
 }
 
 /// What was seen at a place that moves, and so may be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Tokens: fewest and most.
     tokens: (usize, usize),

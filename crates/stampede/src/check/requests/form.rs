@@ -1,4 +1,7 @@
-//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin.
+//! A form that asks by GET, sent as it stands: with the values that its fields have at the begin, and with the
+//! user's token in a line of text that has none. What a user types is the user's own, as a search is.
+
+use crate::check::users::PLACE;
 
 /// A form while its page is read.
 #[derive(Debug, Default)]
@@ -82,6 +85,10 @@ impl Form {
             "checkbox" | "radio" => {
                 self.fields.push((field, value.unwrap_or_else(|| "on".to_owned())))
             }
+            "" | "text" | "search" if attribute("readonly").is_none() => {
+                let typed = value.filter(|value| !value.is_empty());
+                self.fields.push((field, typed.unwrap_or_else(|| PLACE.to_owned())));
+            }
             _ => self.fields.push((field, value.unwrap_or_default())),
         }
     }
@@ -163,9 +170,13 @@ impl Form {
         if self.fields.is_empty() {
             return Some(action.to_owned());
         }
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(&self.fields);
-        Some(format!("{action}?{}", query.finish()))
+        let coded =
+            |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let pairs = self.fields.iter().map(|(name, value)| match value == PLACE {
+            true => format!("{}={PLACE}", coded(name)),
+            false => format!("{}={}", coded(name), coded(value)),
+        });
+        Some(format!("{action}?{}", pairs.collect::<Vec<_>>().join("&")))
     }
 }
 
@@ -182,16 +193,16 @@ mod tests {
     fn a_form_is_sent_as_it_stands() {
         let cases = [
             ("<form action=/find><input name=q value='a &amp; b'></form>", "/find?q=a+%26+b"),
-            ("<form action='/find?old=1#x'><input name=q></form>", "/find?q="),
+            ("<form action='/find?old=1#x'><input name=q></form>", "/find?q={user}"),
             ("<form action=find></form>", "/find"),
             ("<form></form>", "/list"),
-            ("<form action=' '><input name=q></form>", "/list?q="),
+            ("<form action=' '><input name=q></form>", "/list?q={user}"),
             ("<form action=/a method=post><input name=q></form>", ""),
             ("<form action=/a method=DIALOG></form>", ""),
             ("<form action=/a method=Get><input name=q type=password></form>", ""),
             ("<form action=/a><input type=password></form>", ""),
-            ("<form action=/open><input name=q>", "/open?q="),
-            ("<form action=/a><form action=/b><input name=q></form>", "/a?q="),
+            ("<form action=/open><input name=q>", "/open?q={user}"),
+            ("<form action=/a><form action=/b><input name=q></form>", "/a?q={user}"),
             ("<form action=javascript:x()><input name=q></form>", ""),
             ("<input name=outside><form action=/a><input value=unnamed></form>", "/a"),
         ];
@@ -210,6 +221,11 @@ mod tests {
                 "a=on&b=1",
             ),
             ("<input name=a type=hidden value=7><input name=b type=number value=8>", "a=7&b=8"),
+            (
+                "<input name=a><input name=b type=search value=''><input name='ü' type=TEXT>",
+                "a={user}&b={user}&%C3%BC={user}",
+            ),
+            ("<input name=a type=email><input name=b readonly><input name=c value=x>", "a=&b=&c=x"),
             ("<input name=a type=submit value=1><button name=b value=2>x</button>", "a=1"),
             (
                 "<button name=a type=button>x</button><button name=b type=reset>x</button><button name=c>x</button>",
