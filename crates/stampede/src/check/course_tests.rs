@@ -82,7 +82,7 @@ impl Starts for App {
                 gone.workers.last_mut().expect("a worker").turns.push(turn);
             }
             let leaves = !forgets && all.iter().any(|(_, step)| step.request.target == LEAVES);
-            let is_late = leaves && self.starts.get() % 2 == 0 && !is_leaving;
+            let is_late = leaves && self.starts.get().is_multiple_of(2) && !is_leaving;
             if dies || is_leaving || (leaves && !is_late) {
                 gone.workers.push(Worker::default());
                 memory.clear();
