@@ -59,6 +59,10 @@ planted! {
     leaks_user_laravel: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "/account"]) };
     exits: fault("death", &["/thanks"]);
 
+    #[ignore = "long"] leaks_static_laravel: Fault {
+        urls: ACCOUNT,
+        ..fault("leak", &["/account", "/account"])
+    };
     #[ignore = "long"] leaks_header: fault("leak", &["*", "/headers"]);
     #[ignore = "long"] upload_kept: Fault {
         urls: UPLOAD,

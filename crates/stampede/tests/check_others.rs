@@ -3,13 +3,14 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
-use common::{Place, finish, runtimes_here, skipped, stderr, stdout};
+use common::{Place, check_app, finish, runtimes_here, skipped, stderr, stdout};
 use serde_json::Value;
 
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(600);
 /// Those in whose workers requests meet, and are seen to.
 const MEET: [&str; 2] = ["amphp", "swoole-coroutines"];
 /// Those that have one request at a time.
@@ -27,7 +28,18 @@ fn here(names: &[&'static str]) -> Option<String> {
 /// The report of a check of one app, its words, and where it lies.
 fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, Place) {
     let place = Place::new();
-    let app = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps").join(app);
+    let (report, text) = check_in(&place, &check_app(app, &place), runtimes, urls, tours, "0");
+    (report, text, place)
+}
+
+fn check_in(
+    place: &Place,
+    app: &Path,
+    runtimes: &str,
+    urls: &str,
+    tours: &str,
+    growth: &str,
+) -> (Value, String) {
     place.write("urls.txt", urls);
     let app = app.display().to_string();
     let args = [
@@ -43,7 +55,7 @@ fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, 
         "--tours",
         tours,
         "--growth",
-        "0",
+        growth,
         "--out",
         "out",
     ];
@@ -52,7 +64,7 @@ fn check(app: &str, runtimes: &str, urls: &str, tours: &str) -> (Value, String, 
     let report = std::fs::read_to_string(place.path().join("out/check.json"));
     let report = report.unwrap_or_else(|_| panic!("a report: {text}"));
     assert_eq!(place.left_behind(), Vec::<String>::new());
-    (serde_json::from_str(&report).expect("JSON"), text, place)
+    (serde_json::from_str(&report).expect("JSON"), text)
 }
 
 const ACCOUNT: &str = "/\n/account?user={user}\n";
@@ -153,6 +165,59 @@ fn faults_are_found_on_every_other_runtime() {
             let blamed = findings.iter().filter(|one| one["kind"] == "death" && !is_it(one));
             assert_eq!(blamed.count(), 0, "{app}: others are blamed: {text}");
             assert_eq!(runtime["verdict"]["is"], "not-safe", "{text}");
+        }
+    }
+}
+
+/// An app of Laravel 11 with Octane, as `composer create-project` makes one, is where `STAMPEDE_OCTANE_APP` says:
+/// this planted fault's own files and its pages are laid over it.
+fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
+    let Some(project) = std::env::var_os("STAMPEDE_OCTANE_APP") else {
+        println!("SKIPPED: STAMPEDE_OCTANE_APP names no app of Laravel with Octane");
+        return None;
+    };
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
+    let made = place.path().join(name);
+    let layers = [
+        (PathBuf::from(project), made.clone()),
+        (all.join("laravel/app/Site.php"), made.join("app/Site.php")),
+        (all.join("laravel/routes/web.php"), made.join("routes/pages.php")),
+        (all.join(name), made.clone()),
+    ];
+    for (from, to) in layers {
+        let copied = Command::new("cp").args(["-rT", "--"]).arg(&from).arg(to).status();
+        assert!(copied.expect("cp").success(), "{}", from.display());
+    }
+    let routes = "->withRouting(api: __DIR__ . '/../routes/pages.php', apiPrefix: '')";
+    let boot = format!(
+        "<?php\nreturn Illuminate\\Foundation\\Application::configure(dirname(__DIR__)){routes}\n    \
+         ->withMiddleware(fn ($one) => $one)->withExceptions(fn ($one) => $one)->create();\n"
+    );
+    std::fs::write(made.join("bootstrap/app.php"), boot).expect("bootstrap/app.php");
+    Some(made)
+}
+
+/// A container of its own for each request does not help where a static or a shared service keeps it; minutes.
+#[test]
+#[ignore = "minutes"]
+fn faults_of_laravel_are_found_under_octane() {
+    let Some(runtimes) = here(&["octane-swoole", "octane-frankenphp"]) else { return };
+    let faults = [
+        ("leaks-static-laravel", "leak", "/account?user={user}", "0"),
+        ("grows-memory-laravel", "growth", "/search", "4000"),
+    ];
+    for (app, kind, request, growth) in faults {
+        let place = Place::new();
+        let Some(folder) = octane_app(app, &place) else { return };
+        let urls = format!("/\n/about\n{request}\n");
+        let (report, text) = check_in(&place, &folder, &runtimes, &urls, "in-order", growth);
+        for runtime in report["runtimes"].as_array().expect("runtimes") {
+            let findings = runtime["findings"].as_array().expect("findings");
+            let is_it =
+                |one: &&Value| one["kind"] == kind && one["steps"].to_string().contains(request);
+            let on = &runtime["runtime"];
+            assert!(findings.iter().any(|one| is_it(&one)), "{app} on {on}: {text}");
+            assert_ne!(runtime["verdict"]["is"], "safe", "{text}");
         }
     }
 }

@@ -226,6 +226,7 @@ impl<'a> Course<'a> {
                 }
             }
         }
+        blamed_alone(&mut findings);
         (findings, failed)
     }
 
@@ -416,6 +417,24 @@ fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSe
     let until_death = (0..shown.at).rev().find(|at| is_death(at) || !unreached(at));
     let next = shown.at.checked_sub(1).filter(is_death).is_some();
     next || (unreached(&shown.at) && until_death.is_some_and(|at| is_death(&at)))
+}
+
+/// A death that takes a request which ends a worker by itself is that one's: the worker was on its way out, and had
+/// begun one more.
+fn blamed_alone(findings: &mut Vec<Finding>) {
+    let deaths = findings.iter().filter(|one| one.kind == FindingKind::Death && one.is_repeatable);
+    let deadly: BTreeSet<String> = deaths
+        .filter_map(|one| match &one.steps[..] {
+            [only] => Some(look::name(&only.request)),
+            _ => None,
+        })
+        .collect();
+    findings.retain(|one| {
+        let before = one.steps.split_last().map_or(&[][..], |(_, before)| before);
+        let mut before = before.iter().map(|step| look::name(&step.request));
+        let is_of_another = one.kind == FindingKind::Death && one.is_repeatable;
+        !(is_of_another && before.any(|name| deadly.contains(&name)))
+    });
 }
 
 fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {

@@ -28,6 +28,8 @@ struct App {
 const FORGETS: &str = "forgets";
 /// Ends its worker, and with it whatever that has under way.
 const EXIT: &str = "/exit";
+/// Answers, and ends its worker then: on every other start that has begun one more request by then.
+const LEAVES: &str = "/leaves";
 /// Answers oddly on the first start of a worker, and never again.
 const ONCE: &str = "/once";
 
@@ -49,6 +51,7 @@ impl Starts for App {
         self.starts.set(self.starts.get() + u32::from(!forgets));
         let mut gone = Gone { seen: Vec::new(), workers: vec![Worker::default()] };
         let (mut memory, mut shared) = (Memory::new(), 0);
+        let mut is_leaving = false;
         for moment in orders::moments(steps) {
             let begin = gone.seen.len() as u64 + 1;
             let mut all: Vec<(u64, &Step)> = (begin..).zip(&steps[moment]).collect();
@@ -78,10 +81,13 @@ impl Starts for App {
                 let turn = Turn { number: Some(*number), after, ..Turn::default() };
                 gone.workers.last_mut().expect("a worker").turns.push(turn);
             }
-            if dies {
+            let leaves = !forgets && all.iter().any(|(_, step)| step.request.target == LEAVES);
+            let is_late = leaves && self.starts.get().is_multiple_of(2) && !is_leaving;
+            if dies || is_leaving || (leaves && !is_late) {
                 gone.workers.push(Worker::default());
                 memory.clear();
             }
+            is_leaving = is_late;
             seen.sort_by_key(|seen| seen.number);
             gone.seen.extend(seen);
         }
@@ -223,6 +229,14 @@ fn a_request_that_ends_its_worker_is_blamed_and_those_beside_it_are_not() {
     let [death] = &findings[..] else { panic!("{findings:?}") };
     assert_eq!((death.kind, told(death).len()), (FindingKind::Death, 1));
     assert_eq!(death.about, "GET /exit");
+}
+
+#[test]
+fn what_a_worker_had_begun_when_it_was_on_its_way_out_is_not_blamed() {
+    let app = App::new(2, |_, _, _| {}, greets);
+    let (findings, _) = found(&app, &["/", LEAVES, "/about"]);
+    let blamed: Vec<_> = findings.iter().map(|one| (one.kind, &one.about[..])).collect();
+    assert_eq!(blamed, [(FindingKind::Death, "GET /leaves")]);
 }
 
 #[test]

@@ -146,15 +146,26 @@ fn judged(series: &Series, wanted: Wanted) -> Vec<Growth> {
         (GrowthOf::TemporaryFiles, series.files.clone()),
         (GrowthOf::Entries, of(|sizes| sizes.sizes.values().sum())),
     ];
-    all.into_iter()
-        .filter_map(|(what, points)| match what {
-            GrowthOf::Heap | GrowthOf::Memory => growth::growth(what, &points, memory),
-            GrowthOf::Descriptors | GrowthOf::Connections => {
-                used_up(what, &points, series.wall).or_else(|| growth::growth(what, &points, None))
-            }
-            GrowthOf::TemporaryFiles | GrowthOf::Entries => growth::growth(what, &points, None),
-        })
-        .collect()
+    let judged = all.into_iter().filter_map(|(what, points)| match what {
+        GrowthOf::Heap | GrowthOf::Memory => growth::growth(what, &points, memory),
+        GrowthOf::Descriptors | GrowthOf::Connections => {
+            used_up(what, &points, series.wall).or_else(|| growth::growth(what, &points, None))
+        }
+        GrowthOf::TemporaryFiles | GrowthOf::Entries => growth::growth(what, &points, None),
+    });
+    let mut all: Vec<Growth> = judged.collect();
+    weighed(&mut all);
+    all
+}
+
+/// What is kept lies in PHP's memory. Where that grows, it says how soon it is full: of a string each byte counts
+/// as an entry.
+fn weighed(all: &mut [Growth]) {
+    let heap = all.iter().find(|one| one.of == GrowthOf::Heap && one.grows);
+    if let Some(max_requests) = heap.map(|one| one.max_requests) {
+        let kept = all.iter_mut().filter(|one| one.of == GrowthOf::Entries && one.grows);
+        kept.for_each(|one| one.max_requests = max_requests);
+    }
 }
 
 /// What has grown until there was no more to be had: from then on it stays, and looks like a cache that is full.
@@ -447,5 +458,19 @@ mod tests {
         assert!(matches!(max_requests, Some((_, Some(200..=330)))), "{found:?}");
         assert!(found.iter().all(|(of, _)| *of != GrowthOf::Descriptors), "{found:?}");
         assert_eq!(names(&series(1, |_| 9, None)), [""; 0]);
+    }
+
+    #[test]
+    fn a_string_that_grows_is_weighed_as_memory() {
+        let mut long = series(400, |_| 0, None);
+        for sizes in &mut long.sizes {
+            sizes.memory += 2_048 * sizes.served;
+            sizes.sizes.insert("Log::$text".to_owned(), 2_048 * sizes.served);
+        }
+        let all = judged(&long, Wanted { requests: 0, memory_bytes: 128 << 20 });
+        let of = |of| all.iter().find(|one| one.of == of).and_then(|one| one.max_requests);
+        // 80 % of 127 MiB, less what the first fifth has filled, by 2 KiB.
+        assert_eq!(of(GrowthOf::Heap), Some(51_000));
+        assert_eq!(of(GrowthOf::Entries), Some(51_000));
     }
 }

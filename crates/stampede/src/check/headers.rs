@@ -8,7 +8,8 @@ pub fn meant(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut meant: Vec<(String, String)> = headers
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
-        .filter(|(name, _)| is_meant(name))
+        // One without a value says nothing, and FrankenPHP passes none on.
+        .filter(|(name, value)| is_meant(name) && !value.is_empty())
         .filter_map(|(name, value)| value_of(&name, value).map(|value| (name, value)))
         .collect();
     meant.sort();
@@ -172,6 +173,12 @@ mod tests {
     }
 
     #[test]
+    fn a_header_without_a_value_says_nothing() {
+        let fpm = said(&[("Access-Control-Allow-Origin", " "), ("X-Some", "1")]);
+        assert_eq!(fpm, said(&[("X-Some", "1")]));
+    }
+
+    #[test]
     fn what_an_app_says_is() {
         assert_eq!(
             said(&[
@@ -227,7 +234,7 @@ mod tests {
         )]);
         assert_eq!(gone, "set-cookie: a; deleted; path=/\n");
         assert_ne!(said(&[("Set-Cookie", "a=1; secure")]), said(&[("Set-Cookie", "a=1")]));
-        assert_eq!(said(&[("Set-Cookie", "")]), "set-cookie: =\n");
+        assert_eq!(said(&[("Set-Cookie", "")]), "");
         let two = said(&[("Set-Cookie", "b=2"), ("Set-Cookie", "a=1")]);
         assert_eq!(two, "set-cookie: a=1\nset-cookie: b=2\n");
     }

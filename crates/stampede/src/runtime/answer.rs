@@ -155,7 +155,7 @@ impl Answer {
     }
 }
 
-/// What a page says in one line: its title, else its first line.
+/// What a page says in one line: its title, else its first line; all of it where that is only a brace.
 fn gist(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|at| {
@@ -164,7 +164,11 @@ fn gist(body: &str) -> String {
     });
     let line = match title.map(str::trim).filter(|title| !title.is_empty()) {
         Some(title) => title,
-        None => body.trim().lines().next().unwrap_or_default(),
+        None => {
+            let body = body.trim();
+            let first = body.lines().next().unwrap_or_default();
+            if first.contains(char::is_alphanumeric) { first } else { body }
+        }
     };
     let words: Vec<&str> = line.split_whitespace().collect();
     words.join(" ").chars().take(120).collect()
@@ -279,6 +283,7 @@ mod tests {
         assert_eq!(gist(html), "No table `orders`");
         for (body, said) in [
             ("\nfirst\nsecond", "first"),
+            ("{\n  \"error\": \"no\"\n}", "{ \"error\": \"no\" }"),
             ("<title></title>", "<title></title>"),
             ("<title>never closed", "<title>never closed"),
             ("İ<title>é</title>", "é"),

@@ -153,9 +153,15 @@ impl Project<'_> {
         let entries = fs::read_dir(self.path).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
         let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let known = WRITABLE.into_iter().map(String::from);
-        let more = names.filter(|name| !WRITABLE.contains(&name.as_str()));
-        known.chain(more).collect()
+        let is_there = |name: &&str| self.path.join(name).is_dir();
+        let usual = WRITABLE.into_iter().chain(WRITABLE_IF_THERE.into_iter().filter(is_there));
+        let mut all: Vec<String> = usual.map(String::from).collect();
+        for name in names {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        all
     }
 
     fn has(&self, file: &str) -> bool {
@@ -353,6 +359,8 @@ fn production(kind: AppKind) -> BTreeMap<String, String> {
 
 /// Folders that frameworks write to, there or not.
 const WRITABLE: [&str; 3] = ["var", "storage", "bootstrap/cache"];
+/// Those that only some projects have: of Slim, CakePHP and Laminas.
+const WRITABLE_IF_THERE: [&str; 3] = ["logs", "tmp", "data"];
 /// How a database of one file is called.
 const SQLITE: [&str; 3] = ["sqlite", "sqlite3", "db"];
 
@@ -484,6 +492,13 @@ mod tests {
         let app = detected(&database, None).expect("an app");
         assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "database"]);
         assert!(app.manifest.extensions_if_there.contains(&"pdo_sqlite".to_owned()));
+    }
+
+    #[test]
+    fn a_folder_of_logs_is_writable_where_it_is_there() {
+        let slim = [INDEX_THERE, ("logs/README.md", "")];
+        let app = detected(&slim, None).expect("an app");
+        assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "logs"]);
     }
 
     #[test]
