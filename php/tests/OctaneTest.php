@@ -198,16 +198,32 @@ final class OctaneTest extends TestCase
         $zone = date_default_timezone_get();
         date_default_timezone_set('Europe/Berlin');
         ob_start();
-        $laravel->heard['Laravel\Octane\Events\RequestTerminated']();
+        $laravel->instance('user', new \stdClass());
+        $laravel->heard['Laravel\Octane\Events\RequestTerminated']((object) ['sandbox' => $laravel]);
+        self::assertSame(['boot', 'begin'], self::told($scratch), 'its container is not yet empty');
+        $laravel->flush();
         ob_end_clean();
         ob_end_clean();
         date_default_timezone_set($zone);
 
-        [$file] = glob("{$scratch->folder}/check/*.ndjson") ?: [''];
-        $lines = array_map(static fn (string $line): array => json_decode($line, true), file($file) ?: []);
-        self::assertSame(['boot', 'begin', 'end'], array_column($lines, 'at'));
+        self::assertSame(['boot', 'begin', 'end'], self::told($scratch));
+        $lines = self::lines($scratch);
         self::assertSame(['7', '7'], array_column($lines, 'n'));
         self::assertSame('Europe/Berlin', $lines[2]['state']['timezone']);
         self::assertSame(2, $lines[2]['state']['ob_level']);
+    }
+
+    /** @return list<array<string, mixed>> */
+    private static function lines(Scratch $scratch): array
+    {
+        [$file] = glob("{$scratch->folder}/check/*.ndjson") ?: [''];
+
+        return array_map(static fn (string $line): array => json_decode($line, true), file($file) ?: []);
+    }
+
+    /** @return list<string> */
+    private static function told(Scratch $scratch): array
+    {
+        return array_column(self::lines($scratch), 'at');
     }
 }

@@ -220,4 +220,12 @@ fn faults_of_laravel_are_found_under_octane() {
             assert_ne!(runtime["verdict"]["is"], "safe", "{text}");
         }
     }
+    // A singleton that holds the request, which Octane forgets with the request's container.
+    let place = Place::new();
+    let Some(folder) = octane_app("leaks-user-laravel", &place) else { return };
+    let urls = "/\n/about\n/account?user={user}\n";
+    let (report, text) = check_in(&place, &folder, &runtimes, urls, "in-order,interleaved", "0");
+    for runtime in report["runtimes"].as_array().expect("runtimes") {
+        assert_eq!(runtime["verdict"]["is"], "safe", "{text}");
+    }
 }

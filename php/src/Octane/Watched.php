@@ -42,9 +42,10 @@ final class Watched
                 $watch->begin(new Request(headers: $headers));
                 $watch->entered();
             });
-            $events->listen(self::GONE, static function () use ($watch, $output, &$outside): void {
+            $events->listen(self::GONE, static function (object $event) use ($watch, $output, &$outside): void {
                 $output->left = max(0, ob_get_level() - $outside);
-                $watch->end();
+                // Octane tells first, and then empties the request's own container.
+                $event->sandbox->instance(Emptied::class, new Emptied($watch->end(...)));
             });
         });
     }

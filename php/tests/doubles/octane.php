@@ -25,6 +25,8 @@ namespace Stampede\Worker\Tests {
         public array $heard = [];
         /** Of a worker of Swoole. */
         public ?object $state = null;
+        /** @var array<string, object> */
+        private array $instances = [];
 
         /** @param array<string, mixed> $config */
         public function __construct(
@@ -36,6 +38,16 @@ namespace Stampede\Worker\Tests {
         public function make(string $name): object
         {
             return str_ends_with($name, 'WorkerState') ? $this->state : $this;
+        }
+
+        public function instance(string $name, object $one): void
+        {
+            $this->instances[$name] = $one;
+        }
+
+        public function flush(): void
+        {
+            $this->instances = [];
         }
 
         public function bound(string $name): bool
