@@ -1,4 +1,4 @@
-//! How often a stack met its memory limit.
+//! How often a stack met its memory limit, and how long its processes waited for memory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,9 @@ pub struct Limit {
 struct Limited {
     counters: Vec<Kept>,
     before: u64,
+    /// `memory.pressure`; v2 only.
+    pressure: Option<Kept>,
+    stalled_us_before: u64,
     /// v1 only: there are kernels (6.18) that leave its counters at zero.
     uncounted: Option<Uncounted>,
 }
@@ -55,12 +58,18 @@ impl Limit {
         let open = |(folder, files): (&PathBuf, &&Files)| Limited::open(folder, files, text);
         let mut limit = Limit { groups: folders.iter().filter_map(open).collect() };
         limit.hits(text);
+        limit.stalled_ns(text);
         limit
     }
 
     /// Since the last time. Where the kernel does not count, a reading at the limit counts once.
     pub fn hits(&mut self, text: &mut Text) -> u64 {
         self.groups.iter_mut().map(|group| group.hits(text)).sum()
+    }
+
+    /// Since the last time, in the group in which it was longest; `None`: no group tells.
+    pub fn stalled_ns(&mut self, text: &mut Text) -> Option<u64> {
+        self.groups.iter_mut().filter_map(|group| group.stalled_ns(text)).max()
     }
 }
 
@@ -74,7 +83,20 @@ impl Limited {
             Some(Uncounted { limit, most, now: open("memory.usage_in_bytes")? })
         };
         let counters = files.counters.iter().filter_map(|name| open(name)).collect();
-        (limit < NO_LIMIT).then(|| Limited { counters, before: 0, uncounted: uncounted() })
+        (limit < NO_LIMIT).then(|| Limited {
+            counters,
+            before: 0,
+            pressure: open("memory.pressure"),
+            stalled_us_before: 0,
+            uncounted: uncounted(),
+        })
+    }
+
+    fn stalled_ns(&mut self, text: &mut Text) -> Option<u64> {
+        let now = parse::pressure_some(text.again(self.pressure.as_ref()?)?)?;
+        let since = now.saturating_sub(self.stalled_us_before);
+        self.stalled_us_before = self.stalled_us_before.max(now);
+        Some(since * 1_000)
     }
 
     fn hits(&mut self, text: &mut Text) -> u64 {
@@ -158,6 +180,26 @@ mod tests {
         fake.put("free/memory.events", "max 3\n");
         let free = group(&[Accounting::CgroupV2(fake.path().join("free"))]);
         assert!(Limit::open(&free, &mut text).groups.is_empty());
+    }
+
+    #[test]
+    fn waiting_is_told_by_the_groups_own_pressure() {
+        let fake = FakeProc::new();
+        let waited = |us: u64| {
+            fake.put(
+                "stack/memory.pressure",
+                &format!("some avg10=0.00 total={us}\nfull avg10=0.00 total=1\n"),
+            );
+        };
+        fake.put("stack/memory.max", "67108864\n");
+        waited(1_000);
+        let v2 = Accounting::CgroupV2(fake.path().join("stack/php"));
+        let mut text = Text::default();
+        let mut limit = Limit::open(&group(&[v2]), &mut text);
+        waited(1_750);
+        let stalled = [limit.stalled_ns(&mut text), limit.stalled_ns(&mut text)];
+        assert_eq!(stalled, [Some(750_000), Some(0)]);
+        assert_eq!(Limit::default().stalled_ns(&mut text), None);
     }
 
     /// With memsw at the same limit that one fails first, and `memory.failcnt` stays at zero.

@@ -127,6 +127,7 @@ impl Reader {
             listeners: self.listeners.take(),
             throttled_ns: self.quota.throttled_ns(text),
             memory_limit_hits: self.limit.hits(text),
+            memory_stalled_ns: self.limit.stalled_ns(text),
             pool: None,
         };
         self.read_at = now;

@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::{Cause, Found};
+use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Means, Said};
 use crate::summary::model::LoadModel;
 use crate::summary::words;
@@ -31,8 +32,8 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     let most = facts.memory_max();
     let hits: u64 = facts.rows.iter().map(|row| row.memory_limit_hits).sum();
     let share = most as f64 / limit.max(1) as f64;
-    let stalled = facts.rows.iter().filter_map(|row| row.host.pressure_some_ns.get("memory"));
-    let stalled = stalled.sum::<u64>() as f64 / facts.watched_ns().max(1) as f64;
+    let stalled = facts.rows.iter().filter_map(stalled_ns).sum::<u64>() as f64
+        / facts.watched_ns().max(1) as f64;
     let has = words::bytes(limit as f64);
     let of_limit = match limit {
         0 => String::new(),
@@ -65,6 +66,11 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     let met = (hits > 0).then(|| format!("the limit was met {}", times(hits)));
     let evidence = used.into_iter().chain(met).chain(php.map(line));
     Some(Found::new(Cause::Memory, text).with(evidence))
+}
+
+/// Of the stack's own groups, or else of the whole machine.
+fn stalled_ns(row: &ResourceSample) -> Option<u64> {
+    row.memory_stalled_ns.or_else(|| row.host.pressure_some_ns.get("memory").copied())
 }
 
 pub fn throttled(facts: &Facts<'_>) -> Option<Found> {

@@ -336,6 +336,14 @@ fn memory_is_a_kill_or_a_full_limit() {
         });
     });
     assert!(line(&waits).ends_with("25 % of the time"), "{waits:#?}");
+    let others_wait = memory(|trial| {
+        trial.resources[0].memory_limit_hits = 9;
+        every(trial, |row| {
+            row.host.pressure_some_ns.insert("memory".into(), SECOND / 4);
+            row.memory_stalled_ns = Some(SECOND / 100);
+        });
+    });
+    assert_eq!(others_wait, [], "they are of another program's");
     let php = why(|trial| {
         trial.record.runtime.said = vec![said(Means::PhpMemory, "Allowed memory size of 1 bytes")];
     });
