@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{report_ui, workers};
+use crate::{report_ui, workers, xdebug};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] =
@@ -26,8 +26,9 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), Str
     report_ui::check(root)?;
     php_library(root)?;
     cargo(root, PROGRAM, &[])?;
-    announce("RoadRunner and FrankenPHP");
-    let made = workers::made(root)?;
+    announce("RoadRunner, FrankenPHP and Xdebug");
+    let mut made = workers::made(root)?;
+    made.extend(xdebug::made(root));
     cargo(root, TESTS, &made)
 }
 

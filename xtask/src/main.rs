@@ -6,6 +6,7 @@ mod report_ui;
 mod tidy;
 mod tree;
 mod workers;
+mod xdebug;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

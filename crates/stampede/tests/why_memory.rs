@@ -77,11 +77,13 @@ fn limit_hits(said: &Said) -> u64 {
     said.readings().iter().filter_map(|row| row["memory_limit_hits"].as_u64()).sum()
 }
 
-/// `None`: this kernel has no PSI, or it is switched off.
+/// As the reason reads it. `None`: this kernel has no PSI, or it is switched off.
 fn stalled_share(said: &Said) -> Option<f64> {
     let readings = said.readings();
     let watched: u64 = readings.iter().filter_map(|row| row["interval_ns"].as_u64()).sum();
-    let stalled = readings.iter().map(|row| row["host"]["pressure_some_ns"]["memory"].as_u64());
+    let of_machine = |row: &serde_json::Value| row["host"]["pressure_some_ns"]["memory"].as_u64();
+    let stalled =
+        readings.iter().map(|row| row["memory_stalled_ns"].as_u64().or_else(|| of_machine(row)));
     Some(stalled.sum::<Option<u64>>()? as f64 / watched as f64)
 }
 

@@ -7,12 +7,16 @@ use crate::summary::words;
 
 pub fn xdebug(facts: &Facts<'_>) -> Option<Found> {
     let shown = facts.runtime().before.as_ref()?;
-    let mode = shown.ini.get("xdebug.mode").map_or("", String::as_str);
-    // Loaded with `off` it hooks into nothing.
-    if !shown.extensions.iter().any(|name| name.contains("xdebug")) || mode == "off" {
+    if !shown.extensions.iter().any(|name| name.contains("xdebug")) {
         return None;
     }
-    let mode = if mode.is_empty() { String::new() } else { format!(" (`xdebug.mode={mode}`)") };
+    let mode = match shown.ini.get("xdebug.mode").map(String::as_str) {
+        // With `off`, which php.ini reads as an empty word where nobody quotes it, it hooks into nothing.
+        Some("off" | "") => return None,
+        Some(mode) => format!(" (`xdebug.mode={mode}`)"),
+        // Xdebug 2.
+        None => String::new(),
+    };
     let text = format!("Xdebug is loaded{mode}: it slows every call down");
     Some(Found::new(Cause::Xdebug, text))
 }

@@ -450,15 +450,17 @@ fn opcache_off_full_or_revalidating() {
 
 #[test]
 fn xdebug_is_said_unless_its_mode_is_off() {
-    let mode = |mode: &'static str| {
+    let mode = |mode: Option<&'static str>| {
         shown(move |observed| {
             observed.extensions = vec!["xdebug".to_owned()];
-            observed.ini.insert("xdebug.mode".to_owned(), mode.to_owned());
+            let mode = mode.map(|mode| ("xdebug.mode".to_owned(), mode.to_owned()));
+            observed.ini.extend(mode);
         })
     };
     let words = "Xdebug is loaded (`xdebug.mode=develop`): it slows every call down";
-    assert_eq!(line(&mode("develop")), words);
-    assert_eq!(mode("off"), []);
+    assert_eq!(line(&mode(Some("develop"))), words);
+    assert_eq!([mode(Some("off")), mode(Some(""))], [[], []]);
+    assert_eq!(line(&mode(None)), "Xdebug is loaded: it slows every call down");
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! Xdebug for the one test that loads it: of Debian's package, unpacked below the target folder. Installed it
+//! would be loaded into every PHP of the machine, and slow that down.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The variable that names it to the tests; none where no package of it can be had, which is said.
+pub fn made(root: &Path) -> Option<(&'static str, PathBuf)> {
+    const VARIABLE: &str = "STAMPEDE_TEST_XDEBUG";
+    if std::env::var_os(VARIABLE).is_some() {
+        return None;
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let folder = target.join("data/xdebug");
+    let file = unpacked(&folder).or_else(|| {
+        fetch(&folder)?;
+        unpacked(&folder)
+    });
+    if file.is_none() {
+        eprintln!("SKIPPED: no package has Xdebug for this PHP; its test is skipped");
+    }
+    Some((VARIABLE, file?))
+}
+
+/// The one for the interface that PHP here has: `usr/lib/php/20220829/xdebug.so`.
+fn unpacked(folder: &Path) -> Option<PathBuf> {
+    let own = PathBuf::from(php("ini_get('extension_dir')")?);
+    let file = folder.join("usr/lib/php").join(own.file_name()?).join("xdebug.so");
+    file.is_file().then_some(file)
+}
+
+fn fetch(folder: &Path) -> Option<()> {
+    let name = format!("php{}-xdebug", php("PHP_MAJOR_VERSION . '.' . PHP_MINOR_VERSION")?);
+    fs::create_dir_all(folder).ok()?;
+    succeeds(Command::new("apt-get").args(["download", "--quiet", &name]).current_dir(folder))?;
+    let packages = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let package =
+        packages.filter(|path| path.extension().is_some_and(|end| end == "deb")).last()?;
+    succeeds(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder))
+}
+
+fn succeeds(command: &mut Command) -> Option<()> {
+    command.status().ok().filter(|status| status.success()).map(drop)
+}
+
+fn php(expression: &str) -> Option<String> {
+    let output = Command::new("php").args(["-r", &format!("echo {expression};")]).output().ok()?;
+    String::from_utf8(output.stdout).ok().filter(|text| !text.is_empty())
+}
