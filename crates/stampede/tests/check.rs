@@ -116,6 +116,7 @@ planted! {
 
     #[ignore = "long"] grows_memory_symfony: grows(&["/search"]);
     #[ignore = "long"] grows_memory_laravel: grows(&["/search"]);
+    #[ignore = "long"] grows_twice: grows(&["/search", "/contact"]);
     #[ignore = "long"] grows_files: grows(&["/feed"]);
     #[ignore = "long"] grows_temp: grows(&["/export"]);
 }

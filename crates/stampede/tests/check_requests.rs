@@ -217,6 +217,57 @@ fn what_leaves_nothing_to_check_is_refused_in_clear_words() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+/// A handler that answers as `answers` says: an array by path.
+fn answering(place: &Place, answers: &str) -> PathBuf {
+    place.write("app/app.yaml", "title: it\nkind: callable\ndocroot: public\nindex: index.php\n");
+    let handler = format!(
+        "<?php return static function (array $server): array {{
+            $answers = {answers};
+            [$status, $headers, $body] = $answers[$server['REQUEST_URI']] ?? $answers['else'];
+            return ['status' => $status, 'headers' => $headers, 'body' => $body];
+        }};"
+    );
+    place.write("app/handler.php", &handler);
+    let index = "<?php $answer = (require __DIR__ . '/../handler.php')($_SERVER);
+        http_response_code($answer['status']);
+        foreach ($answer['headers'] as $name => $value) header(\"$name: $value\");
+        echo $answer['body'];";
+    place.write("app/public/index.php", index);
+    place.path().join("app")
+}
+
+#[test]
+fn an_app_that_fails_already_is_said_with_its_errors() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    let place = Place::new();
+    let folder = answering(&place, "['else' => [500, [], '<title>No table orders</title>']]");
+    let (text, code) = check(&place, &folder, worker, &[]);
+    assert_eq!(code, Some(2), "{text}");
+    let said = "the app fails under nginx-fpm already, so there is nothing to compare: GET / answers 500 under \
+                nginx-fpm: No table orders";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("hint: `stampede up nginx-fpm --app DIR` starts it alone"), "{text}");
+    assert!(!place.path().join("out").exists(), "nothing was compared");
+}
+
+#[test]
+fn an_app_that_wants_a_login_is_told_how_to_give_one() {
+    let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
+    let place = Place::new();
+    let html = "['Content-Type' => 'text/html']";
+    let folder = answering(
+        &place,
+        &format!(
+            "['/' => [200, {html}, '<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>'],
+            '/login' => [200, {html}, '<form method=post><input type=password name=p></form>'],
+            'else' => [302, ['Location' => '/login'], '']]"
+        ),
+    );
+    let (text, code) = check(&place, &folder, worker, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("3 of 5 requests lead to a login: `--login NAME:PASSWORD` or"), "{text}");
+}
+
 #[test]
 fn a_dump_that_does_not_fit_is_said_with_the_servers_words() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php", "psql"])) else {

@@ -36,8 +36,9 @@ struct Answers {
     turned: Vec<Seen>,
 }
 
-/// Fresh starts that one finding may take until its fewest steps are known.
-const TRIALS: usize = 8;
+/// Fresh starts that one finding may take until its fewest steps are known: enough for one of a hundred requests
+/// before it.
+const TRIALS: usize = 20;
 /// Fresh starts that may show what was shown of requests at once: they meet in time, or do not.
 const MEETINGS: usize = 3;
 /// Those that may show that a worker ends after its answer: it may have begun the next request by then.
@@ -419,21 +420,21 @@ fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSe
     next || (unreached(&shown.at) && until_death.is_some_and(|at| is_death(&at)))
 }
 
-/// A death that takes a request which ends a worker by itself is that one's: the worker was on its way out, and had
+/// A death right after a request that ends a worker by itself is that one's: the worker was on its way out, and had
 /// begun one more.
 fn blamed_alone(findings: &mut Vec<Finding>) {
-    let deaths = findings.iter().filter(|one| one.kind == FindingKind::Death && one.is_repeatable);
-    let deadly: BTreeSet<String> = deaths
+    let is_death = |one: &Finding| one.kind == FindingKind::Death && one.is_repeatable;
+    let deadly: BTreeSet<Asked> = findings
+        .iter()
+        .filter(|one| is_death(one))
         .filter_map(|one| match &one.steps[..] {
-            [only] => Some(look::name(&only.request)),
+            [only] => Some(only.request.clone()),
             _ => None,
         })
         .collect();
     findings.retain(|one| {
-        let before = one.steps.split_last().map_or(&[][..], |(_, before)| before);
-        let mut before = before.iter().map(|step| look::name(&step.request));
-        let is_of_another = one.kind == FindingKind::Death && one.is_repeatable;
-        !(is_of_another && before.any(|name| deadly.contains(&name)))
+        let before = one.steps.len().checked_sub(2).map(|before| &one.steps[before].request);
+        !(is_death(one) && before.is_some_and(|before| deadly.contains(before)))
     });
 }
 

@@ -1,13 +1,12 @@
 //! Whole courses of a simulated app: what is kept is a map, and what meets is said by the tour.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use super::*;
 use crate::check::orders::{OVERLAPPING, tours};
 use crate::check::shelf::Shelf;
 use crate::check::users::{self, Planted};
-use crate::check::watch::{Turn, Worker};
+use crate::check::watch::{State, Turn, Worker};
 use crate::plan::model::RuntimeSource;
 use crate::runtime::Answer;
 
@@ -77,7 +76,7 @@ impl Starts for App {
                     false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
                 };
                 seen.push(Seen::of(*number, outcome, Vec::new()));
-                let after = (!deadly(step)).then(Arc::default);
+                let after = (!deadly(step)).then(State::default);
                 let turn = Turn { number: Some(*number), after, ..Turn::default() };
                 gone.workers.last_mut().expect("a worker").turns.push(turn);
             }

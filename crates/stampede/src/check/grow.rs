@@ -10,6 +10,7 @@ use stampede_load::spec::{
 use super::amount::amount;
 use super::growth;
 use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
+use super::orders::{self, Guilty};
 use super::signs::of_growth;
 use super::stand::{Bench, Stand};
 use super::text;
@@ -17,6 +18,7 @@ use super::watch::{Sizes, Worker};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
+use crate::summary::words;
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,10 @@ const FIRST: usize = 64;
 const BLOCKS: u64 = 20;
 /// Requests with which one part of the list is tried.
 const PART: u64 = 2_000;
+/// Parts of the list that are tried at most, each by a fresh start.
+const TRIALS: usize = 40;
+/// Requests that a finding calls by name.
+const NAMED: usize = 3;
 /// Requests after which a process's memory has settled that does not grow: a server in Go takes its own for some
 /// thousand of them.
 const SETTLED: u64 = 20_000;
@@ -93,7 +99,7 @@ pub fn measure(
         let (culprits, sent) = culprits(bench, choice, steps, one.of, wanted)?;
         grown.sent += sent;
         // How much it is with each of just these.
-        let alone = fire(bench, choice, &culprits, PART)?;
+        let alone = fire(bench, choice, &culprits.all, PART)?;
         grown.sent += alone.sent;
         let own = judged(&alone, wanted).into_iter().find(|own| own.of == one.of && own.grows);
         let found = match &own {
@@ -298,43 +304,44 @@ fn count(folder: &Path, at_most: usize) -> usize {
     found
 }
 
-/// The requests without which it does not grow: by halves, as long as only one half grows.
+/// The requests with which it grows.
 fn culprits(
     bench: &Bench,
     choice: &RuntimeChoice,
     steps: &[Step],
     of: GrowthOf,
     wanted: Wanted,
-) -> Result<(Vec<Step>, u64), RuntimeError> {
+) -> Result<(Guilty<Step>, u64), RuntimeError> {
     // Who asks does not matter here: a request once.
-    let mut left: Vec<Step> = Vec::new();
+    let mut once: Vec<Step> = Vec::new();
     for step in steps {
-        if !left.iter().any(|known| known.request == step.request) {
-            left.push(step.clone());
+        if !once.iter().any(|known| known.request == step.request) {
+            once.push(step.clone());
         }
     }
     let mut sent = 0;
-    while left.len() > 1 && !interrupt::asked() {
-        let (one, other) = left.split_at(left.len() / 2);
-        let mut grows = |part: &[Step]| -> Result<bool, RuntimeError> {
-            let series = fire(bench, choice, part, PART)?;
-            sent += series.sent;
-            Ok(judged(&series, wanted).iter().any(|growth| growth.of == of && growth.grows))
-        };
-        let (one_grows, other_grows) = (grows(one)?, grows(other)?);
-        left = match (one_grows, other_grows) {
-            (true, false) => one.to_vec(),
-            (false, true) => other.to_vec(),
-            _ => break,
-        };
-    }
-    Ok((left, sent))
+    let guilty = orders::guilty(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
+        if interrupt::asked() {
+            return Ok(false);
+        }
+        let series = fire(bench, choice, part, PART)?;
+        sent += series.sent;
+        Ok(judged(&series, wanted).iter().any(|growth| growth.of == of && growth.grows))
+    })?;
+    Ok((guilty, sent))
 }
 
-fn finding(growth: &Growth, culprits: &[Step], series: &Series) -> Finding {
+fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding {
     let name = |step: &Step| super::look::name(&step.request);
-    let with = match culprits {
+    let with = match &culprits.all[..] {
         [one] => format!("each {}", name(one)),
+        many if culprits.is_each && many.len() <= NAMED => {
+            format!("each {}", words::list(&many.iter().map(name).collect::<Vec<_>>()))
+        }
+        many if culprits.is_each => {
+            let first: Vec<String> = many[..NAMED].iter().map(name).collect();
+            format!("each of {} requests: {} …", many.len(), first.join(", "))
+        }
         many => format!("each request, whichever of {} it is", many.len()),
     };
     let what = match growth.of {
@@ -345,8 +352,8 @@ fn finding(growth: &Growth, culprits: &[Step], series: &Series) -> Finding {
         GrowthOf::TemporaryFiles => "temporary files are left behind",
         GrowthOf::Entries => "what the app's code keeps grows",
     };
-    let steps = culprits.iter().take(STEPS_MAX).cloned().collect();
-    let subject = match culprits {
+    let steps = culprits.all.iter().take(STEPS_MAX).cloned().collect();
+    let subject = match &culprits.all[..] {
         [one] => name(one),
         _ => "any request".to_owned(),
     };

@@ -2,7 +2,6 @@
 //! the workers' watch wrote. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ use super::sapi;
 use super::signs::{self, Signs};
 use super::stand::Seen;
 use super::users;
-use super::watch::{State, Turn, Worker};
+use super::watch::{Turn, Values, Worker};
 
 /// A tour of a worker runtime, and of the reference.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +46,7 @@ pub struct Known {
     /// Names of surviving state → requests that leave it as it was at the boot.
     pub innocent: BTreeMap<String, BTreeSet<Asked>>,
     /// What connections to a database work with that have just been made.
-    pub made: State,
+    pub made: Values,
 }
 
 impl Known {
@@ -346,7 +345,7 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
 fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let Some(after) = &place.turn.after else { return Vec::new() };
     let boot = &place.worker.boot;
-    let left = PUT_BACK.into_iter().filter(|state| boot.get(*state) != after.get(*state));
+    let left = PUT_BACK.into_iter().filter(|state| boot.get(state) != after.get(state));
     let shown = left.map(|state| Shown {
         kind: FindingKind::State,
         subject: format!("{state} {}", name(&step.request)),
@@ -366,13 +365,12 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
 /// State that a request begins with although it is none of its own doing.
 fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let (boot, before) = (&place.worker.boot, &place.turn.before);
-    let names: BTreeSet<&String> = boot.keys().chain(before.keys()).collect();
+    let names = before.differing().map(|(name, _)| name);
     let is_innocent = |name: &String| {
         known.innocent.get(name).is_some_and(|requests| requests.contains(&step.request))
     };
-    let names =
-        names.into_iter().filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
-    let names = names.filter(|name| boot.get(*name) != before.get(*name) && is_innocent(name));
+    let names = names.filter(|name| is_telling(name) && !PUT_BACK.contains(&name.as_str()));
+    let names = names.filter(|name| is_innocent(name));
     let shown = names.map(|state| Shown {
         kind: FindingKind::State,
         subject: state.clone(),
@@ -449,7 +447,7 @@ pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Asked>> {
             let Some(after) = &place.turn.after else { continue };
             let states = [&place.worker.boot, &place.turn.before, after];
             for name in &names {
-                let [boot, before, after] = states.map(|state| state.get(*name));
+                let [boot, before, after] = states.map(|state| state.get(name));
                 if boot == before && boot == after {
                     let requests = innocent.entry((*name).clone()).or_default();
                     requests.insert(step.request.clone());
@@ -462,12 +460,8 @@ pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Asked>> {
 
 /// Names of state with which some turn of a worker begins otherwise than it was booted.
 fn altered(worker: &Worker) -> impl Iterator<Item = &String> {
-    let boot = &worker.boot;
-    let states = worker.turns.iter().map(|turn| &turn.before);
-    states.filter(|before| !Arc::ptr_eq(before, boot)).flat_map(|before| {
-        let names = boot.keys().chain(before.keys());
-        names.filter(|name| is_telling(name) && boot.get(*name) != before.get(*name))
-    })
+    let names = worker.turns.iter().flat_map(|turn| turn.before.differing());
+    names.map(|(name, _)| name).filter(|name| is_telling(name))
 }
 
 /// Whether a step's request came as far as a worker: else its server has answered, or nobody.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::slice;
-use std::sync::Arc;
 
 use serde_json::json;
 
@@ -24,8 +23,9 @@ fn seen(number: u64, status: u16, body: &str) -> Seen {
     Seen::of(number, outcome, Vec::new())
 }
 
-fn state(timezone: &str) -> Arc<State> {
-    Arc::new(State::from([("timezone".to_owned(), json!(timezone)), ("cwd".to_owned(), json!(""))]))
+fn state(timezone: &str) -> State {
+    let values = [("timezone".to_owned(), json!("UTC")), ("cwd".to_owned(), json!(""))];
+    State::boot(values.into()).with([("timezone".to_owned(), Some(json!(timezone)))].into())
 }
 
 /// A worker that served these: time zone at the begin and at the end of each.
@@ -212,7 +212,8 @@ fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
 
 #[test]
 fn a_session_that_stays_is_told() {
-    let session = |text: &str| Arc::new(State::from([("session".to_owned(), json!(text))]));
+    let boot = State::boot([("session".to_owned(), json!("none"))].into());
+    let session = |text: &str| boot.with([("session".to_owned(), Some(json!(text)))].into());
     let turn = |number, before: &str, after: &str| Turn {
         number: Some(number),
         before: session(before),

@@ -138,6 +138,43 @@ pub fn without<E>(
     Ok(kept)
 }
 
+/// Which of those that show something together show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guilty<T> {
+    /// In their order.
+    pub all: Vec<T>,
+    /// Whether each of them does by itself; else some of them were not told apart.
+    pub is_each: bool,
+}
+
+/// Those that show it by themselves, found by halves within so many trials: where both halves show it, both are
+/// looked into. What only shows together, or is left when the trials end, stays together.
+pub fn guilty<T: Clone, E>(
+    all: &[T],
+    mut trials: usize,
+    mut shows: impl FnMut(&[T]) -> Result<bool, E>,
+) -> Result<Guilty<T>, E> {
+    let mut found = Guilty { all: Vec::new(), is_each: true };
+    let mut left = vec![all];
+    while let Some(part) = left.pop() {
+        let (early, late) = part.split_at(part.len() / 2);
+        let [is_early, is_late] = match part.len() > 1 && trials > 1 {
+            true => {
+                trials -= 2;
+                [shows(early)?, shows(late)?]
+            }
+            false => [false, false],
+        };
+        left.extend(is_late.then_some(late));
+        left.extend(is_early.then_some(early));
+        if !is_early && !is_late {
+            found.is_each &= part.len() == 1;
+            found.all.extend_from_slice(part);
+        }
+    }
+    Ok(found)
+}
+
 struct Search<'a, T, F> {
     last: &'a T,
     trials: usize,
@@ -308,6 +345,31 @@ mod tests {
             guilty.dedup();
             prop_assert_eq!(found, Shrunk { steps: guilty, is_shown: true });
         }
+    }
+
+    fn growing(length: usize, trials: usize, alone: &[usize]) -> (Guilty<usize>, usize) {
+        let all: Vec<usize> = (0..length).collect();
+        let mut count = 0;
+        let found = guilty(&all, trials, |part| {
+            count += 1;
+            Ok::<bool, ()>(alone.iter().any(|one| part.contains(one)))
+        });
+        (found.unwrap(), count)
+    }
+
+    #[test]
+    fn each_that_shows_it_by_itself_is_named() {
+        for alone in [&[7][..], &[0, 49], &[3, 4, 5], &[1, 20, 30, 48]] {
+            let (found, count) = growing(50, 64, alone);
+            assert_eq!(found, Guilty { all: alone.to_vec(), is_each: true });
+            assert!(count <= 12 * alone.len(), "{count} for {alone:?}");
+        }
+        let (few, count) = growing(50, 9, &[0, 49]);
+        assert!(count <= 9 && !few.is_each && few.all.len() < 50, "{few:?}");
+        assert!(few.all.contains(&0) && few.all.contains(&49));
+        let together = guilty(&[1, 2, 3, 4], 64, |part| Ok::<bool, ()>(part.len() > 2)).unwrap();
+        assert_eq!(together, Guilty { all: vec![1, 2, 3, 4], is_each: false });
+        assert_eq!(guilty(&[9], 64, |_| Err(())), Ok(Guilty { all: vec![9], is_each: true }));
     }
 
     /// Of steps 0 to `length` − 1; and how many trials it took.

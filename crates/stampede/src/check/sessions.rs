@@ -1,14 +1,14 @@
 //! Connections to databases that a worker keeps: what each works with when a request has just made it, so
 //! that it is known which request has changed that.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::look::Toured;
 use super::model::Asked;
-use super::watch::{State, Turn, Worker};
+use super::watch::{State, Turn, Values, Worker};
 
 /// What the watch's keys of a connection begin with: `db:sql_mode App\Shop::$db`.
 pub const CONNECTION: &str = "db:";
@@ -17,16 +17,17 @@ pub const CONNECTION: &str = "db:";
 ///
 /// The watch meets a connection only after such a request, which may have changed it. So those are asked
 /// that have never been seen to change it on another's connection; of them, most.
-pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> State {
+pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
     // In whose turn something was set is not known where the next one begins before it ends.
     let is_in_turn = |toured: &&Toured| toured.steps.iter().all(|step| !step.with_next);
     let toured = toured.into_iter().filter(is_in_turn);
     for (worker, turn, asked) in toured.flat_map(turns) {
-        let after = turn.after.iter().flat_map(|after| after.range(CONNECTION.to_owned()..));
-        let after = after.take_while(|(name, _)| name.starts_with(CONNECTION));
-        for (name, value) in after.filter(|(name, _)| !worker.boot.contains_key(*name)) {
+        let after = turn.after.iter().flat_map(State::differing);
+        let after = after.filter_map(|(name, value)| Some((name, value?)));
+        let after = after.filter(|(name, _)| name.starts_with(CONNECTION));
+        for (name, value) in after.filter(|(name, _)| worker.boot.get(name).is_none()) {
             match turn.before.get(name) {
                 None => makers.entry(name).or_default().push((value, asked)),
                 Some(before) if before != value => {
@@ -58,28 +59,19 @@ fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a 
 }
 
 /// Who has no connection yet would make one: until then it counts as just made, at the boot and later.
-pub fn fill(workers: &mut [Worker], made: &State) {
+pub fn fill(workers: &mut [Worker], made: &Values) {
     for worker in workers {
-        let missing: State = made
-            .iter()
-            .filter(|(name, _)| !worker.boot.contains_key(*name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        if missing.is_empty() {
+        let boot = worker.boot.of_boot();
+        if made.keys().all(|name| boot.contains_key(name)) {
             continue;
         }
-        // A state that several have is filled once; as long as the old one is kept its address is its own.
-        let mut filled: HashMap<*const State, [Arc<State>; 2]> = HashMap::new();
-        let mut fill = |state: &mut Arc<State>| {
-            let whole = || Arc::new(missing.iter().chain(state.iter()).map(own).collect());
-            let known = filled.entry(Arc::as_ptr(state));
-            let [_, whole] = known.or_insert_with(|| [Arc::clone(state), whole()]);
-            *state = Arc::clone(whole);
-        };
+        // What the boot has wins.
+        let boot: Arc<Values> = Arc::new(made.iter().chain(boot.iter()).map(own).collect());
+        let fill = |state: &mut State| *state = state.filled(&boot);
         fill(&mut worker.boot);
         for turn in &mut worker.turns {
             fill(&mut turn.before);
-            turn.after.iter_mut().for_each(&mut fill);
+            turn.after.iter_mut().for_each(fill);
         }
     }
 }
@@ -113,8 +105,13 @@ mod tests {
 
     const KEY: &str = "db:sql_mode Shop::$db";
 
-    fn state(mode: Option<&str>) -> Arc<State> {
-        Arc::new(mode.map(|mode| (KEY.to_owned(), json!(mode))).into_iter().collect())
+    fn values(mode: &str) -> Values {
+        Values::from([(KEY.to_owned(), json!(mode))])
+    }
+
+    fn state(mode: Option<&str>) -> State {
+        let differing = mode.map(|mode| (KEY.to_owned(), Some(json!(mode))));
+        State::default().with(differing.into_iter().collect())
     }
 
     /// Requests to one worker, each with what its connection had before and after.
@@ -170,14 +167,17 @@ mod tests {
     #[test]
     fn who_has_none_yet_counts_as_if_it_were_just_made() {
         let mut toured = toured(&[("/", None, None), ("/", None, Some("strict"))]);
-        fill(&mut toured.workers, &state(Some("strict")));
+        fill(&mut toured.workers, &values("strict"));
         let worker = &toured.workers[0];
-        assert_eq!(worker.boot, state(Some("strict")));
-        assert!(worker.turns.iter().all(|turn| turn.before == worker.boot));
-        assert!(worker.turns.iter().all(|turn| turn.after.as_ref() == Some(&worker.boot)));
+        assert_eq!(worker.boot.get(KEY), Some(&json!("strict")));
+        for state in worker.turns.iter().flat_map(|turn| [Some(&turn.before), turn.after.as_ref()])
+        {
+            let state = state.expect("each turn has both");
+            assert_eq!((state.get(KEY), state.differing().count()), (Some(&json!("strict")), 0));
+        }
         // One that is made at the boot tells itself.
-        let mut worker = Worker { boot: state(Some("own")), ..Worker::default() };
-        fill(std::slice::from_mut(&mut worker), &state(Some("strict")));
-        assert_eq!(worker.boot, state(Some("own")));
+        let mut worker = Worker { boot: State::boot(values("own")), ..Worker::default() };
+        fill(std::slice::from_mut(&mut worker), &values("strict"));
+        assert_eq!(worker.boot.get(KEY), Some(&json!("own")));
     }
 }

@@ -9,14 +9,60 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Surviving state: its name → its value.
-pub type State = BTreeMap<String, Value>;
+/// Names of surviving state → its values.
+pub type Values = BTreeMap<String, Value>;
+
+/// Surviving state, as it differs from that of the worker's boot: of hundreds of values mostly none does, and each
+/// turn has two states.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    boot: Arc<Values>,
+    /// `None`: it is there no more.
+    differing: Arc<BTreeMap<String, Option<Value>>>,
+}
+
+impl State {
+    /// As it was booted.
+    pub fn boot(values: Values) -> State {
+        State { boot: Arc::new(values), ..State::default() }
+    }
+
+    /// The same worker's, with these instead.
+    pub fn with(&self, differing: BTreeMap<String, Option<Value>>) -> State {
+        State { boot: Arc::clone(&self.boot), differing: Arc::new(differing) }
+    }
+
+    /// The value of a name, where there is one.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match self.differing.get(name) {
+            Some(value) => value.as_ref(),
+            None => self.boot.get(name),
+        }
+    }
+
+    /// What is otherwise than at the boot, with its value where there is one.
+    pub fn differing(&self) -> impl Iterator<Item = (&String, Option<&Value>)> {
+        let differs =
+            |(name, value): &(&String, &Option<Value>)| self.boot.get(*name) != value.as_ref();
+        self.differing.iter().filter(differs).map(|(name, value)| (name, value.as_ref()))
+    }
+
+    /// The same with another boot, which has all that its own has.
+    pub fn filled(&self, boot: &Arc<Values>) -> State {
+        State { boot: Arc::clone(boot), differing: Arc::clone(&self.differing) }
+    }
+
+    /// What it is compared with.
+    pub fn of_boot(&self) -> &Arc<Values> {
+        &self.boot
+    }
+}
 
 /// What one worker wrote from its boot to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
     /// As it was booted.
-    pub boot: Arc<State>,
+    pub boot: State,
     /// Its requests in order.
     pub turns: Vec<Turn>,
     /// Its sizes, now and then.
@@ -29,9 +75,9 @@ pub struct Turn {
     /// The request's number; `None`: not one of ours.
     pub number: Option<u64>,
     /// The whole state as it began.
-    pub before: Arc<State>,
+    pub before: State,
     /// The whole state after all was cleaned up; `None`: the worker did not get there.
-    pub after: Option<Arc<State>>,
+    pub after: Option<State>,
     /// Tokens that the worker still has: where, and which.
     pub held: Vec<Held>,
 }
@@ -73,7 +119,7 @@ struct Line {
     #[serde(default)]
     n: Option<String>,
     #[serde(default, deserialize_with = "map")]
-    state: State,
+    state: Values,
     #[serde(default)]
     gone: Vec<String>,
     #[serde(default)]
@@ -129,25 +175,25 @@ impl Worker {
         self.sizes.push(sizes);
     }
 
-    /// The whole of what is told by how it differs from the boot. Mostly it does not, or as the one before it
-    /// did: that is kept once.
-    fn state(&self, differing: State, gone: &[String]) -> Arc<State> {
-        let mut state = (*self.boot).clone();
-        gone.iter().for_each(|name| drop(state.remove(name)));
-        state.extend(differing);
+    /// What is told by how it differs from the boot. Mostly it does not, or as the one before it did: that is kept
+    /// once.
+    fn state(&self, differing: Values, gone: Vec<String>) -> State {
+        let gone = gone.into_iter().map(|name| (name, None));
+        let values = differing.into_iter().map(|(name, value)| (name, Some(value)));
+        let state = self.boot.with(gone.chain(values).collect());
         let last = self.turns.last();
         let ends = last.and_then(|turn| turn.after.as_ref());
         let mut known =
             [Some(&self.boot), ends, last.map(|turn| &turn.before)].into_iter().flatten();
-        known.find(|known| ***known == state).cloned().unwrap_or_else(|| Arc::new(state))
+        known.find(|known| known.differing == state.differing).cloned().unwrap_or(state)
     }
 
     fn take(&mut self, line: Line) {
         match (line.at.as_str(), line.served) {
-            ("boot", _) => self.boot = Arc::new(line.state),
+            ("boot", _) => self.boot = State::boot(line.state),
             ("begin", _) => {
                 let number = line.n.as_deref().and_then(|number| number.parse().ok());
-                let before = self.state(line.state, &line.gone);
+                let before = self.state(line.state, line.gone);
                 self.turns.push(Turn { number, before, ..Turn::default() });
             }
             ("end", Some(served)) => self.sized(Sizes {
@@ -159,7 +205,7 @@ impl Worker {
                 sizes: line.sizes,
             }),
             ("end", None) => {
-                let after = self.state(line.state, &line.gone);
+                let after = self.state(line.state, line.gone);
                 if let Some(turn) = self.turns.last_mut() {
                     (turn.after, turn.held) = (Some(after), line.held);
                 }
@@ -205,13 +251,16 @@ mod tests {
         let [first, second] = &worker.turns[..] else { panic!("{worker:?}") };
         assert_eq!((first.number, second.number), (Some(1), Some(2)));
         assert_eq!(first.before, worker.boot);
-        assert_eq!(first.after.as_ref().unwrap()["locale"], "de_DE");
-        assert!(!first.after.as_ref().unwrap().contains_key("cwd"));
+        let after = first.after.as_ref().expect("its end");
+        assert_eq!((after.get("locale"), after.get("cwd")), (Some(&"de_DE".into()), None));
+        let differing: Vec<_> = after.differing().map(|(name, _)| &name[..]).collect();
+        assert_eq!(differing, ["cwd", "locale"]);
         assert_eq!(first.held, [Held { place: "A::$b".into(), token: "stmpd0".into() }]);
-        assert_eq!(second.before["locale"], "de_DE");
-        let of_first = first.after.as_ref().expect("its end");
-        assert!(Arc::ptr_eq(&first.before, &worker.boot), "the same state is kept once");
-        assert!(Arc::ptr_eq(&second.before, of_first), "the same state is kept once");
+        assert_eq!(second.before, *after);
+        let same = |one: &State, other: &State| Arc::ptr_eq(&one.differing, &other.differing);
+        assert!(same(&first.before, &worker.boot), "the same state is kept once");
+        assert!(same(&second.before, after), "the same state is kept once");
+        assert!(Arc::ptr_eq(&after.boot, &worker.boot.boot));
         assert_eq!(second.after, None, "of a worker that died nothing is made up");
     }
 
