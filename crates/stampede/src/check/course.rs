@@ -188,6 +188,11 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    /// Tours gone so far.
+    pub fn gone(&self) -> u32 {
+        self.toured.len() as u32
+    }
+
     fn go(&mut self, steps: &[Step]) -> Result<Gone, RuntimeError> {
         let gone = self.starts.go(self.choice, steps, Way::AtOnce)?;
         self.sent += gone.seen.len() as u64;

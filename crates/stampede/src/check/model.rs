@@ -83,6 +83,9 @@ pub struct Checked {
     pub growth: Vec<Growth>,
     /// Workers that ended unasked.
     pub workers_lost: u64,
+    /// Tours that its workers were asked in.
+    #[serde(default)]
+    pub tours: u32,
     /// Requests that its workers were sent by the tours.
     pub sent: u64,
     /// Requests with which growth was measured, and looked for in parts of the list.

@@ -43,6 +43,7 @@ pub fn checked(runtime: &str) -> Checked {
         findings: Vec::new(),
         growth: Vec::new(),
         workers_lost: 0,
+        tours: 2,
         sent: 120,
         growth_sent: 0,
         not_again: 0,

@@ -128,7 +128,7 @@ fn within(report: &CheckReport, checked: &Checked) -> String {
         "{} requests ({} in {} by {}){growth}",
         words::count(checked.sent),
         words::number_of(tried.requests as u32, "different one").replace("one different", "one"),
-        words::number_of(tried.tours.len() as u32, "tour"),
+        words::number_of(checked.tours, "tour"),
         words::number_of(tried.users, "user"),
     )
 }

@@ -181,6 +181,7 @@ fn toured(
         findings,
         growth: Vec::new(),
         workers_lost: course.lost,
+        tours: course.gone(),
         sent: course.sent,
         growth_sent: 0,
         not_again: course.chance,

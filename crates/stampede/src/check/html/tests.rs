@@ -20,21 +20,21 @@ fn everything() -> Value {
         "runtimes": [
             {
                 "runtime": "roadrunner", "verdict": {"is": "not-safe"}, "workers_lost": 3,
-                "sent": 480, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("heap", 508.0, true)],
+                "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("heap", 508.0, true)],
                 "findings": [leak(1), accepted(2), state(3)],
             },
             {
                 "runtime": "frankenphp-worker", "verdict": {"is": "not-safe"}, "workers_lost": 0,
-                "sent": 480, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("descriptors", 5.0, false)],
+                "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [growth("descriptors", 5.0, false)],
                 "findings": [leak(4)],
             },
             {
                 "runtime": "swoole", "verdict": {"is": "safe-with", "max_requests": 1_000},
-                "workers_lost": 0, "sent": 480, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [], "findings": [],
+                "workers_lost": 0, "sent": 480, "tours": 2, "growth_sent": 0, "not_again": 0, "problem": null, "growth": [], "findings": [],
             },
             {
                 "runtime": "openswoole", "verdict": {"is": "not-checked"}, "workers_lost": 0,
-                "sent": 0, "growth_sent": 0, "not_again": 0, "problem": "it did not start", "growth": [], "findings": [],
+                "sent": 0, "tours": 0, "growth_sent": 0, "not_again": 0, "problem": "it did not start", "growth": [], "findings": [],
             },
         ],
         "code": {
