@@ -37,11 +37,21 @@ const fn grows(by: &'static [&'static str]) -> Fault {
     Fault { more: &["--growth", "4000"], ..fault("growth", by) }
 }
 
+/// One that is a fault on RoadRunner alone.
+const fn on_roadrunner(kind: &'static str, steps: &'static [&'static str]) -> Fault {
+    Fault { only_on: Some("roadrunner"), ..fault(kind, steps) }
+}
+
 const ACCOUNT: &str = "/\n/about\n/account?user={user}\n";
 /// A file whose name is the user's own; then what everyone may ask.
 const UPLOAD: &str = r#"{"path": "/upload", "headers": {"Content-Type": "multipart/form-data; boundary=x"}, "body": "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{user}.txt\"\r\nContent-Type: text/plain\r\n\r\nhello\r\n--x--\r\n"}
 {"path": "/files", "method": "GET"}
 "#;
+const UPLOAD_KEPT: Fault = Fault {
+    urls: UPLOAD,
+    more: &["--growth", "0", "--methods", "GET,POST"],
+    ..fault("leak", &["/upload", "/files"])
+};
 
 /// Name of the app's folder, its words joined by `_` → its fault.
 macro_rules! planted {
@@ -63,12 +73,25 @@ planted! {
         urls: ACCOUNT,
         ..fault("leak", &["/account", "/account"])
     };
-    #[ignore = "long"] leaks_header: fault("leak", &["*", "/headers"]);
-    #[ignore = "long"] upload_kept: Fault {
-        urls: UPLOAD,
-        more: &["--growth", "0", "--methods", "GET,POST"],
-        ..fault("leak", &["/upload", "/files"])
+    #[ignore = "long"] leaks_auth_laravel: Fault {
+        urls: ACCOUNT,
+        ..fault("leak", &["/account", "/account"])
     };
+    #[ignore = "long"] leaks_header: fault("leak", &["/headers", "/headers"]);
+    #[ignore = "long"] leaks_header_symfony: fault("leak", &["/headers", "/headers"]);
+    #[ignore = "long"] leaks_header_laravel: fault("leak", &["/headers", "/headers"]);
+    #[ignore = "long"] keeps_header: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "*"]) };
+    #[ignore = "long"] keeps_header_symfony: Fault {
+        urls: ACCOUNT,
+        ..fault("leak", &["/account", "*"])
+    };
+    #[ignore = "long"] keeps_header_laravel: Fault {
+        urls: ACCOUNT,
+        ..fault("leak", &["/account", "*"])
+    };
+    #[ignore = "long"] upload_kept: UPLOAD_KEPT;
+    #[ignore = "long"] upload_kept_symfony: UPLOAD_KEPT;
+    #[ignore = "long"] upload_kept_laravel: UPLOAD_KEPT;
     #[ignore = "long"] holds_token: Fault { urls: ACCOUNT, ..fault("kept", &["/account"]) };
     #[ignore = "long"] holds_token_symfony: Fault { urls: ACCOUNT, ..fault("kept", &["/account"]) };
     #[ignore = "long"] holds_token_laravel: Fault { urls: ACCOUNT, ..fault("kept", &["/account"]) };
@@ -79,46 +102,75 @@ planted! {
     #[ignore = "long"] fatal_symfony: fault("death", &["/heavy"]);
     #[ignore = "long"] fatal_laravel: fault("death", &["/heavy"]);
     #[ignore = "long"] slow: fault("death", &["/report"]);
+    #[ignore = "long"] slow_symfony: fault("death", &["/report"]);
+    #[ignore = "long"] slow_laravel: fault("death", &["/report"]);
     #[ignore = "long"] segfault: fault("death", &["/crash"]);
-    #[ignore = "long"] closes_pipe: Fault {
-        only_on: Some("roadrunner"),
-        ..fault("death", &["/quiet"])
-    };
-    #[ignore = "long"] output_before_headers: Fault {
-        only_on: Some("roadrunner"),
-        ..fault("answer", &["/old"])
-    };
+    #[ignore = "long"] segfault_symfony: fault("death", &["/crash"]);
+    #[ignore = "long"] segfault_laravel: fault("death", &["/crash"]);
+    #[ignore = "long"] closes_pipe: on_roadrunner("death", &["/quiet"]);
+    #[ignore = "long"] closes_pipe_symfony: on_roadrunner("death", &["/quiet"]);
+    #[ignore = "long"] closes_pipe_laravel: on_roadrunner("death", &["/quiet"]);
+    #[ignore = "long"] output_before_headers: on_roadrunner("answer", &["/old"]);
+    #[ignore = "long"] output_before_headers_symfony: on_roadrunner("answer", &["/old"]);
+    #[ignore = "long"] output_before_headers_laravel: on_roadrunner("answer", &["/old"]);
 
     #[ignore = "long"] static_counter: fault("answer", &["/visits", "/visits"]);
     #[ignore = "long"] static_counter_symfony: fault("answer", &["/visits", "/visits"]);
     #[ignore = "long"] static_counter_laravel: fault("answer", &["/visits", "/visits"]);
+    #[ignore = "long"] sets_global: fault("answer", &["/dark", "/"]);
+    #[ignore = "long"] sets_global_symfony: fault("answer", &["/dark", "/"]);
+    #[ignore = "long"] sets_global_laravel: fault("answer", &["/dark", "/"]);
+    #[ignore = "long"] sets_superglobal: fault("answer", &["/preview", "/"]);
+    #[ignore = "long"] sets_superglobal_symfony: fault("answer", &["/preview", "/"]);
+    #[ignore = "long"] sets_superglobal_laravel: fault("answer", &["/preview", "/"]);
     #[ignore = "long"] sets_config_laravel: fault("answer", &["/sale", "/"]);
-    #[ignore = "long"] sets_locale: fault("answer", &["/de", "/"]);
+    #[ignore = "long"] sets_locale: fault("answer", &["/german", "/"]);
     #[ignore = "long"] sets_locale_symfony: fault("answer", &["/german", "/"]);
     #[ignore = "long"] sets_locale_laravel: fault("answer", &["/german", "/"]);
     #[ignore = "long"] sets_timezone: fault("answer", &["/berlin", "/"]);
     #[ignore = "long"] sets_timezone_symfony: fault("answer", &["/berlin", "/"]);
     #[ignore = "long"] sets_timezone_laravel: fault("answer", &["/berlin", "/"]);
     #[ignore = "long"] sets_ini: fault("answer", &["/rough", "/"]);
+    #[ignore = "long"] sets_ini_symfony: fault("answer", &["/rough", "/"]);
     #[ignore = "long"] sets_ini_laravel: fault("answer", &["/rough", "/"]);
     #[ignore = "long"] sets_handler: fault("answer", &["/strict", "/list"]);
+    #[ignore = "long"] sets_handler_symfony: fault("answer", &["/strict", "/list"]);
+    #[ignore = "long"] sets_handler_laravel: fault("answer", &["/strict", "/list"]);
+    #[ignore = "long"] sets_exception_handler: fault("state", &["/import", "*"]);
+    #[ignore = "long"] sets_exception_handler_symfony: fault("state", &["/import", "*"]);
+    #[ignore = "long"] sets_exception_handler_laravel: fault("state", &["/import", "*"]);
     #[ignore = "long"] changes_env: fault("answer", &["/staging", "/"]);
     #[ignore = "long"] changes_env_symfony: fault("answer", &["/staging", "/"]);
     #[ignore = "long"] changes_env_laravel: fault("answer", &["/staging", "/"]);
     #[ignore = "long"] open_transaction: fault("answer", &["/order", "/order"]);
     #[ignore = "long"] open_transaction_symfony: fault("answer", &["/order", "/order"]);
     #[ignore = "long"] open_transaction_laravel: fault("answer", &["/order", "/"]);
+    #[ignore = "long"] sets_session_symfony: fault("answer", &["/import", "/orders"]);
+    #[ignore = "long"] sets_session_laravel: fault("answer", &["/import", "/look"]);
     #[ignore = "long"] changes_dir: fault("state", &["/files"]);
+    #[ignore = "long"] changes_dir_symfony: fault("state", &["/files"]);
+    #[ignore = "long"] changes_dir_laravel: fault("state", &["/files"]);
     #[ignore = "long"] changes_umask: fault("state", &["/private", "*"]);
+    #[ignore = "long"] changes_umask_symfony: fault("state", &["/private", "*"]);
+    #[ignore = "long"] changes_umask_laravel: fault("state", &["/private", "*"]);
     #[ignore = "long"] leaves_buffer: fault("state", &["/report"]);
     #[ignore = "long"] leaves_buffer_symfony: fault("state", &["/report"]);
     #[ignore = "long"] leaves_buffer_laravel: fault("state", &["/report"]);
+    #[ignore = "long"] sets_header: on_roadrunner("answer", &["/embed"]);
+    #[ignore = "long"] sets_header_symfony: on_roadrunner("answer", &["/embed"]);
+    #[ignore = "long"] sets_header_laravel: on_roadrunner("answer", &["/embed"]);
 
     #[ignore = "long"] grows_memory_symfony: grows(&["/search"]);
     #[ignore = "long"] grows_memory_laravel: grows(&["/search"]);
     #[ignore = "long"] grows_twice: grows(&["/search", "/contact"]);
     #[ignore = "long"] grows_files: grows(&["/feed"]);
+    #[ignore = "long"] grows_files_symfony: grows(&["/feed"]);
+    #[ignore = "long"] grows_files_laravel: grows(&["/feed"]);
     #[ignore = "long"] grows_temp: grows(&["/export"]);
+    #[ignore = "long"] grows_temp_symfony: grows(&["/export"]);
+    #[ignore = "long"] grows_temp_laravel: grows(&["/export"]);
+    #[ignore = "long"] keeps_connections_symfony: grows(&["/report"]);
+    #[ignore = "long"] keeps_connections_laravel: grows(&["/report"]);
 }
 
 /// On every runtime that is here, or the one where it is a fault.

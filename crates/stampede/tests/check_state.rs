@@ -2,10 +2,9 @@
 
 mod common;
 
-use std::path::Path;
 use std::time::Duration;
 
-use common::{Place, finish, skipped, stderr, stdout, workers};
+use common::{Place, check_app, finish, skipped, stderr, stdout, workers};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -20,8 +19,7 @@ fn checked(app: &str, more: &[&str]) -> Option<(Value, String)> {
         return None;
     }
     let place = Place::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps").join(app);
-    let folder = folder.display().to_string();
+    let folder = check_app(app, &place).display().to_string();
     let mut args = vec!["check", "--app", &folder, "--runtime", &runtimes, "--seed", "7"];
     args.extend(["--tours", "in-order,reversed", "--out", "out"]);
     args.extend(more);

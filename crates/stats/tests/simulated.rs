@@ -68,14 +68,15 @@ fn intervals_hold_the_truth() {
 }
 
 /// The rule looks at widths, not at differences, and so calls no more of them. A run that stops where
-/// its values happen to lie close has an interval a little narrower than others: of 5 000 runs 93.6 %
-/// cover at worst. The standard error of 2 000 is 0.6 %.
+/// its values happen to lie close has an interval a little narrower than others: of 20 000 runs 93.1 %
+/// cover at worst, where rounds vary by 3.5 %.
 #[test]
 fn auto_holds_what_fixed_rounds_promise() {
-    for noise in [0.02, 0.05, 0.1] {
-        let equal = simulation::auto(&Case::two(1.0, noise), 0.05, RUNS, 7);
+    // Where it covers least only many runs tell it from 93 %.
+    for (noise, runs) in [(0.02, RUNS), (0.035, 10 * RUNS), (0.05, RUNS)] {
+        let equal = simulation::auto(&Case::two(1.0, noise), 0.05, runs, 7);
         assert!(equal.different <= 0.06, "noise {noise}: {equal:?}");
-        assert!(equal.covers >= 0.92, "noise {noise}: {equal:?}");
+        assert!(equal.covers >= 0.93, "noise {noise}: {equal:?}");
     }
     let quiet = simulation::auto(&Case::two(1.05, 0.01), 0.05, RUNS, 8);
     assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");

@@ -9,7 +9,11 @@ use Stampede\Worker\Needs;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
+use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
+use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
+use Symfony\Component\HttpKernel\Event\ExceptionEvent;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
+use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\RebootableInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
 
@@ -17,6 +21,8 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 final class SymfonyApp implements App
 {
     private const RUNTIME = 'Symfony\Component\Runtime\SymfonyRuntime';
+    /** `HttpKernelInterface::MAIN_REQUEST`, which had another name. */
+    private const MAIN = 1;
     private const DOTENV = 'Symfony\Component\Dotenv\Dotenv';
     private ?HttpKernelInterface $kernel = null;
     private HttpFoundation $http;
@@ -42,13 +48,33 @@ final class SymfonyApp implements App
     public function handle(Request $request): Response
     {
         $asked = $this->http->request($request);
-        $answered = $this->kernel->handle($asked);
         $kernel = $this->kernel;
+        try {
+            $answered = $kernel->handle($asked);
+        } catch (\Error $error) {
+            $answered = $this->failed($asked, $error);
+        }
         if ($kernel instanceof TerminableInterface) {
             $this->finish = static fn () => $kernel->terminate($asked, $answered);
         }
 
         return $this->http->response($answered);
+    }
+
+    /**
+     * The app's own page. Before Symfony 6.2 a kernel turns only exceptions into answers, and leaves errors to a
+     * handler of PHP's that ends the process.
+     */
+    private function failed(SymfonyRequest $asked, \Error $error): SymfonyResponse
+    {
+        if (!$this->kernel instanceof KernelInterface) {
+            throw $error;
+        }
+        $container = $this->kernel->getContainer();
+        $event = new ExceptionEvent($container->get('http_kernel'), $asked, self::MAIN, $error);
+        $container->get('event_dispatcher')->dispatch($event, 'kernel.exception');
+
+        return $event->getResponse()?->prepare($asked) ?? throw $error;
     }
 
     /** The kernel itself resets its services when the next request comes. */

@@ -65,10 +65,12 @@ final class Loop
     private function answer(array $headers): void
     {
         $this->answering = true;
+        $level = ob_get_level();
         ob_start([$this, 'out']);
         self::send($this->site->answer(Asked::now($headers)));
         $this->answering = false;
-        ob_end_flush();
+        // An app that sends what it prints at once may have ended this buffer with its own.
+        ob_get_level() > $level && ob_end_flush();
     }
 
     /**

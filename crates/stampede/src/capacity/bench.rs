@@ -11,7 +11,8 @@ use super::text;
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
-use crate::summary::model::{Expected, LoadModel};
+use crate::summary::model::{CellSummary, Expected, LoadModel};
+use crate::summary::why::Cause;
 use crate::trial::ground::{Ground, Look, Run, lasted};
 use crate::trial::verdict::{self, Fault};
 
@@ -96,7 +97,14 @@ fn point(look: &Look, shot: &Shot) -> Point {
         cpu_cost_us: figures.cpu_cost_us.known(),
         memory_bytes_max: figures.memory_bytes_max.known(),
         out_of_memory: verdict::out_of_memory(&record.verdict).cloned(),
+        held_back: held_back(cell, seen),
     }
+}
+
+/// The most direct reason. That no limit was reached is none.
+fn held_back(cell: &CellSummary, seen: Seen) -> Option<String> {
+    let mut reasons = cell.why.iter().filter(|why| why.cause != Cause::BelowLimits);
+    reasons.next().filter(|_| seen == Seen::Missed).map(|why| why.text.clone())
 }
 
 /// What the trial shows of the runtime, and why.

@@ -1,6 +1,7 @@
 //! Searches on runtimes that are arithmetic.
 
 use super::*;
+use crate::capacity::model::{CapacityReport, FORMAT};
 use crate::capacity::search;
 
 /// Workers that take as long for each shot, and a generator with a limit.
@@ -48,6 +49,8 @@ impl Server {
             cpu_cost_us: Some(self.service_s * 0.25e6),
             memory_bytes_max: Some(1e7),
             out_of_memory: None,
+            held_back: (seen == Seen::Missed)
+                .then(|| format!("CPU-bound at {}/s", text::rate(rate))),
         }
     }
 }
@@ -85,6 +88,25 @@ fn a_limit_is_found_confirmed_and_said() {
     assert!(of_longer(Seen::Met) >= 2 && of_longer(Seen::Missed) >= 1, "{:?}", limit.points);
     assert_eq!(limit.waiting_share, Some(0.75));
     assert!(limit.knee_per_second.is_some());
+}
+
+#[test]
+fn a_search_is_told_in_words_with_what_held_the_runtime_back() {
+    let report = CapacityReport {
+        format: FORMAT,
+        stampede: String::new(),
+        run: String::new(),
+        started_at: String::new(),
+        app: "hello".to_owned(),
+        expect: vec!["p95 < 100ms".to_owned()],
+        budget_cpus: 1,
+        budget_memory_bytes: 512 << 20,
+        precision: 0.1,
+        max_time_s: 180.0,
+        interrupted: false,
+        runtimes: vec![run(&HELLO, 180.0), run(&Server { generator: 1_500.0, ..HELLO }, 240.0)],
+    };
+    insta::assert_snapshot!(text::text(&report));
 }
 
 #[test]

@@ -158,6 +158,16 @@ pub struct Point {
     pub memory_bytes_max: Option<f64>,
     /// Why processes of it were ended for want of memory; null: none was.
     pub out_of_memory: Option<String>,
+    /// What held it back, where it is not met: the most direct reason; null: not known.
+    #[serde(default)]
+    pub held_back: Option<String>,
+}
+
+/// What held the runtime back at the lowest rate that it did not meet and of which that is known.
+pub fn held_back(points: &[Point]) -> Option<&str> {
+    let known = points.iter().filter_map(|point| Some((point, point.held_back.as_deref()?)));
+    let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
+    known.min_by(|(one, _), (other, _)| rate(one).total_cmp(&rate(other))).map(|(_, why)| why)
 }
 
 impl Point {

@@ -1,6 +1,6 @@
 //! A search in words: each runtime's limit, and the curve it was read from.
 
-use super::model::{CapacityReport, Ending, Limit, Point, Purpose, Seen};
+use super::model::{CapacityReport, Ending, Limit, Point, Purpose, Seen, held_back};
 use crate::summary::words;
 
 /// For the terminal.
@@ -34,6 +34,9 @@ fn of_runtime(limit: &Limit) -> String {
     }
     if !also.is_empty() {
         text.push_str(&format!("  {}\n", also.join("; ")));
+    }
+    if let Some(why) = held_back(&limit.points) {
+        text.push_str(&format!("  why no more: {why}\n"));
     }
     let rows: Vec<Row> = rows(limit);
     if rows.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::look::{self, Known, Shown, Toured};
 use super::model::{Asked, Finding, FindingKind, Step};
@@ -43,7 +44,7 @@ const TRIALS: usize = 20;
 const MEETINGS: usize = 3;
 /// Those that may show that a worker ends after its answer: it may have begun the next request by then.
 const DEATHS: usize = 2;
-/// Findings of a kind of which the fewest steps are looked for; the others are listed as they were seen.
+/// Findings of a kind of which the fewest steps are looked for; the others are listed with what has shown them.
 const SETTLED: usize = 8;
 /// Steps of which the answers are kept for the next runtime.
 const KEPT: usize = 16;
@@ -122,10 +123,10 @@ fn learn(known: &mut Known, steps: &[Step], one: &[Seen], other: &[Seen]) {
 }
 
 /// Tours as steps.
-pub fn steps(tour: &Tour, requests: &[Asked]) -> Vec<Step> {
+pub fn steps(tour: &Tour, requests: &[Arc<Asked>]) -> Vec<Step> {
     let step = |(at, &(user, request)): (usize, &(u32, usize))| Step {
         user,
-        request: requests[request].clone(),
+        request: Arc::clone(&requests[request]),
         with_next: (at + 1) % tour.at_once != 0,
     };
     tour.steps.iter().enumerate().map(step).collect()
@@ -218,7 +219,11 @@ impl<'a> Course<'a> {
         for candidate in self.candidates(&reference.known) {
             let count = settled.entry(candidate.shown.kind).or_default();
             *count += 1;
-            if interrupt::asked() || failed.is_some() || *count > SETTLED {
+            if *count > SETTLED {
+                findings.push(self.unsettled(&candidate));
+                continue;
+            }
+            if interrupt::asked() || failed.is_some() {
                 findings.push(self.as_seen(&candidate));
                 continue;
             }
@@ -283,6 +288,13 @@ impl<'a> Course<'a> {
         moments.map(|moment| steps[moment].to_vec()).collect()
     }
 
+    /// Of one of many, with the request alone that has shown it: all that was sent before would be listed for each.
+    fn unsettled(&self, candidate: &Candidate) -> Finding {
+        let steps = &self.toured[candidate.tour].steps;
+        let moment = orders::moment(steps, candidate.shown.at);
+        finding(&candidate.shown, steps[moment].to_vec(), false)
+    }
+
     fn as_seen(&self, candidate: &Candidate) -> Finding {
         finding(&candidate.shown, self.prefix(candidate).concat(), false)
     }
@@ -334,7 +346,7 @@ impl<'a> Course<'a> {
         // That this request does not set it was seen then.
         let innocent = &mut reference.known.innocent;
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
-        if finding.about.starts_with(sessions::CONNECTION) {
+        if sessions::is_made(&finding.about) {
             // Alone it shows what it would begin with.
             let steps = vec![Step { with_next: false, ..last.clone() }];
             let alone = toured(&steps, self.go(&steps)?, Answers::default());
@@ -396,7 +408,7 @@ fn toured(steps: &[Step], gone: Gone, answers: Answers) -> Toured {
 
 fn first_page() -> Step {
     let (method, target) = ("GET".to_owned(), "/".to_owned());
-    let request = Asked { method, target, ..Asked::default() };
+    let request = Arc::new(Asked { method, target, ..Asked::default() });
     Step { user: 0, request, with_next: false }
 }
 
@@ -429,7 +441,7 @@ fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSe
 /// begun one more.
 fn blamed_alone(findings: &mut Vec<Finding>) {
     let is_death = |one: &Finding| one.kind == FindingKind::Death && one.is_repeatable;
-    let deadly: BTreeSet<Asked> = findings
+    let deadly: BTreeSet<Arc<Asked>> = findings
         .iter()
         .filter(|one| is_death(one))
         .filter_map(|one| match &one.steps[..] {

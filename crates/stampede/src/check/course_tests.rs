@@ -1,6 +1,7 @@
 //! Whole courses of a simulated app: what is kept is a map, and what meets is said by the tour.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::*;
 use crate::check::orders::{OVERLAPPING, tours};
@@ -136,7 +137,7 @@ fn found(app: &App, targets: &[&str]) -> (Vec<Finding>, u32) {
         let (method, target) = ("GET".to_owned(), (*target).to_owned());
         Asked { method, target, ..Asked::default() }
     };
-    let requests: Vec<Asked> = targets.iter().map(asked).collect();
+    let requests: Vec<Arc<Asked>> = targets.iter().map(asked).map(Arc::new).collect();
     let (forgets, keeps) = (choice(FORGETS), choice("keeps"));
     let mut reference = Reference::new(app, &forgets);
     let mut course = Course::new(app, &keeps);
@@ -215,6 +216,24 @@ fn what_stays_is_shown_by_one_request_after_the_other() {
 }
 
 #[test]
+fn of_very_many_findings_the_last_have_only_the_request_that_shows_them() {
+    let first_stays: fn(&mut Memory, &str, &str) = |memory, _, token| {
+        memory.entry("user").or_insert(token.to_owned());
+    };
+    let greets = |memory: &mut Memory, _: &str, _: &str| format!("hello {}", memory["user"]);
+    let targets: Vec<String> = (0..SETTLED + 4).map(|page| format!("/{page}")).collect();
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let (findings, _) = found(&App::new(2, first_stays, greets), &targets);
+    let (settled, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| one.is_repeatable);
+    assert_eq!((settled.len(), others.len()), (SETTLED, 4));
+    for finding in others {
+        let told = told(finding);
+        let [(_, target, false)] = told[..] else { panic!("{told:?}") };
+        assert_eq!(finding.about, format!("GET {target}"));
+    }
+}
+
+#[test]
 fn who_was_first_in_a_database_is_no_finding() {
     let app = App::new(2, |_, _, _| {}, greets);
     let (findings, chance) = found(&app, &["/visits", "/about"]);
@@ -247,7 +266,7 @@ fn what_no_fresh_start_shows_again_is_counted_as_chance() {
 
 #[test]
 fn the_tour_of_requests_at_once_is_made_of_moments() {
-    let requests = vec![Asked::default(), Asked::default()];
+    let requests = vec![Arc::default(); 2];
     for tour in tours(2, 3, SEED) {
         let steps = steps(&tour, &requests);
         let sizes: Vec<usize> =

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::look::name;
 use super::model::{Asked, Skipped, Step};
@@ -95,7 +96,8 @@ fn of_file(
     let skipped = listed.skipped.into_iter().chain(skipped).collect();
     let mut gathered = Gathered { skipped, ..Gathered::default() };
     for asked in asked.into_iter().take_while(|_| !interrupt::asked()) {
-        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
+        let seen =
+            stand.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         gathered.take(asked, &seen, &reference.name);
     }
     Ok((gathered, stand))
@@ -112,7 +114,8 @@ fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) ->
     let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
-        let seen = stand.send(&Step { user: 0, request: asked.clone(), with_next: false });
+        let seen =
+            stand.send(&Step { user: 0, request: Arc::new(asked.clone()), with_next: false });
         if let Ok(answer) = seen.answer() {
             let kind = answer.header("content-type").unwrap_or_default();
             crawl.saw(&asked.target, kind, answer.body.as_bytes());

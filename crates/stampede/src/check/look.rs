@@ -2,6 +2,7 @@
 //! the workers' watch wrote. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -44,8 +45,8 @@ pub struct Known {
     /// The same where several are asked at once.
     pub moving_at_once: Learnt,
     /// Names of surviving state → requests that leave it as it was at the boot.
-    pub innocent: BTreeMap<String, BTreeSet<Asked>>,
-    /// What connections to a database work with that have just been made.
+    pub innocent: BTreeMap<String, BTreeSet<Arc<Asked>>>,
+    /// What workers have only once a request has come: settings of connections, and handlers.
     pub made: Values,
 }
 
@@ -436,10 +437,10 @@ fn words(state: &str) -> String {
 
 /// Of the state that some request of these tours begins with changed, the requests that leave it as it was at
 /// the boot: what they begin with later is not their doing.
-pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Asked>> {
+pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Arc<Asked>>> {
     let workers = || tours.iter().flat_map(|toured| &toured.workers);
     let names: BTreeSet<&String> = workers().flat_map(altered).collect();
-    let mut innocent: BTreeMap<String, BTreeSet<Asked>> = BTreeMap::new();
+    let mut innocent: BTreeMap<String, BTreeSet<Arc<Asked>>> = BTreeMap::new();
     for toured in tours.iter().filter(|toured| !toured.has_meetings()) {
         let turns = turns(&toured.workers);
         for (step, seen) in toured.steps.iter().zip(&toured.seen) {
@@ -450,7 +451,7 @@ pub fn innocent(tours: &[Toured]) -> BTreeMap<String, BTreeSet<Asked>> {
                 let [boot, before, after] = states.map(|state| state.get(name));
                 if boot == before && boot == after {
                     let requests = innocent.entry((*name).clone()).or_default();
-                    requests.insert(step.request.clone());
+                    requests.insert(Arc::clone(&step.request));
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::slice;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -14,7 +15,7 @@ const SEED: u64 = 7;
 
 fn step(user: u32, target: &str) -> Step {
     let request = Asked { method: "GET".into(), target: target.into(), ..Asked::default() };
-    Step { user, request, with_next: false }
+    Step { user, request: Arc::new(request), with_next: false }
 }
 
 fn seen(number: u64, status: u16, body: &str) -> Seen {

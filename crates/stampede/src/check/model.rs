@@ -1,5 +1,7 @@
 //! `check.json`, and what `stampede check --json` prints: described in `docs/check.schema.json`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +170,7 @@ pub struct Step {
     /// The user, from 0.
     pub user: u32,
     /// The request.
-    pub request: Asked,
+    pub request: Arc<Asked>,
     /// Whether the step after it is sent at the same moment.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_next: bool,

@@ -272,11 +272,8 @@ mod tests {
     }
 
     fn asked(with_next: &[bool]) -> Vec<Step> {
-        let step = |with_next: &bool| Step {
-            user: 0,
-            request: crate::check::model::Asked::default(),
-            with_next: *with_next,
-        };
+        let step =
+            |with_next: &bool| Step { user: 0, request: Default::default(), with_next: *with_next };
         with_next.iter().map(step).collect()
     }
 

@@ -1,5 +1,7 @@
 //! Parts of a report for tests: each as harmless as may be, to be changed where a test needs it.
 
+use std::sync::Arc;
+
 use super::code::CodeLook;
 use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
@@ -71,7 +73,8 @@ pub fn finding() -> Finding {
 /// A page that a user asks for.
 pub fn step(user: u32, target: &str) -> Step {
     let (method, target) = ("GET".to_owned(), target.to_owned());
-    Step { user, request: Asked { method, target, ..Asked::default() }, with_next: false }
+    let request = Asked { method, target, ..Asked::default() };
+    Step { user, request: Arc::new(request), with_next: false }
 }
 
 /// What grows by a byte with each request.

@@ -1,5 +1,5 @@
-//! Connections to databases that a worker keeps: what each works with when a request has just made it, so
-//! that it is known which request has changed that.
+//! What a worker has only once a request has come, and then keeps: what each connection to a database works with when
+//! a request has just made it, and a framework's own handlers; so that it is known which request has changed that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,24 +11,33 @@ use super::model::Asked;
 use super::watch::{State, Turn, Values, Worker};
 
 /// What the watch's keys of a connection begin with: `db:sql_mode App\Shop::$db`.
-pub const CONNECTION: &str = "db:";
+const CONNECTION: &str = "db:";
 
-/// What connections work with that have just been made, by the requests that made them.
+/// Handlers that frameworks set when they have their first request. A worker boots with none.
+const HANDLERS: [&str; 2] = ["error_handler", "exception_handler"];
+/// What a handler is where there is none.
+const NO_HANDLER: &str = "none";
+
+/// What connections work with that have just been made, by the requests that made them; and handlers that every
+/// request sets where there is none.
 ///
 /// The watch meets a connection only after such a request, which may have changed it. So those are asked
 /// that have never been seen to change it on another's connection; of them, most.
 pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
+    let mut unset: BTreeSet<&str> = BTreeSet::new();
     // In whose turn something was set is not known where the next one begins before it ends.
     let is_in_turn = |toured: &&Toured| toured.steps.iter().all(|step| !step.with_next);
     let toured = toured.into_iter().filter(is_in_turn);
     for (worker, turn, asked) in toured.flat_map(turns) {
-        let after = turn.after.iter().flat_map(State::differing);
-        let after = after.filter_map(|(name, value)| Some((name, value?)));
-        let after = after.filter(|(name, _)| name.starts_with(CONNECTION));
-        for (name, value) in after.filter(|(name, _)| worker.boot.get(name).is_none()) {
-            match turn.before.get(name) {
+        let Some(ended) = &turn.after else { continue };
+        unset.extend(HANDLERS.iter().filter(|name| made_of(ended, name).is_none()));
+        let after = ended.differing().filter_map(|(name, value)| Some((name, value?)));
+        let after =
+            after.filter(|(name, _)| is_made(name) && made_of(&worker.boot, name).is_none());
+        for (name, value) in after {
+            match made_of(&turn.before, name) {
                 None => makers.entry(name).or_default().push((value, asked)),
                 Some(before) if before != value => {
                     changers.entry(name).or_default().insert(asked);
@@ -37,10 +46,11 @@ pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
             }
         }
     }
-    let made = makers.into_iter().map(|(name, makers)| {
-        let changers = changers.remove(name).unwrap_or_default();
-        (name.to_owned(), most(&makers, &changers).clone())
-    });
+    let made =
+        makers.into_iter().filter(|(name, _)| !unset.contains(name)).map(|(name, makers)| {
+            let changers = changers.remove(name).unwrap_or_default();
+            (name.to_owned(), most(&makers, &changers).clone())
+        });
     made.collect()
 }
 
@@ -58,15 +68,27 @@ fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a 
     left.iter().rev().max_by_key(|(value, _)| by(value)).map_or(makers[0].0, |(value, _)| value)
 }
 
+/// Whether a worker may have it only once a request has come.
+pub fn is_made(name: &str) -> bool {
+    name.starts_with(CONNECTION) || HANDLERS.contains(&name)
+}
+
+/// What it is, where there is one.
+fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
+    state.get(name).filter(|value| **value != NO_HANDLER)
+}
+
 /// Who has no connection yet would make one: until then it counts as just made, at the boot and later.
 pub fn fill(workers: &mut [Worker], made: &Values) {
     for worker in workers {
-        let boot = worker.boot.of_boot();
-        if made.keys().all(|name| boot.contains_key(name)) {
+        // What the boot has wins.
+        let lacks = |(name, _): &(&String, &Value)| made_of(&worker.boot, name).is_none();
+        let lacking: Vec<_> = made.iter().filter(lacks).collect();
+        if lacking.is_empty() {
             continue;
         }
-        // What the boot has wins.
-        let boot: Arc<Values> = Arc::new(made.iter().chain(boot.iter()).map(own).collect());
+        let boot = worker.boot.of_boot().iter().chain(lacking);
+        let boot: Arc<Values> = Arc::new(boot.map(own).collect());
         let fill = |state: &mut State| *state = state.filled(&boot);
         fill(&mut worker.boot);
         for turn in &mut worker.turns {
@@ -86,7 +108,7 @@ fn turns(toured: &Toured) -> impl Iterator<Item = (&Worker, &Turn, &Asked)> {
         .seen
         .iter()
         .zip(&toured.steps)
-        .map(|(seen, step)| (seen.number, &step.request))
+        .map(|(seen, step)| (seen.number, &*step.request))
         .collect();
     let all = toured
         .workers
@@ -118,7 +140,11 @@ mod tests {
     fn toured(turns: &[(&str, Option<&str>, Option<&str>)]) -> Toured {
         let step = |target: &str| Step {
             user: 0,
-            request: Asked { method: "GET".into(), target: target.into(), ..Asked::default() },
+            request: Arc::new(Asked {
+                method: "GET".into(),
+                target: target.into(),
+                ..Asked::default()
+            }),
             with_next: false,
         };
         let seen = |number| Seen::of(number, Err(String::new()), Vec::new());
@@ -153,6 +179,35 @@ mod tests {
         let mut at_once = toured(&plain);
         at_once.steps[0].with_next = true;
         assert!(made(&[at_once]).is_empty(), "whose doing it was is not known");
+    }
+
+    #[test]
+    fn a_handler_that_every_request_sets_is_a_frameworks() {
+        const HANDLER: &str = "error_handler";
+        let state = |handler: &str| State::boot(Values::from([(HANDLER.into(), json!(handler))]));
+        let handlers = |turns: &[(&str, &str, &str)]| {
+            let mut toured =
+                toured(&turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>());
+            let worker = &mut toured.workers[0];
+            worker.boot = state(NO_HANDLER);
+            for (turn, (_, before, after)) in worker.turns.iter_mut().zip(turns) {
+                let with =
+                    |now: &str| worker.boot.with([(HANDLER.into(), Some(json!(now)))].into());
+                (turn.before, turn.after) = (with(before), Some(with(after)));
+            }
+            toured
+        };
+        let plain = [("/", NO_HANDLER, "framework"), ("/strict", "framework", "closure")];
+        let mut all = vec![handlers(&plain), handlers(&[("/strict", NO_HANDLER, "closure")])];
+        let made_of_all = made(&all);
+        assert_eq!(made_of_all[HANDLER], "framework");
+        fill(&mut all[1].workers, &made_of_all);
+        let worker = &all[1].workers[0];
+        assert_eq!(worker.boot.get(HANDLER), Some(&json!("framework")));
+        assert_eq!(worker.turns[0].after.as_ref().unwrap().differing().count(), 1);
+        // Without a framework it is there by that request alone.
+        let none = handlers(&[("/", NO_HANDLER, NO_HANDLER), ("/strict", NO_HANDLER, "closure")]);
+        assert!(made(&[none]).is_empty());
     }
 
     #[test]

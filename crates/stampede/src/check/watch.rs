@@ -17,8 +17,8 @@ pub type Values = BTreeMap<String, Value>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     boot: Arc<Values>,
-    /// `None`: it is there no more.
-    differing: Arc<BTreeMap<String, Option<Value>>>,
+    /// By its name; `None`: it is there no more.
+    differing: Arc<[(String, Option<Value>)]>,
 }
 
 impl State {
@@ -29,22 +29,21 @@ impl State {
 
     /// The same worker's, with these instead.
     pub fn with(&self, differing: BTreeMap<String, Option<Value>>) -> State {
-        State { boot: Arc::clone(&self.boot), differing: Arc::new(differing) }
+        State { boot: Arc::clone(&self.boot), differing: differing.into_iter().collect() }
     }
 
     /// The value of a name, where there is one.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        match self.differing.get(name) {
-            Some(value) => value.as_ref(),
-            None => self.boot.get(name),
+        match self.differing.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
+            Ok(at) => self.differing[at].1.as_ref(),
+            Err(_) => self.boot.get(name),
         }
     }
 
     /// What is otherwise than at the boot, with its value where there is one.
     pub fn differing(&self) -> impl Iterator<Item = (&String, Option<&Value>)> {
-        let differs =
-            |(name, value): &(&String, &Option<Value>)| self.boot.get(*name) != value.as_ref();
-        self.differing.iter().filter(differs).map(|(name, value)| (name, value.as_ref()))
+        let all = self.differing.iter().map(|(name, value)| (name, value.as_ref()));
+        all.filter(|(name, value)| self.boot.get(*name) != *value)
     }
 
     /// The same with another boot, which has all that its own has.

@@ -1,5 +1,6 @@
 //! A whole check: the reference first, then one runtime after the other.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::baseline::Baseline;
@@ -27,7 +28,7 @@ pub struct Wanted {
     /// What it is.
     pub kind: String,
     /// Requests, in their order.
-    pub requests: Vec<Asked>,
+    pub requests: Vec<Arc<Asked>>,
     /// What is not asked.
     pub skipped: Vec<Skipped>,
     /// How growth is measured; `None`: it is not.
@@ -142,7 +143,7 @@ fn runtime(
     if let Some(growth) = wanted.growth.filter(|_| checked.problem.is_none() && !interrupt::asked())
     {
         tell(&format!("{}: growth over {} requests", choice.name, growth.requests));
-        let dead: Vec<&Asked> = dead(&checked.findings);
+        let dead: Vec<&Arc<Asked>> = dead(&checked.findings);
         let steps = ways[0].iter().filter(|step| !dead.contains(&&step.request));
         let steps: Vec<Step> = steps.cloned().collect();
         match grow::measure(bench, choice, &steps, growth) {
@@ -200,7 +201,7 @@ fn grew(checked: &mut Checked, grown: grow::Grown) {
 }
 
 /// Requests that end a worker: with them no worker lives long enough to grow.
-fn dead(findings: &[Finding]) -> Vec<&Asked> {
+fn dead(findings: &[Finding]) -> Vec<&Arc<Asked>> {
     let deaths = findings.iter().filter(|finding| finding.kind == FindingKind::Death);
     deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use stampede_load::schedule::parse_length;
@@ -65,7 +66,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         app,
         kind: stacks.bench.app.manifest.kind.name().to_owned(),
-        requests: gathered.requests,
+        requests: gathered.requests.into_iter().map(Arc::new).collect(),
         skipped: gathered.skipped,
         growth,
         tours,

@@ -1,6 +1,7 @@
 //! `stampede check --finding N`: one finding's requests, sent again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::args_check::CheckArgs;
 use super::check::{Meant, Stacks};
@@ -100,11 +101,11 @@ fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
             let listed = urls.and_then(|urls| requests::read(urls).ok());
             listed.map(|listed| listed.asked).unwrap_or_default()
         });
-        let own = all.iter().find(|asked| masked(asked) == step.request);
+        let own = all.iter().find(|asked| masked(asked) == *step.request);
         let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
         // What it is about was masked with it.
         finding.about = finding.about.replace(&name(&step.request), &name(&own));
-        step.request = own;
+        step.request = Arc::new(own);
     }
     Ok(finding)
 }
@@ -219,18 +220,18 @@ mod tests {
         let mut finding = sample::finding();
         finding.about = "GET /reset?token=***".to_owned();
         finding.steps = vec![sample::step(0, "/a"), sample::step(1, "/reset?token=***")];
-        finding.steps[0].request = masked(&listed[0]);
-        finding.steps[1].request = masked(&listed[1]);
+        for (step, listed) in finding.steps.iter_mut().zip(&listed) {
+            step.request = Arc::new(masked(listed));
+        }
         let sent =
             whole(&finding, Some(&urls)).unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
         assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
 
         let mut header = finding.clone();
-        header.steps[1].request = Asked {
-            headers: vec![("X-Api-Key".to_owned(), "***".to_owned())],
-            ..sample::step(1, "/api").request
-        };
+        header.steps[1] = sample::step(1, "/api");
+        Arc::make_mut(&mut header.steps[1].request).headers =
+            vec![("X-Api-Key".to_owned(), "***".to_owned())];
         let said = [whole(&finding, None), whole(&header, Some(Path::new("my urls.txt")))]
             .map(|refused| refused.map(|_| ()).unwrap_err().text());
         insta::assert_snapshot!(said.join("\n"));

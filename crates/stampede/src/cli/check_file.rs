@@ -1,6 +1,7 @@
 //! `check.json` and its page: written without secrets, read again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Failure;
 use super::check_again::command;
@@ -78,7 +79,7 @@ pub fn json(report: &CheckReport) -> Result<String, Failure> {
 pub fn without_secrets(mut report: CheckReport) -> CheckReport {
     let findings = report.runtimes.iter_mut().flat_map(|one| &mut one.findings);
     for step in findings.flat_map(|one| &mut one.steps) {
-        step.request = masked(&step.request);
+        step.request = Arc::new(masked(&step.request));
     }
     report
 }
@@ -135,11 +136,12 @@ mod tests {
     #[test]
     fn no_secret_of_a_request_is_written() {
         let mut step = sample::step(0, "/reset?token=hunter2");
-        step.request.headers = vec![
+        let request = Arc::make_mut(&mut step.request);
+        request.headers = vec![
             ("X-Auth".to_owned(), "hunter2".to_owned()),
             ("Accept".to_owned(), "text/html".to_owned()),
         ];
-        step.request.body = "user=ann&password=hunter2".to_owned();
+        request.body = "user=ann&password=hunter2".to_owned();
         let findings = vec![Finding { steps: vec![step], ..sample::finding() }];
         let runtimes = vec![Checked { findings, ..sample::checked("swoole") }];
         let report = without_secrets(CheckReport { runtimes, ..sample::report() });

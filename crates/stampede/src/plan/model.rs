@@ -380,7 +380,7 @@ impl Budget {
 pub enum Rounds {
     /// This often.
     Fixed(u32),
-    /// Until the intervals are narrow; looks after 5, 8, 12 and 20 rounds only.
+    /// Until the intervals are narrow; looks after 5, 10 and 20 rounds only.
     Auto {
         /// Width of an interval as a share of its value: below it, it is narrow.
         precision: f64,

@@ -1,6 +1,7 @@
 //! A tuning in words: the choice, the lines to copy, the curve.
 
 use super::model::{TunePoint, TuneReport};
+use crate::capacity::model::held_back;
 use crate::capacity::text::rate;
 use crate::summary::words;
 
@@ -58,6 +59,10 @@ fn also(report: &TuneReport) -> Vec<String> {
             scaling.contention,
             scaling.coherency
         ));
+    }
+    let best = report.points.iter().find(|point| report.best.as_ref() == Some(&point.settings));
+    if let Some(why) = best.and_then(|best| held_back(&best.trials)) {
+        also.push(format!("why no more: {why}"));
     }
     also
 }

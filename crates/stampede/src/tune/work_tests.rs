@@ -33,6 +33,7 @@ fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
         cpu_cost_us: Some(2_080.0),
         memory_bytes_max: Some(2e7 + workers * 8e6),
         out_of_memory: killed,
+        held_back: None,
     }
 }
 

@@ -256,19 +256,23 @@ pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
 
-/// The folder of an app of `check_apps`, where it has all that it needs: what is only its own is laid over its framework's.
+/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its name ends with. One
+/// that has no folder of that name is the fault of a callable's, in that framework's form.
 pub fn check_app(name: &str, place: &Place) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
-    let own = all.join(name);
+    let framework = ["symfony", "laravel"].into_iter().find(|framework| name.ends_with(framework));
+    let layer = framework.unwrap_or("callable");
+    let shared = name.strip_suffix(&format!("-{layer}")).filter(|_| !all.join(name).is_dir());
+    let own = all.join(shared.unwrap_or(name));
     assert!(own.is_dir(), "there is no app `{name}`");
-    if own.join("app.yaml").is_file() {
-        return own;
-    }
-    let framework = name.rsplit('-').next().expect("a framework's name");
     let made = place.path().join(name);
-    for layer in [all.join(framework), own] {
+    for layer in [all.join(layer), own] {
         let copied = Command::new("cp").arg("-rT").arg(&layer).arg(&made).status();
         assert!(copied.expect("cp").success(), "{}", layer.display());
+    }
+    if shared.is_some() {
+        let form = all.join(layer).join("app.yaml");
+        std::fs::copy(form, made.join("app.yaml")).expect("what the app is");
     }
     made
 }

@@ -1,6 +1,7 @@
 //! What moves in the answers to many requests: that of one is in memory, all others are on a shelf.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Moving;
 use crate::check::model::Asked;
@@ -10,7 +11,7 @@ use crate::check::shelf::{Kept, Shelf};
 #[derive(Debug, Default)]
 pub struct Learnt {
     shelf: Shelf,
-    by_request: HashMap<Asked, Kept<Moving>>,
+    by_request: HashMap<Arc<Asked>, Kept<Moving>>,
 }
 
 impl Learnt {
@@ -27,7 +28,7 @@ impl Learnt {
     /// As [`Moving::learn`]. `before`: what a request's is at first.
     pub fn learn(
         &mut self,
-        asked: &Asked,
+        asked: &Arc<Asked>,
         one: &str,
         other: &str,
         before: impl FnOnce() -> Moving,
@@ -39,7 +40,7 @@ impl Learnt {
         let is_first = known.is_none();
         let mut moving = known.unwrap_or_else(before);
         if moving.learn(one, other) || is_first {
-            self.by_request.insert(asked.clone(), self.shelf.put(moving));
+            self.by_request.insert(Arc::clone(asked), self.shelf.put(moving));
         }
     }
 }

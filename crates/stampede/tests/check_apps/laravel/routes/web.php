@@ -5,6 +5,6 @@ declare(strict_types=1);
 use App\Http\Controllers\Pages;
 use Illuminate\Support\Facades\Route;
 
-foreach (Pages::paths() as $method => $path) {
-    Route::get($path, [Pages::class, $method]);
+foreach (Pages::paths() as $name => $path) {
+    Route::match(['GET', 'POST'], $path, [Pages::class, Pages::method($name)]);
 }

@@ -48,8 +48,8 @@ final class Kernel extends BaseKernel
 
     private function configureRoutes(RoutingConfigurator $routes): void
     {
-        foreach (Pages::paths() as $method => $path) {
-            $routes->add($method, $path)->controller([Pages::class, $method]);
+        foreach (Pages::paths() as $name => $path) {
+            $routes->add($name, $path)->controller([Pages::class, Pages::method($name)]);
         }
     }
 }

@@ -17,7 +17,13 @@ abstract class Site
         return $this->page('About us.');
     }
 
-    /** @return array<string, string> method => path */
+    /** What serves the page of this name. */
+    public static function method(string $name): string
+    {
+        return $name;
+    }
+
+    /** @return array<string, string> name => path */
     public static function paths(): array
     {
         $paths = [];

@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+// Planted fault: /staging sets a variable of the environment, and / is another shop from then on.
+
+return [
+    '/' => static fn (): string => 'The ' . (getenv('SHOP_STAGE') ?: 'real') . ' shop.',
+    '/staging' => static fn (): string => putenv('SHOP_STAGE=staging') ? 'As on the staging machine.' : '',
+];

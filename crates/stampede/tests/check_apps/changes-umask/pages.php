@@ -1,0 +1,17 @@
+<?php
+
+declare(strict_types=1);
+
+// Planted fault: /private sets the umask of the process: what /share writes is not for others from then on.
+
+return [
+    '/share' => static function (): string {
+        $file = sys_get_temp_dir() . '/shared-' . bin2hex(random_bytes(8));
+        file_put_contents($file, 'for all');
+        $mode = (int) fileperms($file) & 0777;
+        unlink($file);
+
+        return sprintf('Written as %o.', $mode);
+    },
+    '/private' => static fn (): string => 'Private' . (umask(0077) < 0 ? '' : '.'),
+];

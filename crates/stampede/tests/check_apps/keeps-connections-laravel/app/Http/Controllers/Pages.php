@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Http\Response;
+use Illuminate\Support\Facades\DB;
+
+/** Planted fault: each `report` has a connection of its own, as apps with a database for each customer have, which
+ * `DB` keeps under its name. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('Welcome.');
+    }
+
+    public function report(): Response
+    {
+        $name = 'report-' . bin2hex(random_bytes(8));
+        config(["database.connections.$name" => ['driver' => 'sqlite', 'database' => ':memory:']]);
+
+        return $this->page('Sums: ' . DB::connection($name)->selectOne('SELECT 2 + 3 AS sum')->sum);
+    }
+}

@@ -1,0 +1,23 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Greeter;
+use App\Site;
+use Illuminate\Http\Response;
+
+/** Planted fault: a singleton keeps Laravel's guard, and with it who was signed in first. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('Welcome.');
+    }
+
+    public function account(Greeter $greeter): Response
+    {
+        return $this->page('You are ' . e($greeter->name()));
+    }
+}

@@ -1,0 +1,16 @@
+<?php
+
+declare(strict_types=1);
+
+// Planted fault: the first user stays in a static property, and every user after that is greeted by that
+// name on /account.
+
+require_once __DIR__ . '/src/Visitor.php';
+
+return [
+    '/account' => static function (array $server): string {
+        $who = (string) ($_COOKIE['user'] ?? $_GET['user'] ?? $server['HTTP_X_USER'] ?? 'guest');
+
+        return 'You are ' . htmlspecialchars(App\Visitor::named($who));
+    },
+];

@@ -1,0 +1,28 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Controller;
+
+use App\Site;
+use Symfony\Component\HttpFoundation\RedirectResponse;
+use Symfony\Component\HttpFoundation\Response;
+
+/** Planted fault: `old` prints before its status and headers are there. Per request PHP then sends its own. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('Welcome.');
+    }
+
+    public function old(): Response
+    {
+        while (ob_get_level() > 0 && @ob_end_flush()) {
+        }
+        echo '<!-- moved -->';
+        flush();
+
+        return new RedirectResponse('/about', 301);
+    }
+}

@@ -1,0 +1,14 @@
+<?php
+
+declare(strict_types=1);
+
+// Planted fault: /strict has every notice thrown and never takes that back: /list fails from then on.
+
+return [
+    '/list' => static fn (): string => 'A list: ' . (@file_get_contents('list.txt') ?: 'empty'),
+    '/strict' => static function (): string {
+        set_error_handler(static fn (int $kind, string $what) => throw new ErrorException($what, 0, $kind));
+
+        return 'Strict.';
+    },
+];

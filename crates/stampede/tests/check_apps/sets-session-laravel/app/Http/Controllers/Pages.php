@@ -1,0 +1,37 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use App\Site;
+use Illuminate\Database\QueryException;
+use Illuminate\Http\Response;
+use Illuminate\Support\Facades\DB;
+
+/** Planted fault: `import` lets no statement write, and leaves the kept connection so; then `look` is not noted. */
+final class Pages extends Site
+{
+    public function home(): Response
+    {
+        return $this->page('Welcome.');
+    }
+
+    public function look(): Response
+    {
+        try {
+            DB::table('looks')->insert(['tea' => 'Assam']);
+        } catch (QueryException) {
+            return $this->page('Not noted.');
+        }
+
+        return $this->page('Noted.');
+    }
+
+    public function import(): Response
+    {
+        DB::statement('PRAGMA query_only = ON');
+
+        return $this->page(DB::table('teas')->count() . ' teas.');
+    }
+}
