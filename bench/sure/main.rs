@@ -3,7 +3,7 @@
 
 mod simulation;
 
-use simulation::{Case, Shape};
+use simulation::{Case, Shape, Until};
 use stampede_stats::rounds::needed;
 
 fn main() {
@@ -29,6 +29,10 @@ fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
+fn noise_of(noise: f64) -> String {
+    format!("{} %", (noise * 1e3).round() / 10.0)
+}
+
 fn head(title: &str, columns: &[String]) {
     println!("{title}\n");
     println!("| | {} |", columns.join(" | "));
@@ -46,7 +50,7 @@ fn not_different(runs: u32) {
     for noise in NOISES {
         let of =
             |rounds| percent(simulation::not_different(&Case::two(1.0, noise), rounds, runs, 1));
-        row(&format!("{} %", noise * 100.0), rounds.into_iter().map(of));
+        row(&noise_of(noise), rounds.into_iter().map(of));
     }
     for (count, what) in [(3, "three"), (6, "six")] {
         println!();
@@ -63,7 +67,7 @@ fn not_different(runs: u32) {
                 let letters = simulation::letters_shared(&case, rounds, runs / 40, 3);
                 format!("{} ({})", percent(best), percent(letters))
             };
-            row(&format!("{} %", noise * 100.0), rounds.into_iter().map(of));
+            row(&noise_of(noise), rounds.into_iter().map(of));
         }
     }
     println!();
@@ -85,7 +89,7 @@ fn found(runs: u32) {
         let last = wanted.map_or(["more than 200".to_owned(), "—".to_owned()], |rounds| {
             [rounds.to_string(), of(rounds)]
         });
-        row(&format!("{} %", noise * 100.0), rounds.into_iter().map(of).chain(last));
+        row(&noise_of(noise), rounds.into_iter().map(of).chain(last));
     }
     println!();
 }
@@ -97,30 +101,56 @@ fn coverage(runs: u32) {
         "95 % intervals that hold the truth (wanted: 93 at least); from ten rounds on a bootstrap:",
         &columns,
     );
-    for (shape, name) in [(Shape::Normal, "normal"), (Shape::Skewed, "skewed")] {
-        let case = Case { shape, ..Case::two(1.05, 0.05) };
+    for (shape, mood, name) in [
+        (Shape::Normal, 0.1, "normal noise"),
+        (Shape::Skewed, 0.1, "skewed noise"),
+        (Shape::Skewed, 0.0, "skewed noise, rounds alike"),
+    ] {
+        let case = Case { shape, mood, ..Case::two(1.05, 0.05) };
         let ratio = |rounds| percent(simulation::ratio_covers(&case, rounds, runs, 5));
-        row(&format!("ratio, {name} noise"), rounds.into_iter().map(ratio));
+        row(&format!("ratio, {name}"), rounds.into_iter().map(ratio));
         let value = |rounds| percent(simulation::value_covers(&case, rounds, runs, 6));
-        row(&format!("value, {name} noise"), rounds.into_iter().map(value));
+        row(&format!("value, {name}"), rounds.into_iter().map(value));
     }
     println!();
 }
 
 fn auto(runs: u32) {
-    let columns =
-        ["rounds", "narrow enough", "interval holds", "equal, called different", "5 % found"];
-    head("`rounds: auto` with a precision of 5 %, by noise:", &columns.map(str::to_owned));
-    for noise in NOISES {
-        let equal = simulation::auto(&Case::two(1.0, noise), 0.05, runs, 7);
-        let slower = simulation::auto(&Case::two(1.05, noise), 0.05, runs, 8);
-        let fields = [
-            format!("{:.1}", slower.rounds),
-            percent(slower.narrow),
-            percent(slower.covers),
-            percent(equal.different),
-            percent(slower.different),
-        ];
-        row(&format!("{} %", noise * 100.0), fields.into_iter());
+    let columns = [
+        "rounds",
+        "narrow enough",
+        "ratio's interval holds",
+        "value's interval holds",
+        "equal, called different",
+        "5 % found",
+    ];
+    let ways = [
+        (Until::Ratio, Shape::Normal, 0.1, "ending by the ratio alone, normal noise"),
+        (Until::Ratio, Shape::Skewed, 0.1, "ending by the ratio alone, skewed noise"),
+        (Until::All, Shape::Normal, 0.0, "as it ends, normal noise, rounds alike"),
+        (Until::All, Shape::Normal, 0.02, "as it ends, normal noise, rounds 2 % up or down"),
+        (Until::All, Shape::Skewed, 0.0, "as it ends, skewed noise, rounds alike"),
+        (Until::All, Shape::Skewed, 0.02, "as it ends, skewed noise, rounds 2 % up or down"),
+    ];
+    for (until, shape, mood, name) in ways {
+        head(
+            &format!("`rounds: auto` with a precision of 5 %, {name}, by noise:"),
+            &columns.map(str::to_owned),
+        );
+        for noise in [0.005, 0.02, 0.035, 0.05, 0.1, 0.2] {
+            let two = |ratio| Case { shape, mood, ..Case::two(ratio, noise) };
+            let equal = simulation::auto(&two(1.0), until, 0.05, runs, 7);
+            let slower = simulation::auto(&two(1.05), until, 0.05, runs, 8);
+            let fields = [
+                format!("{:.1}", slower.rounds),
+                percent(slower.narrow),
+                percent(slower.ratio_covers),
+                percent(slower.value_covers),
+                percent(equal.different),
+                percent(slower.different),
+            ];
+            row(&noise_of(noise), fields.into_iter());
+        }
+        println!();
     }
 }

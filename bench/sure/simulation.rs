@@ -17,6 +17,9 @@ pub struct Case {
     pub noise: f64,
     /// The shape of that noise.
     pub shape: Shape,
+    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within rounds do not see
+    /// it.
+    pub mood: f64,
 }
 
 /// The shape of noise.
@@ -28,20 +31,17 @@ pub enum Shape {
     Skewed,
 }
 
-/// What a round does to all its cells alike: 10 % up or down. Ratios within rounds do not see it.
-const MOOD: f64 = 0.1;
-
 impl Case {
-    /// Two cells, the second this much slower.
+    /// Two cells, the second this much slower, on a machine of which a round is 10 % up or down.
     pub fn two(ratio: f64, noise: f64) -> Case {
-        Case { cells: vec![1.0, ratio], noise, shape: Shape::Normal }
+        Case { cells: vec![1.0, ratio], noise, shape: Shape::Normal, mood: 0.1 }
     }
 
     /// `values[cell][round]` of one run.
     pub fn run(&self, rounds: u32, random: &mut Random) -> Vec<Vec<f64>> {
         let mut values = vec![Vec::new(); self.cells.len()];
         for _ in 0..rounds {
-            let mood = MOOD * random.normal();
+            let mood = self.mood * random.normal();
             for (cell, truth) in values.iter_mut().zip(&self.cells) {
                 cell.push(truth * (mood + self.noise_of_cell(random)).exp());
             }
@@ -134,38 +134,59 @@ pub fn letters_shared(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
 pub struct Auto {
     /// Rounds on average.
     pub rounds: f64,
-    /// Share that ended because the ratio's interval was narrow enough.
+    /// Share that ended because all intervals were narrow enough.
     pub narrow: f64,
     /// Share that called the two different.
     pub different: f64,
     /// Share whose interval of the ratio holds the truth.
-    pub covers: f64,
+    pub ratio_covers: f64,
+    /// Share whose interval of the first cell's own value holds the truth.
+    pub value_covers: f64,
 }
 
-/// Runs of `rounds: auto` that end once the ratio's interval is narrower than `precision`.
-pub fn auto(case: &Case, precision: f64, runs: u32, seed: u64) -> Auto {
+/// Which intervals have to be narrow before a run ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// As the program asks: of each cell's value, and of the ratio.
+    All,
+    /// The ratio's alone: noise decides when it ends, and nothing else.
+    Ratio,
+}
+
+/// Runs of `rounds: auto` of two cells that end once these intervals are narrower than `precision`.
+pub fn auto(case: &Case, until: Until, precision: f64, runs: u32, seed: u64) -> Auto {
     let mut random = Random::with_seed(seed);
     let mut sums = Auto::default();
+    let last = LOOKS[LOOKS.len() - 1];
     for _ in 0..runs {
-        let values = case.run(LOOKS[LOOKS.len() - 1], &mut random);
+        let values = case.run(last, &mut random);
         let ratios = ratios(&values, 0).swap_remove(0);
-        let estimate = |rounds: u32| Estimate::of(&ratios[..rounds as usize]);
-        let is_narrow = |rounds: &u32| {
-            estimate(*rounds).and_then(|estimate| width(&estimate)).is_some_and(|w| w < precision)
+        let asked: Vec<&Vec<f64>> = match until {
+            Until::All => values.iter().chain([&ratios]).collect(),
+            Until::Ratio => vec![&ratios],
         };
-        let narrow = LOOKS.into_iter().find(is_narrow);
-        let rounds = narrow.unwrap_or(LOOKS[LOOKS.len() - 1]);
+        let of = |values: &[f64], rounds: u32| Estimate::of(&values[..rounds as usize]);
+        let is_narrow = |values: &[f64], rounds| {
+            of(values, rounds).and_then(|one| width(&one)).is_some_and(|width| width < precision)
+        };
+        let narrow = LOOKS.into_iter().find(|look| asked.iter().all(|one| is_narrow(one, *look)));
+        let rounds = narrow.unwrap_or(last);
+        let holds = |values: &[f64], truth: f64| {
+            f64::from(of(values, rounds).is_some_and(|one| covers(&one, truth)))
+        };
         sums.rounds += f64::from(rounds);
         sums.narrow += f64::from(narrow.is_some());
         sums.different +=
             f64::from(calls_different(&compare(&[ratios[..rounds as usize].to_vec()])));
-        sums.covers += f64::from(estimate(rounds).is_some_and(|one| covers(&one, case.cells[1])));
+        sums.ratio_covers += holds(&ratios, case.cells[1]);
+        sums.value_covers += holds(&values[0], 1.0);
     }
     let runs = f64::from(runs);
     Auto {
         rounds: sums.rounds / runs,
         narrow: sums.narrow / runs,
         different: sums.different / runs,
-        covers: sums.covers / runs,
+        ratio_covers: sums.ratio_covers / runs,
+        value_covers: sums.value_covers / runs,
     }
 }

@@ -69,6 +69,28 @@ fn a_real_runtime_is_searched_within_its_time_and_every_trial_is_kept() {
 }
 
 #[test]
+fn what_held_a_real_runtime_back_is_named() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let place = Place::new();
+    // Two workers that wait for 10 ms: 200/s at most, and the CPU rests.
+    let args = ["capacity", "nginx-fpm", "--app", "sleep", "--workers", "2", "--max-time", "30s"];
+    let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
+    let output = finish(place.stampede(&[&args[..], &short[..]].concat()), LIMIT);
+    let out = stdout(&output);
+    let busy = "worker-bound: all 2 workers were busy";
+    assert!(out.contains(&format!("why no more: {busy}")), "{out}{}", stderr(&output));
+    let found = capacity_json(&place);
+    let points = found["runtimes"][0]["points"].as_array().expect("points");
+    let names = |point: &&Value| point["held_back"].as_str().is_some_and(|why| why.contains(busy));
+    assert!(points.iter().any(|point| names(&point)), "{found:#}");
+    for point in points.iter().filter(|point| point["seen"] == "met") {
+        assert_eq!(point["held_back"], Value::Null, "nothing held it back: {point:#}");
+    }
+}
+
+#[test]
 fn what_one_user_alone_does_not_get_is_said_at_once() {
     if skipped(&["nginx", "php-fpm"]) {
         return;

@@ -190,7 +190,7 @@ fn busy_in_a_cgroup(
     rows
 }
 
-/// METHOD's rule is 1 % of a CPU at one reading a second; the bound here is 5 %, because
+/// The rule is 1 % of a CPU at one reading a second; the bound here is 5 %, because
 /// a shared machine also charges us for cold caches.
 #[test]
 fn watching_sixteen_processes_costs_little() {

@@ -1,10 +1,10 @@
-//! What comparing promises, in 2 000 simulated runs of each kind with a seed. The large version,
+//! What comparing promises, in 2 000 simulated runs of each kind (more where 93 % are near) with a seed. The large version,
 //! with its tables in `bench/results/`: `cargo run --release -p stampede-stats --example sure`.
 
 #[path = "../../../bench/sure/simulation.rs"]
 mod simulation;
 
-use simulation::{Case, Shape};
+use simulation::{Case, Shape, Until};
 use stampede_stats::rounds::needed;
 
 const RUNS: u32 = 2_000;
@@ -69,17 +69,32 @@ fn intervals_hold_the_truth() {
 
 /// The rule looks at widths, not at differences, and so calls no more of them. A run that stops where
 /// its values happen to lie close has an interval a little narrower than others: of 20 000 runs 93.1 %
-/// cover at worst, where rounds vary by 3.5 %.
+/// cover at worst, where rounds vary by 3.5 % and the ratio alone decides when it ends.
 #[test]
 fn auto_holds_what_fixed_rounds_promise() {
     // Where it covers least only many runs tell it from 93 %.
     for (noise, runs) in [(0.02, RUNS), (0.035, 10 * RUNS), (0.05, RUNS)] {
-        let equal = simulation::auto(&Case::two(1.0, noise), 0.05, runs, 7);
+        let equal = simulation::auto(&Case::two(1.0, noise), Until::Ratio, 0.05, runs, 7);
         assert!(equal.different <= 0.06, "noise {noise}: {equal:?}");
-        assert!(equal.covers >= 0.93, "noise {noise}: {equal:?}");
+        assert!(equal.ratio_covers >= 0.93, "noise {noise}: {equal:?}");
     }
-    let quiet = simulation::auto(&Case::two(1.05, 0.01), 0.05, RUNS, 8);
+    let quiet = simulation::auto(&Case::two(1.05, 0.01), Until::Ratio, 0.05, RUNS, 8);
     assert!(quiet.rounds < 5.5 && quiet.different > 0.98, "{quiet:?}");
+}
+
+/// It ends when each cell's own interval is narrow as well as the ratio's. Where nothing but long tails makes a figure
+/// vary, of five of them Student's t covers 88 %, which `docs/how-it-measures.md` says: that is left out here.
+#[test]
+fn auto_as_it_ends_holds_the_ratio_and_the_figures() {
+    let kinds = [(Shape::Normal, 0.0), (Shape::Normal, 0.02), (Shape::Skewed, 0.02)];
+    for (shape, mood) in kinds {
+        for noise in [0.02, 0.035, 0.05] {
+            let case = Case { shape, mood, ..Case::two(1.05, noise) };
+            let held = simulation::auto(&case, Until::All, 0.05, RUNS, 10);
+            let what = format!("{shape:?}, rounds {mood}, noise {noise}: {held:?}");
+            assert!(held.ratio_covers >= 0.93 && held.value_covers >= 0.93, "{what}");
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Searches on runtimes that are arithmetic.
 
 use super::*;
-use crate::capacity::model::{CapacityReport, FORMAT};
+use crate::capacity::model::{CapacityReport, FORMAT, held_back};
 use crate::capacity::search;
 
 /// Workers that take as long for each shot, and a generator with a limit.
@@ -107,6 +107,20 @@ fn a_search_is_told_in_words_with_what_held_the_runtime_back() {
         runtimes: vec![run(&HELLO, 180.0), run(&Server { generator: 1_500.0, ..HELLO }, 240.0)],
     };
     insta::assert_snapshot!(text::text(&report));
+}
+
+#[test]
+fn a_single_miss_below_the_capacity_does_not_say_what_held_it_back() {
+    let missed = |rate: f64| {
+        let shot =
+            Shot { what: What::Rate(rate), length_s: 2.0, purpose: Purpose::Probe, left_s: 0.0 };
+        let why = Some(format!("at {rate}"));
+        Point { seen: Seen::Missed, held_back: why, ..HELLO.measure(&shot) }
+    };
+    let points = [missed(3_000.0), missed(2_100.0), missed(1_500.0)];
+    assert_eq!(held_back(&points, Some(2_000.0)), Some("at 2100"));
+    assert_eq!(held_back(&points, None), Some("at 1500"), "where no capacity is known");
+    assert_eq!(held_back(&points, Some(4_000.0)), None);
 }
 
 #[test]

@@ -163,10 +163,12 @@ pub struct Point {
     pub held_back: Option<String>,
 }
 
-/// What held the runtime back at the lowest rate that it did not meet and of which that is known.
-pub fn held_back(points: &[Point]) -> Option<&str> {
-    let known = points.iter().filter_map(|point| Some((point, point.held_back.as_deref()?)));
+/// What held the runtime back at the lowest rate that it did not meet and of which that is known; not below what
+/// it `bears` (1/s), where a single trial that was missed is chance.
+pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&str> {
     let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
+    let missed = points.iter().filter(|point| rate(point) >= bears.unwrap_or(0.0));
+    let known = missed.filter_map(|point| Some((point, point.held_back.as_deref()?)));
     known.min_by(|(one, _), (other, _)| rate(one).total_cmp(&rate(other))).map(|(_, why)| why)
 }
 

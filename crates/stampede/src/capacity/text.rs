@@ -35,7 +35,7 @@ fn of_runtime(limit: &Limit) -> String {
     if !also.is_empty() {
         text.push_str(&format!("  {}\n", also.join("; ")));
     }
-    if let Some(why) = held_back(&limit.points) {
+    if let Some(why) = held_back(&limit.points, limit.capacity_per_second) {
         text.push_str(&format!("  why no more: {why}\n"));
     }
     let rows: Vec<Row> = rows(limit);

@@ -347,8 +347,11 @@ impl<'a> Course<'a> {
         let innocent = &mut reference.known.innocent;
         innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
         if sessions::is_made(&finding.about) {
-            // Alone it shows what it would begin with.
-            let steps = vec![Step { with_next: false, ..last.clone() }];
+            // Alone it shows what it would begin with, if it is not the one to blame as well.
+            let before = &finding.steps[..finding.steps.len() - 1];
+            let is_blamed = before.iter().any(|step| step.request == last.request);
+            let alone = if is_blamed { first_page() } else { last.clone() };
+            let steps = vec![Step { with_next: false, ..alone }];
             let alone = toured(&steps, self.go(&steps)?, Answers::default());
             reference.known.made = sessions::made([&alone]);
         }

@@ -18,26 +18,22 @@ const HANDLERS: [&str; 2] = ["error_handler", "exception_handler"];
 /// What a handler is where there is none.
 const NO_HANDLER: &str = "none";
 
-/// What connections work with that have just been made, by the requests that made them; and handlers that every
-/// request sets where there is none.
+/// What connections work with that have just been made, by the requests that made them; and handlers that most
+/// requests set where there is none.
 ///
 /// The watch meets a connection only after such a request, which may have changed it. So those are asked
 /// that have never been seen to change it on another's connection; of them, most.
 pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
     let mut makers: BTreeMap<&str, Vec<(&Value, &Asked)>> = BTreeMap::new();
     let mut changers: BTreeMap<&str, BTreeSet<&Asked>> = BTreeMap::new();
-    let mut unset: BTreeSet<&str> = BTreeSet::new();
     // In whose turn something was set is not known where the next one begins before it ends.
     let is_in_turn = |toured: &&Toured| toured.steps.iter().all(|step| !step.with_next);
     let toured = toured.into_iter().filter(is_in_turn);
     for (worker, turn, asked) in toured.flat_map(turns) {
-        let Some(ended) = &turn.after else { continue };
-        unset.extend(HANDLERS.iter().filter(|name| made_of(ended, name).is_none()));
-        let after = ended.differing().filter_map(|(name, value)| Some((name, value?)));
-        let after =
-            after.filter(|(name, _)| is_made(name) && made_of(&worker.boot, name).is_none());
-        for (name, value) in after {
+        let Some(after) = &turn.after else { continue };
+        for (name, value) in makeable(after) {
             match made_of(&turn.before, name) {
+                _ if made_of(&worker.boot, name).is_some() => {}
                 None => makers.entry(name).or_default().push((value, asked)),
                 Some(before) if before != value => {
                     changers.entry(name).or_default().insert(asked);
@@ -46,12 +42,18 @@ pub fn made<'a>(toured: impl IntoIterator<Item = &'a Toured>) -> Values {
             }
         }
     }
-    let made =
-        makers.into_iter().filter(|(name, _)| !unset.contains(name)).map(|(name, makers)| {
-            let changers = changers.remove(name).unwrap_or_default();
-            (name.to_owned(), most(&makers, &changers).clone())
-        });
-    made.collect()
+    let made = makers.into_iter().map(|(name, makers)| {
+        let changers = changers.remove(name).unwrap_or_default();
+        (name.to_owned(), most(&makers, &changers).clone())
+    });
+    made.filter(|(_, value)| value != NO_HANDLER).collect()
+}
+
+/// What a worker may have only once a request has come, as it is now. That there is no handler is told as well.
+fn makeable(state: &State) -> impl Iterator<Item = (&str, &Value)> {
+    let connections = state.differing().filter(|(name, _)| name.starts_with(CONNECTION));
+    let connections = connections.filter_map(|(name, value)| Some((name.as_str(), value?)));
+    connections.chain(HANDLERS.into_iter().filter_map(|name| Some((name, state.get(name)?))))
 }
 
 /// The value that most makers left, the first of as many; those that change it do not count where there are
@@ -78,7 +80,8 @@ fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
     state.get(name).filter(|value| **value != NO_HANDLER)
 }
 
-/// Who has no connection yet would make one: until then it counts as just made, at the boot and later.
+/// Who has no connection yet would make one: until then it counts as just made, at the boot and later. So do
+/// handlers until there has been one; one that is gone again is gone.
 pub fn fill(workers: &mut [Worker], made: &Values) {
     for worker in workers {
         // What the boot has wins.
@@ -89,11 +92,16 @@ pub fn fill(workers: &mut [Worker], made: &Values) {
         }
         let boot = worker.boot.of_boot().iter().chain(lacking);
         let boot: Arc<Values> = Arc::new(boot.map(own).collect());
-        let fill = |state: &mut State| *state = state.filled(&boot);
-        fill(&mut worker.boot);
+        worker.boot = worker.boot.filled(&boot, &[]);
+        let mut had = Vec::new();
         for turn in &mut worker.turns {
-            fill(&mut turn.before);
-            turn.after.iter_mut().for_each(fill);
+            for state in [Some(&mut turn.before), turn.after.as_mut()].into_iter().flatten() {
+                let (there, none): (Vec<&str>, Vec<&str>) =
+                    HANDLERS.iter().partition(|name| made_of(state, name).is_some());
+                let gone: Vec<&str> = none.into_iter().filter(|name| had.contains(name)).collect();
+                *state = state.filled(&boot, &gone);
+                had.extend(there);
+            }
         }
     }
 }
@@ -181,33 +189,64 @@ mod tests {
         assert!(made(&[at_once]).is_empty(), "whose doing it was is not known");
     }
 
-    #[test]
-    fn a_handler_that_every_request_sets_is_a_frameworks() {
-        const HANDLER: &str = "error_handler";
-        let state = |handler: &str| State::boot(Values::from([(HANDLER.into(), json!(handler))]));
-        let handlers = |turns: &[(&str, &str, &str)]| {
-            let mut toured =
-                toured(&turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>());
-            let worker = &mut toured.workers[0];
-            worker.boot = state(NO_HANDLER);
-            for (turn, (_, before, after)) in worker.turns.iter_mut().zip(turns) {
-                let with =
-                    |now: &str| worker.boot.with([(HANDLER.into(), Some(json!(now)))].into());
-                (turn.before, turn.after) = (with(before), Some(with(after)));
-            }
-            toured
+    const HANDLER: &str = "error_handler";
+
+    /// Requests to one worker that boots without a handler, each with the one before and after it.
+    fn handled(turns: &[(&str, &str, &str)]) -> Toured {
+        let mut toured =
+            toured(&turns.iter().map(|(target, ..)| (*target, None, None)).collect::<Vec<_>>());
+        let worker = &mut toured.workers[0];
+        worker.boot = State::boot(Values::from([(HANDLER.into(), json!(NO_HANDLER))]));
+        let boot = worker.boot.clone();
+        let is = |handler: &str| match handler == NO_HANDLER {
+            true => boot.clone(),
+            false => boot.with([(HANDLER.into(), Some(json!(handler)))].into()),
         };
+        for (turn, (_, before, after)) in worker.turns.iter_mut().zip(turns) {
+            (turn.before, turn.after) = (is(before), Some(is(after)));
+        }
+        toured
+    }
+
+    /// The handler before and after each request as it is compared, and how many of them differ from the boot's.
+    fn filled(toured: &mut Toured, made: &Values) -> (Vec<String>, usize) {
+        fill(&mut toured.workers, made);
+        let turns = toured.workers[0].turns.iter();
+        let states: Vec<&State> =
+            turns.flat_map(|turn| [Some(&turn.before), turn.after.as_ref()]).flatten().collect();
+        let handler =
+            |state: &&State| state.get(HANDLER).unwrap().as_str().unwrap_or_default().to_owned();
+        let differing = states.iter().map(|state| state.differing().count()).sum();
+        (states.iter().map(handler).collect(), differing)
+    }
+
+    #[test]
+    fn a_handler_that_most_requests_set_is_a_frameworks() {
         let plain = [("/", NO_HANDLER, "framework"), ("/strict", "framework", "closure")];
-        let mut all = vec![handlers(&plain), handlers(&[("/strict", NO_HANDLER, "closure")])];
+        let mut all = [handled(&plain), handled(&[("/strict", NO_HANDLER, "closure")])];
         let made_of_all = made(&all);
         assert_eq!(made_of_all[HANDLER], "framework");
-        fill(&mut all[1].workers, &made_of_all);
-        let worker = &all[1].workers[0];
-        assert_eq!(worker.boot.get(HANDLER), Some(&json!("framework")));
-        assert_eq!(worker.turns[0].after.as_ref().unwrap().differing().count(), 1);
+        let (states, differing) = filled(&mut all[1], &made_of_all);
+        assert_eq!((states, differing), (vec!["framework".into(), "closure".into()], 1));
         // Without a framework it is there by that request alone.
-        let none = handlers(&[("/", NO_HANDLER, NO_HANDLER), ("/strict", NO_HANDLER, "closure")]);
+        let none = handled(&[("/", NO_HANDLER, NO_HANDLER), ("/strict", NO_HANDLER, "closure")]);
         assert!(made(&[none]).is_empty());
+        // What each of them sets, each of them has wherever it runs.
+        let every = handled(&[("/", NO_HANDLER, "closure"), ("/b", "closure", "closure")]);
+        assert_eq!(made(&[every])[HANDLER], "closure");
+    }
+
+    #[test]
+    fn a_request_that_takes_a_frameworks_handler_away_is_the_one_that_changes_it() {
+        let first = [("/odd", NO_HANDLER, NO_HANDLER), ("/", NO_HANDLER, "framework")];
+        let later = [("/", NO_HANDLER, "framework"), ("/odd", "framework", NO_HANDLER)];
+        let mut all = [handled(&first), handled(&later)];
+        let made = made(&all);
+        assert_eq!(made[HANDLER], "framework", "one page without it is no sign that there is none");
+        let framework = || "framework".to_owned();
+        assert_eq!(filled(&mut all[0], &made), (vec![framework(); 4], 0));
+        let states = vec![framework(), framework(), framework(), NO_HANDLER.to_owned()];
+        assert_eq!(filled(&mut all[1], &made), (states, 1));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const STEPS_MAX: usize = 4;
 /// Beside every count of what was tried.
 pub const NO_PROOF: &str = "what was not found is not proven absent";
 /// Of a finding that its steps did not show a second time.
-pub const NOT_AGAIN: &str = "not seen again on a fresh worker";
+pub const NOT_AGAIN: &str = "no fresh worker has shown it by these alone";
 
 /// The report as text: the answer first, then each finding with its evidence. `command` is that which
 /// sends a finding again, but for `--finding N`.

@@ -46,9 +46,15 @@ impl State {
         all.filter(|(name, value)| self.boot.get(*name) != *value)
     }
 
-    /// The same with another boot, which has all that its own has.
-    pub fn filled(&self, boot: &Arc<Values>) -> State {
-        State { boot: Arc::clone(boot), differing: Arc::clone(&self.differing) }
+    /// The same with another boot, which has all that its own has, and with these as they were at its own.
+    pub fn filled(&self, boot: &Arc<Values>, as_booted: &[&str]) -> State {
+        let mut differing = Arc::clone(&self.differing);
+        if !as_booted.is_empty() {
+            let own = |name: &&str| ((*name).to_owned(), self.get(name).cloned());
+            let all = differing.iter().cloned().chain(as_booted.iter().map(own));
+            differing = all.collect::<BTreeMap<_, _>>().into_iter().collect();
+        }
+        State { boot: Arc::clone(boot), differing }
     }
 
     /// What it is compared with.

@@ -80,7 +80,7 @@ pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
 /// Longest warm-up.
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
 
-/// Most rounds; 20 tell what there is to tell (METHOD: `auto` ends there).
+/// Most rounds; 20 tell what there is to tell (`auto` ends there).
 const ROUNDS_MAX: u32 = 1_000;
 
 /// `precision` where the plan says nothing.

@@ -48,7 +48,7 @@ pub enum Kind {
     WordOrFile(&'static [&'static str]),
 }
 
-/// All common settings. Values not given are METHOD's "Fair" table.
+/// All common settings. Values not given are those of docs/how-it-measures.md ("The same conditions").
 pub const COMMON: &[Common] = &[
     // 8: the same on every machine, and enough to keep four CPUs busy without I/O.
     common("workers", "PHP workers", Kind::Number { default: 8, min: 1 }),

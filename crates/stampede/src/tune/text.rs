@@ -61,7 +61,9 @@ fn also(report: &TuneReport) -> Vec<String> {
         ));
     }
     let best = report.points.iter().find(|point| report.best.as_ref() == Some(&point.settings));
-    if let Some(why) = best.and_then(|best| held_back(&best.trials)) {
+    // With a rate that is given, that one is what was missed.
+    let bears = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
+    if let Some(why) = best.and_then(|best| held_back(&best.trials, bears(best))) {
         also.push(format!("why no more: {why}"));
     }
     also
