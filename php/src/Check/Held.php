@@ -76,11 +76,11 @@ final class Held
     /** @return iterable<string, mixed> as they were left */
     private static function superglobals(): iterable
     {
+        yield '$_ENV' => $_ENV;
         if (Watch::isWebServer()) {
             return;
         }
         yield '$_SERVER' => $_SERVER;
-        yield '$_ENV' => $_ENV;
         yield '$_GET' => $_GET;
         yield '$_POST' => $_POST;
         yield '$_COOKIE' => $_COOKIE;

@@ -73,7 +73,8 @@ final class Watch
                 'ob_level' => 0,
                 'cwd' => $this->cwd(),
                 'headers' => State::headers(),
-            ] + $this->booted('server:') + $this->superglobal('_ENV:', $_ENV);
+                // What it lacks of the boot's, the site gives to the request.
+            ] + $this->booted('server:') + State::superglobal('_ENV:', $_ENV) + $this->booted('_ENV:');
             $this->journal->write(['at' => 'begin', 'n' => $this->asked] + $this->differing($now));
         });
         $this->output->left = 0;
@@ -159,7 +160,7 @@ final class Watch
             'cwd' => $this->cwd(),
             // FrankenPHP's are those of the answer that was just sent.
             'headers' => self::isWebServer() ? $this->booted['headers'] ?? '' : State::headers(),
-        ] + $this->superglobal('server:', $server) + $this->superglobal('_ENV:', $_ENV);
+        ] + $this->server($server) + State::superglobal('_ENV:', $_ENV);
     }
 
     /**
@@ -182,19 +183,19 @@ final class Watch
     }
 
     /**
-     * FrankenPHP's are those of the request for as long as that lasts, and then new.
+     * FrankenPHP's is that of the request for as long as that lasts, and then new.
      *
      * @param array<string, mixed> $now
      * @return array<string, scalar>
      */
-    private function superglobal(string $begin, array $now): array
+    private function server(array $now): array
     {
         $isKept = !self::isWebServer() || $this->booted === [];
 
-        return $isKept ? State::superglobal($begin, $now) : $this->booted($begin);
+        return $isKept ? State::superglobal('server:', $now) : $this->booted('server:');
     }
 
-    /** Which makes superglobals and headers anew for each request. */
+    /** Which makes superglobals but `$_ENV`, and headers, anew for each request. */
     public static function isWebServer(): bool
     {
         return PHP_SAPI === 'frankenphp';
