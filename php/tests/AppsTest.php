@@ -106,6 +106,29 @@ final class AppsTest extends TestCase
         self::assertSame('`/public/index.php` returns no closure for symfony/runtime', $said);
     }
 
+    /** Since Symfony 6.2 a kernel may tell its listeners of an error itself: they would be told twice. */
+    public function testAnErrorThatSymfonyFoundNoAnswerToIsLeftAtThat(): void
+    {
+        $front = '<?php return static fn () => new class implements Symfony\Component\HttpKernel\KernelInterface {
+            private bool $handleAllThrowables = true;
+            public function handle($request, int $type = 1, bool $catch = true): Symfony\Component\HttpFoundation\Response
+            {
+                throw new Error("wrong");
+            }
+            public function getContainer(): static
+            {
+                return $this;
+            }
+            public function get(string $name): static
+            {
+                return $name === "http_kernel" ? $this : throw new Error("asked for `$name`");
+            }
+        };';
+        $app = $this->boot('symfony', ['public/index.php' => $front], 'symfony-runtime');
+        $this->expectExceptionMessage('wrong');
+        $app->handle(new Request());
+    }
+
     public function testLaravelsKernelIsAskedTerminatedAndMadeAnew(): void
     {
         LaravelDouble::$calls = [];

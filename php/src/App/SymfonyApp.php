@@ -11,7 +11,6 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
-use Symfony\Component\HttpKernel\Event\ExceptionEvent;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\RebootableInterface;
@@ -21,8 +20,6 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 final class SymfonyApp implements App
 {
     private const RUNTIME = 'Symfony\Component\Runtime\SymfonyRuntime';
-    /** `HttpKernelInterface::MAIN_REQUEST`, which had another name. */
-    private const MAIN = 1;
     private const DOTENV = 'Symfony\Component\Dotenv\Dotenv';
     private ?HttpKernelInterface $kernel = null;
     private HttpFoundation $http;
@@ -62,19 +59,35 @@ final class SymfonyApp implements App
     }
 
     /**
-     * The app's own page. Before Symfony 6.2 a kernel turns only exceptions into answers, and leaves errors to a
-     * handler of PHP's that ends the process.
+     * The app's own page for an error that its kernel did not turn into one. Under PHP-FPM PHP's exception handler
+     * has `HttpKernel::terminateWithException` do so, which also sends it. Here the request is handled once more,
+     * from which an exception comes at once, and the error in its place: listeners see what they see there.
      */
     private function failed(SymfonyRequest $asked, \Error $error): SymfonyResponse
     {
-        if (!$this->kernel instanceof KernelInterface) {
+        $container = $this->kernel instanceof KernelInterface ? $this->kernel->getContainer() : throw $error;
+        $kernel = $container->get('http_kernel');
+        // Since Symfony 6.2, where the app wishes so: listeners were told of it then, and none had an answer.
+        if ((fn (): bool => $this->handleAllThrowables ?? false)->call($kernel)) {
             throw $error;
         }
-        $container = $this->kernel->getContainer();
-        $event = new ExceptionEvent($container->get('http_kernel'), $asked, self::MAIN, $error);
-        $container->get('event_dispatcher')->dispatch($event, 'kernel.exception');
-
-        return $event->getResponse()?->prepare($asked) ?? throw $error;
+        $stand = new \Exception();
+        $listeners = [
+            'kernel.request' => static fn (object $event) => $event->getRequest() === $asked ? throw $stand : null,
+            'kernel.exception' => static fn (object $event)
+                => $event->getThrowable() === $stand ? $event->setThrowable($error) : null,
+        ];
+        $events = $container->get('event_dispatcher');
+        foreach ($listeners as $name => $listener) {
+            $events->addListener($name, $listener, PHP_INT_MAX);
+        }
+        try {
+            return $kernel->handle($asked);
+        } finally {
+            foreach ($listeners as $name => $listener) {
+                $events->removeListener($name, $listener);
+            }
+        }
     }
 
     /** The kernel itself resets its services when the next request comes. */

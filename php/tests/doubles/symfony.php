@@ -123,6 +123,10 @@ namespace Symfony\Component\HttpKernel {
             bool $catch = true,
         ): \Symfony\Component\HttpFoundation\Response;
     }
+    interface KernelInterface extends HttpKernelInterface
+    {
+        public function getContainer();
+    }
     interface TerminableInterface
     {
         public function terminate(
