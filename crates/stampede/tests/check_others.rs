@@ -186,7 +186,7 @@ fn octane_app(name: &str, place: &Place) -> Option<PathBuf> {
     let made = place.path().join(name);
     let layers = [
         (PathBuf::from(project), made.clone()),
-        (all.join("laravel/app/Site.php"), made.join("app/Site.php")),
+        (all.join("framework"), made.join("app")),
         (all.join("laravel/routes/web.php"), made.join("routes/pages.php")),
         (all.join(name), made.clone()),
     ];

@@ -256,19 +256,22 @@ pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
 
-/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its name ends with. One
-/// that has no folder of that name is the fault of a callable's, in that framework's form.
+/// An app of `check_apps`: what is its own laid over `callable`, or over the framework that its name ends with and what
+/// both frameworks share. One that has no folder of that name is the fault of a callable's, in that framework's form.
 pub fn check_app(name: &str, place: &Place) -> PathBuf {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_apps");
-    let framework = ["symfony", "laravel"].into_iter().find(|framework| name.ends_with(framework));
-    let layer = framework.unwrap_or("callable");
+    let frameworks = [("symfony", "src"), ("laravel", "app")];
+    let framework = frameworks.into_iter().find(|(framework, _)| name.ends_with(framework));
+    let layer = framework.map_or("callable", |(framework, _)| framework);
     let shared = name.strip_suffix(&format!("-{layer}")).filter(|_| !all.join(name).is_dir());
     let own = all.join(shared.unwrap_or(name));
     assert!(own.is_dir(), "there is no app `{name}`");
     let made = place.path().join(name);
-    for layer in [all.join(layer), own] {
-        let copied = Command::new("cp").arg("-rT").arg(&layer).arg(&made).status();
-        assert!(copied.expect("cp").success(), "{}", layer.display());
+    let both = framework.map(|(_, classes)| (all.join("framework"), made.join(classes)));
+    let layers = [Some((all.join(layer), made.clone())), both, Some((own, made.clone()))];
+    for (from, to) in layers.into_iter().flatten() {
+        let copied = Command::new("cp").arg("-rT").arg(&from).arg(to).status();
+        assert!(copied.expect("cp").success(), "{}", from.display());
     }
     if shared.is_some() {
         let form = all.join(layer).join("app.yaml");

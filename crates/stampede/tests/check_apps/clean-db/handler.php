@@ -2,24 +2,36 @@
 
 declare(strict_types=1);
 
-// Nothing is wrong with this one: it keeps its connection, as a worker may, and reads from a database of one file.
+// Nothing is wrong with this one: it keeps its connection, as a worker may, to a database of one file, which also has
+// each visitor's session with the token of its form; and some text is drawn.
 
 require_once __DIR__ . '/src/Shop.php';
 
 return static function (array $server): array {
     $path = explode('?', $server['REQUEST_URI'], 2)[0];
+    $headers = ['Content-Type' => 'text/html; charset=UTF-8'];
+    $session = [];
+    if (in_array($path, ['/basket', '/form'], true)) {
+        $session = App\Shop::session((string) ($_COOKIE['sid'] ?? ''));
+        $headers['Set-Cookie'] = "sid={$session['id']}; path=/; HttpOnly";
+    }
     $text = match ($path) {
-        '/' => 'Welcome.',
-        '/about' => 'About us.',
+        '/' => 'Hello, ' . htmlspecialchars((string) ($_COOKIE['user'] ?? 'guest')),
+        '/basket' => "Looked at {$session['looked']} times.",
+        '/form' => "<form><input name=\"token\" value=\"{$session['token']}\"></form>",
+        '/now' => 'It is ' . date('Y-m-d H:i:s') . ', and the number is ' . random_int(0, 999999),
         '/teas' => htmlspecialchars(implode(', ', App\Shop::teas())),
         '/sold' => App\Shop::sold() ? 'Sold, and taken back.' : '',
         default => null,
     };
-    $links = '<a href="/">home</a> <a href="/about">about</a> <a href="/teas">teas</a> <a href="/sold">sold</a>';
+    $links = '';
+    foreach (['', 'basket', 'form', 'now', 'teas', 'sold'] as $name) {
+        $links .= "<a href=\"/$name\">" . ($name ?: 'home') . '</a> ';
+    }
 
     return [
         'status' => $text === null ? 404 : 200,
-        'headers' => ['Content-Type' => 'text/html; charset=UTF-8'],
+        'headers' => $headers,
         'body' => "<!DOCTYPE html><title>clean-db</title><p>$text</p><nav>$links</nav>\n",
     ];
 };

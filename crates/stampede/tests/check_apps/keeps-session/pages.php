@@ -8,7 +8,7 @@ declare(strict_types=1);
 return [
     '/basket' => static function (array $server): string {
         session_save_path(sys_get_temp_dir());
-        session_start(['use_cookies' => 0]);
+        session_start();
         $_SESSION['who'] ??= $server['HTTP_X_STAMPEDE_USER'] ?? 'guest';
         session_write_close();
 

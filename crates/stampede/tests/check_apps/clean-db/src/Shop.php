@@ -6,7 +6,7 @@ namespace App;
 
 use PDO;
 
-/** Teas, in a database of one file. */
+/** Teas and sessions, in a database of one file. */
 final class Shop
 {
     private static ?PDO $db = null;
@@ -29,12 +29,31 @@ final class Shop
         return true;
     }
 
+    /**
+     * The session of this id, or a new one; it counts how often it was asked for.
+     *
+     * @return array{id: string, token: string, looked: int}
+     */
+    public static function session(string $id): array
+    {
+        $find = self::db()->prepare('UPDATE sessions SET looked = looked + 1 WHERE id = ? RETURNING id, token, looked');
+        $find->execute([$id]);
+        $session = $find->fetchAll(PDO::FETCH_ASSOC)[0] ?? null;
+        if ($session === null) {
+            $session = ['id' => bin2hex(random_bytes(16)), 'token' => bin2hex(random_bytes(16)), 'looked' => 1];
+            self::db()->prepare('INSERT INTO sessions VALUES (:id, :token, :looked)')->execute($session);
+        }
+
+        return $session;
+    }
+
     private static function db(): PDO
     {
         if (self::$db === null) {
             $db = new PDO('sqlite:' . dirname(__DIR__) . '/var/shop.db', null, null, [PDO::ATTR_TIMEOUT => 10]);
             $db->exec('CREATE TABLE IF NOT EXISTS teas (name TEXT PRIMARY KEY)');
             $db->exec("INSERT OR IGNORE INTO teas VALUES ('Assam'), ('Sencha'), ('Oolong')");
+            $db->exec('CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, token TEXT, looked INTEGER)');
             self::$db = $db;
         }
 

@@ -10,6 +10,7 @@ use Symfony\Bundle\FrameworkBundle\Kernel\MicroKernelTrait;
 use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigurator;
 use Symfony\Component\HttpKernel\Kernel as BaseKernel;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
+use Symfony\Component\Security\Csrf\CsrfTokenManagerInterface;
 
 /** Configured here, and not by files of a folder `config`. */
 final class Kernel extends BaseKernel
@@ -40,6 +41,7 @@ final class Kernel extends BaseKernel
                 'save_path' => '%kernel.project_dir%/var/sessions',
                 'cookie_samesite' => 'lax',
             ],
+            'csrf_protection' => interface_exists(CsrfTokenManagerInterface::class),
         ]);
         $services = $container->services()->defaults()->autowire()->autoconfigure();
         $services->load('App\\', '.')->exclude(['Kernel.php']);

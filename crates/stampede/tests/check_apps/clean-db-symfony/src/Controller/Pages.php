@@ -8,11 +8,12 @@ use App\Shop;
 use App\Site;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\Security\Csrf\CsrfTokenManagerInterface;
 
-/** Nothing is wrong with these: a database, a session, and what moves. */
+/** Nothing is wrong with these: a database, a session, a token of a form, and what moves. */
 final class Pages extends Site
 {
-    public function __construct(private Shop $shop)
+    public function __construct(private Shop $shop, private CsrfTokenManagerInterface $tokens)
     {
     }
 
@@ -28,6 +29,11 @@ final class Pages extends Site
         $session->set('user', $request->cookies->get('user', 'guest'));
 
         return $this->page("Looked at {$session->get('looked')} times.");
+    }
+
+    public function form(): Response
+    {
+        return $this->page("<form><input name=\"_token\" value=\"{$this->tokens->getToken('order')}\"></form>");
     }
 
     public function teas(): Response

@@ -4,42 +4,9 @@ declare(strict_types=1);
 
 namespace App\Controller;
 
-use App\Site;
-use Symfony\Component\HttpFoundation\Request;
-use Symfony\Component\HttpFoundation\Response;
+use App\Served;
 
-/** Serves `pages.php`: functions by their paths, each given what `$_SERVER` is. */
-final class Pages extends Site
+/** What `pages.php` has. */
+final class Pages extends Served
 {
-    /** @var array<string, \Closure(array<string, mixed>): string> */
-    private static array $pages = [];
-
-    public function home(): Response
-    {
-        return $this->page('Welcome.');
-    }
-
-    public static function paths(): array
-    {
-        self::$pages = self::$pages ?: require dirname(__DIR__, 2) . '/pages.php';
-        $paths = ['home' => '/', 'about' => '/about'];
-        foreach (array_keys(self::$pages) as $path) {
-            $paths[array_search($path, $paths, true) ?: ltrim($path, '/')] = $path;
-        }
-
-        return $paths;
-    }
-
-    public static function method(string $name): string
-    {
-        return isset(self::$pages[self::paths()[$name]]) ? 'show' : $name;
-    }
-
-    public function show(Request $request): Response
-    {
-        self::paths();
-        $path = rtrim($request->getPathInfo(), '/') ?: '/';
-
-        return $this->page((self::$pages[$path])($request->server->all()));
-    }
 }

@@ -19,7 +19,9 @@ final class Pages extends Site
 
     public function home(): Response
     {
-        return $this->page('<form method="post" action="/upload" enctype="multipart/form-data"><input type="file"></form>');
+        $file = '<input type="file" name="file">';
+
+        return $this->page("<form method=\"post\" action=\"/upload\" enctype=\"multipart/form-data\">$file</form>");
     }
 
     public function upload(Request $request): Response

@@ -6,10 +6,10 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
 use Illuminate\Support\Facades\DB;
+use Symfony\Component\HttpFoundation\Response;
 
-/** Nothing is wrong with these: a database, a session, and what moves. */
+/** Nothing is wrong with these: a database, a session, a token of a form, and what moves. */
 final class Pages extends Site
 {
     public function home(Request $request): Response
@@ -24,6 +24,11 @@ final class Pages extends Site
         $session->put('user', $request->cookie('user', 'guest'));
 
         return $this->page("Looked at {$session->get('looked')} times.");
+    }
+
+    public function form(): Response
+    {
+        return $this->page('<form><input name="_token" value="' . csrf_token() . '"></form>');
     }
 
     public function teas(): Response

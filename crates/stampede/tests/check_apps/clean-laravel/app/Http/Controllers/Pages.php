@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Nothing is wrong with these: a session, a token of a form, and what moves. */
 final class Pages extends Site

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `thanks` ends PHP, and with it the worker. */
 final class Pages extends Site

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
-use Illuminate\Http\Response;
 use Illuminate\Support\Facades\Event;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: each `search` adds a listener, and 2 KB with it. */
 final class Pages extends Site

@@ -7,7 +7,7 @@ namespace App\Http\Controllers;
 use App\Site;
 use App\Visitor;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `account` puts who came last into the container, where it stays; no page shows it. */
 final class Pages extends Site

@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
-use Illuminate\Http\Response;
 use Illuminate\Support\Facades\DB;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: each `report` has a connection of its own, as apps with a database for each customer have, which
  * `DB` keeps under its name. */

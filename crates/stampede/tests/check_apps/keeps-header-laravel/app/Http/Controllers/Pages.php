@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: headers for the answer are collected in a static list, which nobody empties. */
 final class Pages extends Site
@@ -28,6 +28,9 @@ final class Pages extends Site
 
     protected function page(string $text): Response
     {
-        return parent::page($text)->withHeaders(self::$headers);
+        $response = parent::page($text);
+        $response->headers->add(self::$headers);
+
+        return $response;
     }
 }

@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Greeter;
 use App\Site;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: a singleton keeps Laravel's guard, and with it who was signed in first. */
 final class Pages extends Site

@@ -7,7 +7,7 @@ namespace App\Http\Controllers;
 use App\Site;
 use App\Visitor;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `account` greets everyone by the name of the first who came, which a static keeps: Octane, which
  * gives each request a container of its own, cannot help it. */

@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use App\Visitor;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `Visitor` is a singleton that holds the first request, and every later user is greeted by its name
  * on `account`. */

@@ -6,7 +6,7 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Http\RedirectResponse;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `old` prints before its status and headers are there. Per request PHP then sends its own. */
 final class Pages extends Site

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
-use Illuminate\Http\Response;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `sale` changes the configuration, and `home` has that price from then on. */
 final class Pages extends Site

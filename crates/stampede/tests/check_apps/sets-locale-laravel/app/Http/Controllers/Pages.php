@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace App\Http\Controllers;
 
 use App\Site;
-use Illuminate\Http\Response;
 use Illuminate\Support\Facades\App;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `german` sets the language of the app, which is that of all who come after. */
 final class Pages extends Site

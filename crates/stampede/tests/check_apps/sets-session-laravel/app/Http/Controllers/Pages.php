@@ -6,8 +6,8 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Database\QueryException;
-use Illuminate\Http\Response;
 use Illuminate\Support\Facades\DB;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: `import` lets no statement write, and leaves the kept connection so; then `look` is not noted. */
 final class Pages extends Site

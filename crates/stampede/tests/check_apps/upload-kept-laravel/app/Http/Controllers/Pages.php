@@ -6,8 +6,8 @@ namespace App\Http\Controllers;
 
 use App\Site;
 use Illuminate\Http\Request;
-use Illuminate\Http\Response;
 use Illuminate\Http\UploadedFile;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Planted fault: a static keeps the last upload, and `files` shows its name to everyone. */
 final class Pages extends Site
@@ -16,7 +16,9 @@ final class Pages extends Site
 
     public function home(): Response
     {
-        return $this->page('<form method="post" action="/upload" enctype="multipart/form-data"><input type="file"></form>');
+        $file = '<input type="file" name="file">';
+
+        return $this->page("<form method=\"post\" action=\"/upload\" enctype=\"multipart/form-data\">$file</form>");
     }
 
     public function upload(Request $request): Response
