@@ -14,6 +14,9 @@ return static function (ContainerConfigurator $container): void {
         'secret' => 'stampede',
         'http_method_override' => false,
         'router' => ['utf8' => true],
+        // Translates nothing. Where more of Symfony is installed there are texts to translate, by extensions that this
+        // app has no other need of.
+        'translator' => ['enabled' => false],
     ]);
     $container->extension('twig', [
         'default_path' => '%kernel.project_dir%/templates',
