@@ -105,12 +105,29 @@ impl Clock {
         self.refresh();
         let lasted = self.now.since(before);
         self.pulse.napped(length, lasted);
-        self.naps = Naps { count: self.naps.count + 1, lasted: self.naps.lasted.plus(lasted) };
+        self.count_nap(lasted);
         true
+    }
+
+    /// For how many answers of a `crowd` to wait at once: as many as come in a moment. `None`:
+    /// for each by itself.
+    pub(super) fn gathers(&mut self, crowd: u32) -> Option<u32> {
+        self.pulse.gather(self.now, crowd)
+    }
+
+    /// A wait for several answers, from the last reading of the clock until now.
+    pub(super) fn gathered(&mut self) {
+        let before = self.now;
+        self.refresh();
+        self.count_nap(self.now.since(before));
     }
 
     pub(super) fn taken_naps(&self) -> Naps {
         self.naps
+    }
+
+    fn count_nap(&mut self, lasted: Nanos) {
+        self.naps = Naps { count: self.naps.count + 1, lasted: self.naps.lasted.plus(lasted) };
     }
 
     /// Until when a wait for `until` should sleep; `None`: not at all, what is left is spun.
@@ -151,13 +168,26 @@ struct Pulse {
 }
 
 impl Pulse {
-    /// How long to nap now, if at all.
-    fn nap(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
+    fn beat(&mut self, now: Nanos) {
         if self.sends > 0 {
             let gap = now.since(self.since).0 / u64::from(self.sends);
             self.gap = smoothed(self.gap, Nanos(gap));
             (self.sends, self.since) = (0, now);
         }
+    }
+
+    /// For how many answers to wait now, if for more than one: so many as come in the longest
+    /// nap, and half of those under way at most, so that the server always has work.
+    fn gather(&mut self, now: Nanos, crowd: u32) -> Option<u32> {
+        self.beat(now);
+        let come = NAP_MAX.0 / self.gap.0.max(1);
+        let answers = come.min(GATHER_MAX).min(u64::from(crowd / 2)) as u32;
+        Some(answers).filter(|answers| come >= NAP_GAPS && *answers > 1)
+    }
+
+    /// How long to nap now, if at all.
+    fn nap(&mut self, now: Nanos, crowd: u32) -> Option<Nanos> {
+        self.beat(now);
         let lasts = Nanos(self.gap.0 * NAP_GAPS).max(self.late.plus(NAP_MIN));
         // What is under way goes on meanwhile, and has to last for twice as long.
         let work = Nanos(self.gap.0 * u64::from(crowd) / 2);
@@ -232,6 +262,8 @@ const NAP_GAPS: u64 = 6;
 const NAP_MIN: Nanos = Nanos(5_000);
 /// Answers that come during a nap are seen at its end. At this length their mean is 50 µs late.
 const NAP_MAX: Nanos = Nanos(100_000);
+/// Answers that are waited for at once. More save nothing.
+const GATHER_MAX: u64 = 16;
 /// Reading the clock and asking the kernel take a µs: less than this cannot be hit.
 const SPIN_MIN: Nanos = Nanos(5_000);
 /// At 1 000 shots/s 12 % of a CPU, which is as much as punctuality is worth.
@@ -310,6 +342,20 @@ mod tests {
         let mut pulse = beating(1, 20_000);
         assert_eq!(pulse.nap(pulse.since, 1_000), None, "six would take longer than a nap may");
         assert_eq!(Pulse::default().nap(Nanos(1), 1_000), None, "nothing is known yet");
+    }
+
+    #[test]
+    fn answers_are_gathered_that_come_in_a_moment_and_leave_the_server_its_work() {
+        let gathered = |every, crowd| {
+            let mut pulse = beating(4, 4 * every);
+            pulse.gather(pulse.since, crowd)
+        };
+        assert_eq!(gathered(6_000, 10), Some(5), "half");
+        assert_eq!(gathered(6_000, 1_000), Some(GATHER_MAX as u32));
+        assert_eq!(gathered(12_000, 1_000), Some(8), "so many come in 100 µs");
+        assert_eq!(gathered(20_000, 1_000), None, "six take longer");
+        assert_eq!(gathered(6_000, 3), None, "each by itself");
+        assert_eq!(Pulse::default().gather(Nanos(1), 1_000), None, "nothing is known yet");
     }
 
     #[test]

@@ -18,8 +18,10 @@ pub(super) enum What {
     Receive = 2,
     /// The peer sends no more, or the connection is broken.
     HangUp = 3,
+    /// No connection's: see `gather`.
+    Guard = 4,
     /// Nobody waits for its end.
-    Other = 4,
+    Other = 5,
 }
 
 impl Mark {
@@ -33,6 +35,7 @@ impl Mark {
             1 => What::Send,
             2 => What::Receive,
             3 => What::HangUp,
+            4 => What::Guard,
             _ => What::Other,
         };
         let connection = (number >> 32) as u32 & CONNECTIONS;

@@ -10,6 +10,7 @@
 //! calls, as with epoll: the same things go wrong then.
 
 mod buffers;
+mod gather;
 mod mark;
 mod place;
 
@@ -50,6 +51,8 @@ pub struct Uring {
     orphans: Vec<(Mark, Vec<u8>)>,
     /// Sends that the kernel was not told of yet.
     untold: u32,
+    /// A timer is set that ends a wait for several answers.
+    is_guarded: bool,
 }
 
 impl Uring {
@@ -86,6 +89,7 @@ impl Uring {
             lent: None,
             orphans: Vec::new(),
             untold: 0,
+            is_guarded: false,
         })
     }
 
@@ -145,12 +149,7 @@ impl Uring {
             }
         };
         self.untold = 0;
-        let Err(error) = entered else { return };
-        // Time is over; interrupted; no memory or no room just now, so ask again: the caller
-        // looks at the clock and comes back. Any other error would be a wrong argument: ours.
-        let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
-        let known = error.raw_os_error().is_some_and(|errno| passing.contains(&errno));
-        assert!(known, "io_uring refuses our own arguments: {error}");
+        passes(entered);
     }
 
     fn connect(&mut self, slot: Slot) {
@@ -292,6 +291,10 @@ impl Uring {
         let mark = Mark::from_number(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
         let slot = mark.slot;
+        if mark.what == What::Guard {
+            self.is_guarded = false;
+            return None;
+        }
         if self.place(slot).connection != mark.connection || mark.what == What::Other {
             buffer.into_iter().for_each(|number| self.buffers.give_back(number));
             self.orphans.retain(|(orphan, _)| *orphan != mark);
@@ -315,7 +318,7 @@ impl Uring {
                 self.hung_up(slot);
                 None
             }
-            What::Other => None,
+            What::Guard | What::Other => None,
         }
     }
 
@@ -471,15 +474,8 @@ impl Engine for Uring {
     fn wait(&mut self, until: Nanos, crowd: u32) {
         self.give_back();
         self.take_batch();
-        if crowd >= CROWD {
-            // What was submitted goes out first.
-            self.look();
-            if !self.has_more() && self.clock.naps(until, crowd) {
-                self.look();
-            }
-            if self.has_more() {
-                return;
-            }
+        if crowd >= CROWD && !self.has_more() && self.gathers(until, crowd) {
+            return;
         }
         let lingers = self.clock.lingers_until(until, crowd);
         if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
@@ -540,6 +536,15 @@ impl Drop for Uring {
         (0..self.slots.len()).for_each(|slot| self.close(Slot(slot as u32)));
         self.enter(None);
     }
+}
+
+/// Time is over; interrupted; no memory or no room just now, so ask again: the caller looks at the
+/// clock and comes back. Any other error would be a wrong argument: ours.
+fn passes(entered: io::Result<usize>) {
+    let Err(error) = entered else { return };
+    let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
+    let known = error.raw_os_error().is_some_and(|errno| passing.contains(&errno));
+    assert!(known, "io_uring refuses our own arguments: {error}");
 }
 
 /// An operation whose good end nobody hears of.
