@@ -18,27 +18,18 @@ pub struct Shot {
 }
 
 impl Shot {
-    pub fn fire(
-        engine: Peer,
-        rate: u32,
-        seconds: u32,
-        freezes: Option<Freezes>,
-    ) -> Result<Shot, String> {
-        let server = match freezes {
-            None => Stamped::start(Freezes::Never, Waiting::Spin)?,
-            Some(freezes) => Stamped::start(freezes, Waiting::Sleep)?,
-        };
+    /// By a schedule.
+    pub fn fire(server: Stamped, engine: Peer, rate: u32, seconds: u32) -> Result<Shot, String> {
         Shot::at(server, "fire-open", engine, rate, seconds)
     }
 
     /// So many users, each with a connection of its own.
     pub fn fire_closed(
+        server: Stamped,
         engine: Peer,
         users: u32,
         seconds: u32,
-        freezes: Freezes,
     ) -> Result<Shot, String> {
-        let server = Stamped::start(freezes, Waiting::Sleep)?;
         Shot::at(server, "fire-closed", engine, users, seconds)
     }
 
@@ -115,9 +106,11 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
     ]);
     for &rate in rates {
         let mut taken = [Vec::new(), Vec::new()];
+        let waiting = if rate < AWAKE_BELOW { Waiting::Spin } else { Waiting::Sleep };
         for _ in 0..rounds {
             for (engine, taken) in ENGINES.into_iter().zip(&mut taken) {
-                taken.push(Shot::fire(engine, rate, seconds, None)?);
+                let server = Stamped::start(Freezes::Never, waiting)?;
+                taken.push(Shot::fire(server, engine, rate, seconds)?);
             }
         }
         for (engine, shots) in ENGINES.into_iter().zip(&taken) {
@@ -149,7 +142,10 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
     let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
     let fired: Vec<_> = loads
         .map(|(engine, minutes)| {
-            let fire = move || Shot::fire(engine, rate, minutes * 60, Some(Freezes::Never));
+            let fire = move || {
+                let server = Stamped::start(Freezes::Never, Waiting::Sleep)?;
+                Shot::fire(server, engine, rate, minutes * 60)
+            };
             (engine, minutes, std::thread::spawn(fire))
         })
         .collect();
@@ -170,5 +166,8 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
     Ok(format!("\n{rate} shots/s by a schedule\n\n{}", table.markdown()))
 }
 
+/// Shots per second below which the generator sleeps most of the time, so that its CPU has room for
+/// other programs and the server can be awake. Above it is the other way round.
+const AWAKE_BELOW: u32 = 10_000;
 /// Both.
 pub const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];

@@ -1,13 +1,19 @@
 //! Whether what the generator prints is what the server saw.
 
+use stampede_known_server::Waiting;
+
 use crate::PERCENTILES;
 use crate::open::{ENGINES, Shot};
-use crate::stamped::{Freezes, Stamps};
+use crate::stamped::{Freezes, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
 /// Both models.
 pub fn truth(rounds: usize) -> Result<String, String> {
     Ok(with_a_schedule(rounds)? + &with_a_user(rounds)?)
+}
+
+fn stamped(freezes: Freezes) -> Result<Stamped, String> {
+    Stamped::start(freezes, Waiting::Sleep)
 }
 
 /// Response times as printed beside those that follow from the server's stamps, and beside
@@ -29,7 +35,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
         for engine in ENGINES {
             let rate = 2_000;
             let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire(engine, rate, SECONDS, Some(freezes))).collect();
+                (0..rounds).map(|_| Shot::fire(stamped(freezes)?, engine, rate, SECONDS)).collect();
             let shots = shots?;
             for (percentile, share) in PERCENTILES {
                 let printed =
@@ -75,8 +81,9 @@ fn with_a_user(rounds: usize) -> Result<String, String> {
     ]);
     for (freezes, name) in SERVERS {
         for engine in ENGINES {
-            let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire_closed(engine, 1, SECONDS, freezes)).collect();
+            let shots: Result<Vec<Shot>, String> = (0..rounds)
+                .map(|_| Shot::fire_closed(stamped(freezes)?, engine, 1, SECONDS))
+                .collect();
             let shots = shots?;
             for (percentile, share) in PERCENTILES {
                 let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));

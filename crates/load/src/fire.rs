@@ -28,6 +28,7 @@ use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
 use crate::spec::{EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
+use crate::turn::SessionFirst;
 use crate::{Stop, open_files, turn};
 
 /// Why nothing was fired. Once shots are fired, whatever goes wrong is an outcome.
@@ -84,6 +85,7 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
     let mut supply = supply(&load.ammo, load.habits, threads)?;
+    let _first = if load.cpus.is_empty() { None } else { SessionFirst::take() };
     let (to_us, messages) = mpsc::channel();
     let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
     for (thread, feed) in std::mem::take(&mut supply.feeds).into_iter().enumerate() {

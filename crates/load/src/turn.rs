@@ -1,6 +1,8 @@
 //! What a load thread asks of the kernel: its CPU back soon, and calls that are cheap.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
+use std::{fs, thread};
 
 /// Timers on time, and a short slice: for the calling thread alone, which keeps its nice value.
 ///
@@ -23,6 +25,42 @@ pub(crate) fn at_once() {
     if is_ordinary() {
         let _ = set(FIRST);
     }
+}
+
+/// Our session's place before others, for as long as this is held.
+///
+/// Where the kernel groups programs by sessions (`CONFIG_SCHED_AUTOGROUP`, sched(7); Debian's does), a
+/// nice value counts among those of one session only, and this one among sessions.
+#[derive(Debug)]
+pub(crate) struct SessionFirst {
+    before: i32,
+}
+
+impl SessionFirst {
+    /// `None`: it is there already, our rights do not allow it, or there are no groups.
+    pub(crate) fn take() -> Option<SessionFirst> {
+        let before = nice_in(&fs::read_to_string(SESSION).ok()?)?;
+        let is_behind = before > FIRST;
+        (is_behind && fs::write(SESSION, FIRST.to_string()).is_ok())
+            .then_some(SessionFirst { before })
+    }
+}
+
+impl Drop for SessionFirst {
+    fn drop(&mut self) {
+        // Without all rights it may be set ten times a second at most.
+        for _ in 0..3 {
+            if fs::write(SESSION, self.before.to_string()).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// `/autogroup-25 nice 0`
+fn nice_in(text: &str) -> Option<i32> {
+    text.trim().rsplit_once(" nice ")?.1.parse().ok()
 }
 
 /// Whether nobody chose a class for us (`chrt`): who does knows why.
@@ -74,6 +112,7 @@ struct Attributes {
     period: u64,
 }
 
+const SESSION: &str = "/proc/self/autogroup";
 /// The nicest to ourselves that there is.
 const FIRST: i32 = -20;
 /// The shortest slice that the kernel takes: 0.1 ms. Older kernels ignore it.
@@ -82,6 +121,18 @@ const SLICE_NS: u64 = 100_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_session_is_where_it_was_afterwards() {
+        assert_eq!(nice_in("/autogroup-25 nice -20\n"), Some(-20));
+        assert_eq!(nice_in(""), None);
+        let nice = || fs::read_to_string(SESSION).ok().and_then(|text| nice_in(&text));
+        let before = nice();
+        if let Some(first) = SessionFirst::take() {
+            assert_eq!((nice(), Some(first.before)), (Some(FIRST), before));
+        }
+        assert_eq!(nice(), before);
+    }
 
     #[test]
     fn the_kernel_takes_what_we_ask_for() {

@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn answers_are_gathered_that_come_in_a_moment_and_leave_the_server_its_work() {
-        let gathered = |every, crowd| {
+        let gathered = |every: u64, crowd| {
             let mut pulse = beating(4, 4 * every);
             pulse.gather(pulse.since, crowd)
         };
