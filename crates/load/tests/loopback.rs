@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use stampede_known_server::{
-    Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
+    Accept, Answer, Behaviour, Freeze, KnownServer, Listen, Manner, NullServer, Reply, Then,
+    Workers, Writing,
 };
 use stampede_load::ammo::Request;
 use stampede_load::report::{End, Second};
@@ -197,6 +198,22 @@ fn nobody_listens() {
 fn a_server_that_never_answers() {
     let never = Answer::none(Then::Hold);
     assert_eq!(failures(Behaviour::answering(never), short), all("net:timeout"));
+}
+
+/// Several answers of a crowd may be waited for at once: none of them ever comes.
+#[test]
+fn a_quick_server_that_stands_still_holds_nobody_up() {
+    let freeze =
+        Freeze { at: Duration::from_millis(300), lasts: Duration::from_secs(4), every: None };
+    let manner = Manner { freeze: Some(freeze), ..Manner::default() };
+    let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
+    let until = Until::For(Nanos::from_millis(600));
+    let stampede_known_server::Address::Tcp(address) = server.address() else { panic!("TCP") };
+    let load = load(Address::Tcp(*address), Model::Closed { users: 16, until });
+    let fired = fired(&Load { timeout: Nanos::from_millis(500), ..load });
+    assert!(fired.counts.ok > 0, "{:?}", fired.counts);
+    assert!(fired.counts.failed["net:timeout"] >= 16, "{:?}", fired.counts);
+    assert!(fired.lasted < Nanos::from_secs(3), "{:?}", fired.lasted);
 }
 
 #[test]
