@@ -26,7 +26,7 @@ use crate::protocol::tls::Tls;
 use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
-use crate::spec::{EngineChoice, Load, Model, Until, Wire};
+use crate::spec::{ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::turn::SessionFirst;
 use crate::{Stop, open_files, turn};
@@ -171,7 +171,7 @@ impl Crew {
             turn::own_descriptors();
             turn::soon();
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
-            let engine = pinned.and_then(|()| engine(&load, waiting(&load, share.threads)));
+            let engine = pinned.and_then(|()| engine(&load, share.threads));
             let set_up = engine.map(|engine| (engine, pace(&load, share, ammo)));
             match set_up {
                 Ok((engine, pace)) => {
@@ -247,8 +247,9 @@ fn waiting(load: &Load, threads: usize) -> Waiting {
     }
 }
 
-fn engine(load: &Load, waiting: Waiting) -> Result<Chosen, LoadError> {
+fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
     let (target, now) = (&load.target, Instant::now());
+    let waiting = waiting(load, threads);
     let connections = match load.model {
         Model::Open { max_in_flight, .. } => max_in_flight,
         Model::Closed { users, .. } => users,
@@ -256,11 +257,19 @@ fn engine(load: &Load, waiting: Waiting) -> Result<Chosen, LoadError> {
     let epoll = || Epoll::new(target, waiting, now).map(Chosen::Epoll);
     let uring = || Uring::new(target, connections, waiting, now).map(Chosen::Uring);
     let engine = match load.engine {
-        // Side by side epoll is the cheaper one so far (bench/README.md), and it is everywhere.
+        EngineChoice::Auto if is_for_uring(load, threads) => uring().or_else(|_| epoll()),
         EngineChoice::Auto | EngineChoice::Epoll => epoll(),
         EngineChoice::IoUring => uring(),
     };
     engine.map_err(LoadError::Engine)
+}
+
+/// Whether io_uring is the cheaper one: for many users who keep their connections. It has more
+/// to do for each new one, and sees a single answer no earlier than epoll (bench/README.md).
+fn is_for_uring(load: &Load, threads: usize) -> bool {
+    let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
+    let many = |users: u32| users as usize >= MANY * threads;
+    keeps && matches!(load.model, Model::Closed { users, .. } if many(users))
 }
 
 fn headline(load: &Load) -> Headline {
@@ -414,6 +423,8 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
     }
 }
 
+/// Users of a thread from which on io_uring is the cheaper engine.
+const MANY: usize = 100;
 /// Descriptors beside the connections: the standard ones, epoll and timer of each thread,
 /// result files, and what the rest of the program has open.
 const SPARE_FILES: u64 = 128;

@@ -28,8 +28,7 @@ pub(super) struct Clock {
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
     overshoot: Option<Overshoot>,
-    /// Until when the last send's answer is waited for without sleeping.
-    lingers: Nanos,
+    quick: Quick,
     pulse: Pulse,
     naps: Naps,
 }
@@ -55,7 +54,7 @@ impl Clock {
             spun: Nanos(0),
             cpu_before: Nanos(0),
             overshoot,
-            lingers: Nanos(0),
+            quick: Quick::default(),
             pulse: Pulse::default(),
             naps: Naps::default(),
         }
@@ -79,19 +78,24 @@ impl Clock {
     /// A request goes out about now.
     pub(super) fn sends(&mut self) {
         self.pulse.sends += 1;
-        if self.overshoot.is_some() {
-            self.lingers = self.now.plus(LINGER);
-        }
+        self.quick.sends(self.now);
+    }
+
+    /// Something came about now: an answer, as a rule.
+    pub(super) fn comes(&mut self) {
+        self.quick.comes(self.now);
     }
 
     /// Until when to spin before a wait for `until` sleeps: a fast server's answer is stamped
     /// when it comes, not when we were woken for it, and neither side pays for the waking. In a
     /// crowd, whose answers follow each other anyway, only up to a share of the time.
     pub(super) fn lingers_until(&self, until: Nanos, crowd: u32) -> Nanos {
-        if crowd >= CROWD && self.spun.0 > self.now.0 / SPUN_PART {
+        let is_over = crowd >= CROWD && self.spun.0 > self.now.0 / SPUN_PART;
+        if self.overshoot.is_none() || is_over {
             return self.now;
         }
-        self.lingers.min(until)
+        let length = if crowd >= CROWD { LINGER } else { self.quick.lingers() };
+        self.quick.sent.plus(length).min(until)
     }
 
     /// Sleeps for a moment where `crowd` answers are awaited that come so quickly that some will
@@ -151,6 +155,39 @@ impl Clock {
     /// CPU time of this thread since the load began, without what was spun.
     pub(super) fn busy(&self) -> Nanos {
         thread_cpu().since(self.cpu_before).since(self.spun)
+    }
+}
+
+/// How soon after a send an answer comes. Woken for it, we would see it some 35 µs late on a
+/// virtual machine: of one that takes 100 µs that is a third.
+#[derive(Clone, Copy, Debug, Default)]
+struct Quick {
+    /// When the last one was.
+    sent: Nanos,
+    /// Nothing came since.
+    is_awaited: bool,
+    /// From a send to what comes next, smoothed.
+    after: Nanos,
+}
+
+impl Quick {
+    fn sends(&mut self, now: Nanos) {
+        self.comes(now);
+        (self.sent, self.is_awaited) = (now, true);
+    }
+
+    /// What has not come until the next send took so long at least. What comes by the same
+    /// reading of the clock was there before.
+    fn comes(&mut self, now: Nanos) {
+        if self.is_awaited && now > self.sent {
+            self.is_awaited = false;
+            self.after = smoothed(self.after, now.since(self.sent).min(LINGER_MAX));
+        }
+    }
+
+    /// For how long after the send the answer is waited for awake.
+    fn lingers(&self) -> Nanos {
+        if self.is_awaited && self.after <= QUICK { LINGER_MAX } else { LINGER }
     }
 }
 
@@ -251,6 +288,11 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 /// sleep and its end take about as much of both CPUs: waiting awake is the cheaper way up to
 /// there, and never costs more than twice what the other would have.
 const LINGER: Nanos = Nanos(20_000);
+/// Answers that take no longer on average are waited for awake, whatever it costs.
+const QUICK: Nanos = Nanos(150_000);
+/// But the odd one among them that takes longer, for no more than this: without a CPU of our own
+/// it may be us whom the server waits for.
+const LINGER_MAX: Nanos = Nanos(1_000_000);
 /// From so many shots under way on neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
 /// The part of the time that may be spent on waiting awake for a crowd: a tenth.
@@ -368,8 +410,52 @@ mod tests {
         assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), lingers);
         clock.spun = Nanos(100_001);
         assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), clock.now, "no more of it");
-        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD - 1), lingers, "few are no crowd");
-        assert_eq!(clock.lingers_until(Nanos::SECOND, 0), lingers, "nor is an open load");
+        let few = [CROWD - 1, 0].map(|crowd| clock.lingers_until(Nanos::SECOND, crowd));
+        let lingers = clock.now.plus(LINGER_MAX);
+        assert_eq!(few, [lingers; 2], "few are no crowd, nor is an open load");
+    }
+
+    /// What is learned of answers that come `every` ns after their sends, of which there is one
+    /// a ms.
+    fn quick(every: impl Fn(u64) -> u64) -> Quick {
+        let mut quick = Quick::default();
+        for send in 1..=1_000 {
+            let now = Nanos::from_millis(send);
+            quick.sends(now);
+            quick.comes(now.plus(Nanos(every(send))));
+        }
+        quick.sends(Nanos::from_millis(1_001));
+        quick
+    }
+
+    #[test]
+    fn quick_answers_are_waited_for_awake_and_slow_ones_are_not() {
+        assert_eq!(quick(|_| 140_000).lingers(), LINGER_MAX);
+        assert_eq!(quick(|_| 160_000).lingers(), LINGER);
+        // One of a hundred takes almost a ms.
+        let mut quick = quick(|send| if send % 100 == 0 { 900_000 } else { 60_000 });
+        assert_eq!(quick.lingers(), LINGER_MAX);
+        quick.comes(quick.sent.plus(Nanos(1)));
+        assert_eq!(quick.lingers(), LINGER, "it is there");
+    }
+
+    #[test]
+    fn a_server_that_stands_still_is_not_waited_for_awake() {
+        let mut quick = quick(|_| 60_000);
+        let still = (0..100).position(|ms| {
+            quick.sends(Nanos::from_millis(1_002 + ms));
+            quick.lingers() == LINGER
+        });
+        assert_eq!(still, Some(1), "after two sends without an answer");
+    }
+
+    #[test]
+    fn an_answer_seen_with_the_send_of_another_is_no_answer_to_it() {
+        let mut quick = Quick { after: QUICK, ..Quick::default() };
+        quick.sends(Nanos(1_000));
+        quick.comes(Nanos(1_000));
+        assert_eq!(quick.after, QUICK);
+        assert_eq!(quick.lingers(), LINGER_MAX, "it is still awaited");
     }
 
     #[test]

@@ -481,6 +481,7 @@ impl Engine for Epoll {
                 match self.read(reading) {
                     None => continue,
                     Some(Received::Bytes(bytes)) => {
+                        self.clock.comes();
                         return Some(Completion::Received(slot, &self.buffer[..bytes]));
                     }
                     Some(Received::End) => return Some(Completion::PeerClosed(slot)),

@@ -366,6 +366,7 @@ impl Uring {
                     self.receive(slot);
                 }
                 self.lent = Some(number);
+                self.clock.comes();
                 return Some(Ended::Receive(slot, number, bytes));
             }
             (_, Some(number)) => self.buffers.give_back(number),

@@ -1,0 +1,99 @@
+//! Which engine a load gets that asks for none, and what where io_uring is forbidden.
+
+use std::time::Duration;
+
+use stampede_known_server::{Answer, Behaviour, KnownServer};
+use stampede_load::ammo::Request;
+use stampede_load::report::Second;
+use stampede_load::schedule::Segments;
+use stampede_load::spec::{
+    Address, Arrivals, ConnectionHabit, EngineChoice, Load, Model, Until, WhenFull,
+};
+use stampede_load::{Fired, Listener, LoadError, Stop, fire};
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+fn fired(change: impl FnOnce(&mut Load)) -> Result<Fired, LoadError> {
+    let answer = Behaviour::taking(Duration::ZERO, Answer::ok());
+    let server = KnownServer::start(answer).expect("a known server");
+    let stampede_known_server::Address::Tcp(address) = *server.address() else {
+        panic!("{}", server.address())
+    };
+    let mut load = Load::new(Address::Tcp(address), users(100), []);
+    change(&mut load);
+    let get = Request::build("GET", "/", &[], b"", load.habits, None).expect("a request");
+    load.ammo = [get].into();
+    let fired = fire(&load, &Stop::default(), &mut Nobody)?;
+    assert_eq!(fired.counts.failed_total(), 0, "{:?}", fired.counts);
+    Ok(fired)
+}
+
+fn users(users: u32) -> Model {
+    Model::Closed { users, until: Until::Requests(200) }
+}
+
+fn engine(change: impl FnOnce(&mut Load)) -> &'static str {
+    fired(change).expect("a load").engine
+}
+
+fn is_allowed() -> bool {
+    let asked = fired(|load| load.engine = EngineChoice::IoUring);
+    if asked.is_err() {
+        eprintln!("io_uring is not allowed here: epoll it is everywhere");
+    }
+    asked.is_ok()
+}
+
+#[test]
+fn io_uring_is_for_many_users_who_keep_their_connections() {
+    let many = if is_allowed() { "io_uring" } else { "epoll" };
+    assert_eq!(engine(|_| {}), many);
+    assert_eq!(engine(|load| load.model = users(99)), "epoll");
+    assert_eq!(engine(|load| load.threads = 2), "epoll", "50 each");
+    assert_eq!(engine(|load| load.habits.connection = ConnectionHabit::PerShot), "epoll");
+    let schedule = Segments::parse("const(100,1s)").expect("a schedule");
+    let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
+    let open = Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full };
+    assert_eq!(engine(|load| load.model = open), "epoll");
+}
+
+/// Makes `io_uring_setup` fail with EPERM for this thread and those that it starts, as the
+/// seccomp profiles of containers do.
+fn forbid_io_uring() {
+    let step = |code: u32, jump_true, value| libc::sock_filter {
+        code: code as u16,
+        jt: jump_true,
+        jf: 0,
+        k: value,
+    };
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0), // the call's number
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        step(libc::BPF_RET | libc::BPF_K, 0, refused),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: numbers alone.
+    let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the kernel copies the filter in the call.
+    let set =
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+    assert_eq!((promised, set), (0, 0), "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn where_io_uring_is_forbidden_it_is_epoll_unless_it_was_asked_for() {
+    let work = || {
+        forbid_io_uring();
+        assert_eq!(engine(|_| {}), "epoll");
+        let asked = fired(|load| load.engine = EngineChoice::IoUring);
+        let Err(LoadError::Engine(why)) = asked else { panic!("{asked:?}") };
+        assert_eq!(why.raw_os_error(), Some(libc::EPERM));
+    };
+    std::thread::spawn(work).join().expect("no panic");
+}
