@@ -265,11 +265,13 @@ fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
 }
 
 /// Whether io_uring is the cheaper one: for many users who keep their connections. It has more
-/// to do for each new one, and sees a single answer no earlier than epoll (bench/README.md).
+/// to do for each new one, saves nothing inside TLS, and sees a single answer no earlier than
+/// epoll (bench/README.md).
 fn is_for_uring(load: &Load, threads: usize) -> bool {
+    let is_plain = !matches!(load.wire, Wire::Tls(_));
     let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
     let many = |users: u32| users as usize >= MANY * threads;
-    keeps && matches!(load.model, Model::Closed { users, .. } if many(users))
+    is_plain && keeps && matches!(load.model, Model::Closed { users, .. } if many(users))
 }
 
 fn headline(load: &Load) -> Headline {

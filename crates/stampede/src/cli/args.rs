@@ -271,7 +271,7 @@ pub struct FireArgs {
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
     /// What moves the bytes [default: io_uring for 100 users a thread and more who keep their
-    /// connections, where it is allowed; else epoll]
+    /// connections, without TLS and where it is allowed; else epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
     /// Fire at a public address too: load only what you are allowed to load
