@@ -54,7 +54,7 @@ fn bench(words: &[&str]) -> Result<(), String> {
         let text = match part {
             "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)?,
             "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds)?,
-            "lag" => open::lag(&[1_000, 20_000, 50_000], seconds, rounds)?,
+            "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds)?,
             "truth" => truth::truth(rounds)?,
             _ => closed::memory(minutes, rate)?,
         };

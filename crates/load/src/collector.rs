@@ -131,6 +131,7 @@ fn add_counts(counts: &mut Counts, tally: &Tally, check: &Check) {
     counts.dropped += tally.dropped;
     counts.bytes_sent += tally.bytes_sent;
     counts.bytes_received += tally.bytes_received;
+    counts.answer_bytes += tally.answer_bytes;
     tally.failures.add_to(&mut counts.failed, check);
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Tally {
     pub(crate) dropped: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
+    /// Of whole answers, heads included.
+    pub(crate) answer_bytes: u64,
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
@@ -64,6 +66,7 @@ impl Tally {
             dropped: 0,
             bytes_sent: 0,
             bytes_received: 0,
+            answer_bytes: 0,
             failures: Failures::new(),
             times: empty_times(),
             service_time_all: Times::new(),
@@ -93,7 +96,8 @@ impl Tally {
     /// Empties it; keeps the memory.
     pub(crate) fn clear(&mut self) {
         (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
-        (self.dropped, self.bytes_sent, self.bytes_received) = (0, 0, 0);
+        (self.dropped, self.bytes_sent) = (0, 0);
+        (self.bytes_received, self.answer_bytes) = (0, 0);
         self.failures.clear();
         self.times.response_time.clear();
         self.times.service_time.clear();
@@ -345,6 +349,11 @@ impl Recorder {
 
     pub(crate) fn received(&mut self, bytes: u64) {
         self.tally.bytes_received += bytes;
+    }
+
+    /// A whole answer, right or wrong.
+    pub(crate) fn answered(&mut self, bytes: u64) {
+        self.tally.answer_bytes += bytes;
     }
 
     /// A connection is there, so long after its first shot was started.

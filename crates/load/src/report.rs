@@ -188,6 +188,9 @@ pub struct Counts {
     pub bytes_sent: u64,
     /// Bytes read.
     pub bytes_received: u64,
+    /// Bytes of whole answers, right or wrong, heads included.
+    #[serde(default)]
+    pub answer_bytes: u64,
 }
 
 impl Counts {

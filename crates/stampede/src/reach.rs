@@ -22,9 +22,17 @@ impl Reach {
             },
         };
         // A public address may be one of this machine's own: only those can be bound to.
-        let is_here = || UdpSocket::bind((address, 0)).is_ok();
+        let is_here = || !may_bind_to_others(address) && UdpSocket::bind((address, 0)).is_ok();
         if near || is_here() { Reach::Near } else { Reach::Public }
     }
+}
+
+/// Whether the kernel lets anybody bind to addresses that are not this machine's, as servers that
+/// take over one another's address want it.
+fn may_bind_to_others(address: IpAddr) -> bool {
+    let version = if address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let setting = format!("/proc/sys/net/{version}/ip_nonlocal_bind");
+    std::fs::read_to_string(setting).is_ok_and(|value| value.trim() != "0")
 }
 
 /// Loopback, RFC 1918, link-local, and what providers use inside (RFC 6598).
@@ -41,6 +49,8 @@ fn is_near_v6(v6: Ipv6Addr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::UnshareFlags;
+
     use super::*;
 
     #[test]
@@ -68,5 +78,21 @@ mod tests {
         for (address, reach) in table {
             assert_eq!(Reach::of(address.parse().expect(address)), reach, "{address}");
         }
+    }
+
+    #[test]
+    fn what_can_be_bound_to_and_is_not_here_is_public() {
+        let work = || {
+            // SAFETY: the network namespace alone; no memory, no files.
+            let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
+            let setting = "/proc/sys/net/ipv4/ip_nonlocal_bind";
+            if unshared.is_err() || std::fs::write(setting, "1").is_err() {
+                return eprintln!("skipped: no network namespace can be made here");
+            }
+            let address = "192.0.2.1".parse().expect("an address");
+            assert!(UdpSocket::bind((address, 0)).is_ok(), "the setting is in force");
+            assert_eq!(Reach::of(address), Reach::Public);
+        };
+        std::thread::spawn(work).join().expect("no panic");
     }
 }

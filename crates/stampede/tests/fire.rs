@@ -203,26 +203,67 @@ fn a_drawn_seed_is_told_and_can_be_given_again() {
 fn flags_that_would_do_nothing_are_refused() {
     let place = Place::new();
     let users = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
-    let table: [&[&str]; 10] = [
-        &["--connections", "5"],
-        &["--threads", "0"],
-        &["--expect", "cpu_cost < 5ms"],
-        &["--expect", "p95 worse < 5%"],
-        &["--max-in-flight", "5"],
-        &["--when-full", "drop"],
-        &["--arrivals", "poisson"],
-        &["--seed", "5"],
-        &["--status", "20"],
-        &["-H", "Bad Name: x"],
-    ];
+    refused(&place, &users, &TABLE);
+    let connections = ["fire", "http://127.0.0.1:1/", "--connections", "1", "--for", "1s"];
+    refused(&place, &connections, &TABLE[5..8]);
+}
+
+const TABLE: [&[&str]; 10] = [
+    &["--connections", "5"],
+    &["--threads", "0"],
+    &["--expect", "cpu_cost < 5ms"],
+    &["--expect", "p95 worse < 5%"],
+    &["--max-in-flight", "5"],
+    &["--when-full", "drop"],
+    &["--arrivals", "poisson"],
+    &["--seed", "5"],
+    &["--status", "20"],
+    &["-H", "Bad Name: x"],
+];
+
+fn refused(place: &Place, load: &[&str], table: &[&[&str]]) {
     for more in table {
-        let output = finish(place.stampede(&[&users[..], more].concat()), LIMIT);
+        let output = finish(place.stampede(&[load, more].concat()), LIMIT);
         assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stdout(&output));
         assert!(
             stderr(&output).contains(more[1].trim_end_matches(": x"))
                 || stderr(&output).contains(more[0])
         );
     }
+}
+
+#[test]
+fn a_pipe_is_not_read_twice() {
+    let place = Place::new();
+    let pipe = place.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .expect("a pipe");
+    let load = ["--users", "1", "--for", "1s", "--ammo", "pipe", "--warm-up", "1s"];
+    let fire = [&["fire", "http://127.0.0.1:1/"][..], &load].concat();
+    let output = finish(place.stampede(&fire), LIMIT);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("can be read once, and the warm-up would read it"));
+}
+
+#[test]
+fn users_fire_a_file_once_without_a_length_and_in_a_random_order_again() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("ammo"), "/ a\n/ b\n/ c\n/ d\n/ e\n/ f\n").expect("written");
+    let ammo = path("ammo");
+    let once = ["--users", "1", "--once", "--ammo", &ammo, "--ammo-order", "random"];
+    let order = |file: &str, more: &[&str]| {
+        let phout = path(file);
+        let summary = fired(&server, &[&once[..], &["--phout", &phout], more].concat());
+        assert_eq!(summary["shots_ok"], 6, "{summary:#}");
+        let rows = std::fs::read_to_string(phout).expect("rows");
+        let tag = |row: &str| row.split('\t').nth(1).map(str::to_owned);
+        (summary["ammo_seed"].clone(), rows.lines().map(tag).collect::<Vec<_>>())
+    };
+    let drawn = order("drawn", &[]);
+    let seed = drawn.0.as_u64().expect("a seed").to_string();
+    assert_eq!(order("again", &["--seed", &seed]), drawn);
 }
 
 /// What a load.yaml says itself is not said beside it.

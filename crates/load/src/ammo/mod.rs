@@ -162,6 +162,9 @@ pub struct AmmoNotes {
     pub broken_first: Option<String>,
     /// Why reading ended before the end: the load was over then.
     pub failed: Option<String>,
+    /// A host that URLs of its beginning name, other than the target's: it is their `Host`, and they go
+    /// to the target all the same.
+    pub other_host: Option<String>,
     /// Of how many requests, about, a random one is taken; `None`: of all.
     pub shuffled_within: Option<u64>,
 }

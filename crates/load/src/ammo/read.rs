@@ -26,6 +26,8 @@ pub(super) struct Reading {
     draft: Draft,
     /// The tag made last: many requests of one tag follow each other.
     last: (String, Tag),
+    /// The first host that a URL of an entry names and that is not the target's.
+    pub(super) other_host: Option<String>,
 }
 
 /// Opens the file, from its beginning, for each pass.
@@ -84,7 +86,21 @@ impl Reading {
         let parser = Parser::new(format, file);
         let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
         let (file, tags) = (file.clone(), tags.clone());
-        Ok(Reading { file, habits, tags, open, format, length, input, parser, draft, last })
+        let other_host = None;
+        let reading = Reading {
+            file,
+            habits,
+            tags,
+            open,
+            format,
+            length,
+            input,
+            parser,
+            draft,
+            last,
+            other_host,
+        };
+        Ok(reading)
     }
 
     pub(super) fn format(&self) -> Format {
@@ -143,6 +159,10 @@ impl Reading {
         let is_host = |(name, _): &Header| name.eq_ignore_ascii_case("host");
         let adds_host = !host.is_empty() && !draft.headers.iter().any(is_host);
         if adds_host {
+            let of_target = self.file.headers.iter().find(|header| is_host(header));
+            if self.other_host.is_none() && of_target.is_some_and(|(_, known)| *known != host) {
+                self.other_host = Some(host.clone());
+            }
             draft.headers.push(("Host".to_owned(), host));
         }
         let Draft { method, path, headers, body, .. } = &*draft;

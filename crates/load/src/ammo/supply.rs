@@ -172,6 +172,7 @@ pub(super) fn look(
                 held_bytes += (request.bytes.capacity() + size_of::<Request>()) as u64;
                 held.push_back(request);
                 notes.requests += 1;
+                notes.other_host = notes.other_host.take().or(reading.other_host.take());
             }
             Entry::Skipped(reason) => notes.skip(&reason),
             Entry::Broken(broken) if reading.bytes() > LOOK_BYTES && !held.is_empty() => {

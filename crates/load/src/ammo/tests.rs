@@ -572,3 +572,20 @@ fn a_named_file_is_read() {
     assert_eq!(&*ammo.tags.name(Tag(1)), "tag");
     assert!(matches!(supply.feeds[0], Feed::List(_)), "no thread reads what fits into memory");
 }
+
+#[test]
+fn urls_of_another_host_are_told() {
+    let other = |bytes: &[u8]| {
+        let headers = vec![("Host".to_owned(), "shop.example".to_owned())];
+        let (open, length) = opening(bytes);
+        let file = AmmoFile { headers, ..file(Some(Format::Uri)) };
+        let reading = Reading::new(&file, open, length, HABITS, &Tags::new()).unwrap();
+        let mut notes = AmmoNotes::default();
+        look(reading, Passes::Times(1), &mut notes).unwrap();
+        notes.other_host
+    };
+    assert_eq!(other(b"/a\nhttp://shop.example/b\n"), None);
+    let text = b"http://shop.example/a\nhttp://b.example:81/b\nhttp://c.example/\n";
+    assert_eq!(other(text).as_deref(), Some("b.example:81"), "the first");
+    assert_eq!(other(b"[Host: b.example]\nhttp://c.example/\n"), None, "the file says who");
+}

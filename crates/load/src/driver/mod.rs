@@ -282,8 +282,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let mut usable = Usable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
-            if !matches!(answer.end, AnswerEnd::Whole { .. }) {
-                usable = Usable::No;
+            match answer.end {
+                AnswerEnd::Whole { .. } => self.parts.recorder.answered(answer.bytes),
+                _ => usable = Usable::No,
             }
             self.pool.at(slot).answered |= answer.bytes > 0;
             let service_time = now.since(self.shots.at(answer.shot).shot.started);

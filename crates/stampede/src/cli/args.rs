@@ -227,8 +227,8 @@ pub struct FireArgs {
     /// HTTP version: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
-    /// Seed of Poisson arrivals; drawn and printed when not given
-    #[arg(long, value_name = "N", conflicts_with = "users")]
+    /// Seed of Poisson arrivals and of random ammo; drawn and printed when not given
+    #[arg(long, value_name = "N")]
     pub seed: Option<String>,
     /// Method
     #[arg(long, short = 'X', value_name = "METHOD")]
@@ -312,7 +312,7 @@ pub struct AmmoFlags {
     /// End when this many requests were fired
     #[arg(long, value_name = "N", requires = "ammo")]
     pub ammo_limit: Option<u64>,
-    /// End when each was fired; else the file is fired again
+    /// End when each was fired; else the file is fired again. Users need no --for beside it
     #[arg(long, requires = "ammo")]
     pub once: bool,
     /// Yandex Tank's load.yaml, in place of the load's flags; a URL beside it goes before its own

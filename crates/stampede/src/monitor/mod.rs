@@ -10,6 +10,7 @@
 //! What changes faster is looked at five times a second: where each worker stands (`workers`),
 //! and how full the queues of the stack's sockets are (`listeners`).
 
+mod aside;
 #[cfg(test)]
 mod fake;
 mod host;
@@ -34,6 +35,7 @@ use rustix::time::{ClockId, clock_gettime};
 use stampede_load::time::Nanos;
 
 use crate::keeper::spec::ProcessGroup;
+pub use aside::Aside;
 use reader::{Position, Reader};
 pub use role::oom_kills;
 use sample::{OwnSample, ResourceSample};

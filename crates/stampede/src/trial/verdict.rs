@@ -205,15 +205,17 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Kept connections that end under a shot are the runtime's doing, and puzzle whoever sees them.
+/// Kept connections that end under a shot are the runtime's doing, and puzzle whoever sees them. One
+/// that is kept had an answer before: more such ends than answers are something else.
 fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let of = |kind: &str| load.counts.failed.get(kind).copied().unwrap_or(0);
     let cut = of("net:cut-short") + of("net:reset");
-    if load.keep_alive && cut > 0 {
+    if load.keep_alive && cut > 0 && cut <= load.counts.ok {
         let text = format!(
             "{} of its shots met a kept connection that the server closed: servers do that when all \
-             their threads are busy, most of all just after their start (`warm_up`, `keep_alive: false`)",
+             their threads are busy, most of all just after their start: warm up longer, or keep no \
+             connections",
             words::count(cut)
         );
         add(verdict, Judged::Valid, text);

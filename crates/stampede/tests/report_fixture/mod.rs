@@ -196,6 +196,7 @@ fn load(shots: &Shots) -> LoadRecord {
             dropped: shots.dropped,
             bytes_sent: started * 100,
             bytes_received: ok * 1_024,
+            answer_bytes: ok * 1_024,
         },
         scheduled_ns: shots.scheduled_ns,
         lasted_ns: shots.scheduled_ns,

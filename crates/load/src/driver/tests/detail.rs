@@ -33,6 +33,7 @@ fn a_record_says_when_each_step_was() {
         ..first
     };
     assert_eq!(seconds.1, [first, second]);
+    assert_eq!(fired.counts.answer_bytes, fired.counts.bytes_received, "both are whole");
 }
 
 #[test]
@@ -42,7 +43,7 @@ fn a_record_of_what_never_was_ends_with_the_shot() {
     let mut case = Case { records: true, timeout: ms(5), ..open(every(ms(10), 3), 10) };
     case.script.connects = vec![ConnectFate::Hang, ConnectFate::Accept, ConnectFate::Accept];
     case.script.requests = vec![Never, CutShort];
-    let (_, seconds) = fired_in_detail(&case);
+    let (fired, seconds) = fired_in_detail(&case);
     let outcomes: Vec<Outcome> = seconds.1.iter().map(|shot| shot.outcome).collect();
     let timeout = Outcome::Net(Net::Timeout);
     assert_eq!(outcomes, [timeout, timeout, Outcome::Net(Net::CutShort)]);
@@ -53,6 +54,7 @@ fn a_record_of_what_never_was_ends_with_the_shot() {
     assert_eq!((silent.connected, silent.sent, silent.done), (Some(ms(10)), ms(10), ms(15)));
     assert_eq!((silent.first_byte, silent.bytes_received), (None, 0));
     assert!(silent.bytes_sent > 0 && cut.bytes_received > 0);
+    assert_eq!((fired.counts.answer_bytes, fired.counts.bytes_received), (0, cut.bytes_received));
     // The close is 1 µs behind the bytes.
     assert_eq!((cut.first_byte, cut.done), (Some(ms(21)), Nanos(21_001_000)));
 }

@@ -7,7 +7,9 @@
 //! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
 //! that all share. Linux loses the end of a connection to it where bytes and the end come
 //! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
-//! calls, as with epoll: the same things go wrong then.
+//! calls, as with epoll: the same things go wrong then. They are not registered with the ring: that
+//! would save 1.6 % of the CPU time (`fget` and `fput` in a profile of ten connections), cost
+//! each connection a call more, and keep its socket open until another took its place.
 
 mod buffers;
 mod gather;

@@ -160,7 +160,7 @@ impl About {
     }
 }
 
-/// A second as a row; errors as `kind=count`, with blanks between. Percentiles are of the
+/// A second as a row; errors as `kind=count`, a line each. Percentiles are of the
 /// shots that ended in it: `failed` where one without a correct answer stands, empty where
 /// there is none.
 fn csv_row(second: &Second, model: LoadModel) -> String {
@@ -189,8 +189,17 @@ fn csv_row(second: &Second, model: LoadModel) -> String {
             row.push_str(&format!(",{}", at(answered, failed, percent)));
         }
     }
-    row.push_str(&format!(",{},{}\n", at(&times.lateness, 0, 99.0), errors.join(" ")));
+    row.push_str(&format!(",{},{}\n", at(&times.lateness, 0, 99.0), quoted(&errors.join("\n"))));
     row
+}
+
+/// A field of CSV (RFC 4180).
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }
 
 /// Also where few shots lie beyond it: a second has no more.
@@ -225,7 +234,9 @@ mod tests {
         (1..=100).for_each(|ms| times.response_time.record(ms * 1_000_000));
         times.service_time = times.response_time.clone();
         let failed = BTreeMap::from([("http:502".to_owned(), 3), ("net:reset".to_owned(), 2)]);
-        let counts = Counts { planned: 105, started: 105, ok: 100, failed, ..Counts::default() };
+        let rule = ("check:json $.a == [1, \"x\"]".to_owned(), 1);
+        let failed = failed.into_iter().chain([rule]).collect();
+        let counts = Counts { planned: 106, started: 106, ok: 100, failed, ..Counts::default() };
         let busy = Nanos::from_millis(12);
         let full = Second { index: 0, counts, times, in_flight_max: 4, busy };
         let (counts, times) = (Counts::default(), hlog::no_times());

@@ -6,6 +6,7 @@ use stampede_load::ammo::Tags;
 use stampede_load::example;
 use stampede_load::report::Fired;
 
+use crate::monitor::sample::ResourceSample;
 use crate::store::mask_secrets;
 use crate::store::record::Judged;
 use crate::summary::words;
@@ -65,6 +66,13 @@ pub fn about_naps(fired: &Fired) -> Option<String> {
     ))
 }
 
+/// A CPU quota that held the generator back.
+pub fn about_quota(aside: &ResourceSample) -> Option<String> {
+    let throttled = aside.throttled_ns;
+    let length = words::time(throttled as f64);
+    (throttled > 0).then(|| format!("a CPU quota held the generator back for {length}"))
+}
+
 /// What a reader of the result must know of the file of requests, and of records that were lost.
 pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     let ammo = &fired.ammo;
@@ -81,6 +89,13 @@ pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     }
     for (reason, count) in &ammo.skipped {
         found.push((Judged::Valid, format!("ammo: {} skipped: {reason}", words::count(*count))));
+    }
+    if let Some(host) = &ammo.other_host {
+        let text = format!(
+            "ammo: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
+             `Host`"
+        );
+        found.push((Judged::Valid, mask_secrets(&text)));
     }
     if let Some(within) = ammo.shuffled_within {
         let within = words::count(within);

@@ -96,16 +96,16 @@ impl Limits<'_> {
         if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
             return None;
         }
-        let in_a_minute = most_in_a_minute(&load.model)?;
-        (in_a_minute > ports).then(|| {
-            format!(
-                "a connection per shot, up to {} in a minute, and this machine has {} local ports: \
-                 where a closed connection holds its port for that minute, shots fail as \
-                 `net:no-port` ({WIDEN})",
-                words::count(in_a_minute),
-                words::count(ports)
-            )
-        })
+        let many = match most_in_a_minute(&load.model)? {
+            most if most <= ports => return None,
+            u64::MAX => "as many as are answered".to_owned(),
+            most => format!("up to {} in a minute", words::count(most)),
+        };
+        Some(format!(
+            "a connection per shot, {many}, and this machine has {} local ports: where a closed \
+             connection holds its port for a minute, shots fail as `net:no-port` ({WIDEN})",
+            words::count(ports)
+        ))
     }
 
     fn local_ports(&self) -> u64 {
@@ -114,7 +114,8 @@ impl Limits<'_> {
     }
 }
 
-/// Shots that one minute may have; `None`: as many as the server answers.
+/// Shots that one minute may have, `u64::MAX` where it is as many as the server answers; `None`: as
+/// many as the ammo has.
 fn most_in_a_minute(model: &Model) -> Option<u64> {
     match model {
         Model::Open { schedule, .. } => {
@@ -122,8 +123,8 @@ fn most_in_a_minute(model: &Model) -> Option<u64> {
             let all: u64 = schedule.segments().iter().map(shots).sum();
             Some(highest.min(all))
         }
-        // Until the ammo is over, or for a time.
-        Model::Closed { until: Until::Requests(u64::MAX) | Until::For(_), .. } => None,
+        Model::Closed { until: Until::Requests(u64::MAX), .. } => None,
+        Model::Closed { until: Until::For(_), .. } => Some(u64::MAX),
         Model::Closed { until: Until::Requests(requests), .. } => Some(*requests),
     }
 }
@@ -146,6 +147,7 @@ mod tests {
     use stampede_load::ammo::Request;
     use stampede_load::schedule::Segments;
     use stampede_load::spec::{Arrivals, Habits, HttpVersion, WhenFull};
+    use stampede_load::time::Nanos;
 
     fn machine() -> MachineFacts {
         let nothing = std::path::Path::new("/nonexistent");
@@ -183,11 +185,14 @@ mod tests {
         let endless = Model::Closed { users: 1, until: Until::Requests(u64::MAX) };
         let endless = Load { model: endless, ..open(1, 1, ConnectionHabit::PerShot) };
         assert_eq!(said(Asked::ByFlag, &endless), "", "how many the ammo has nobody knows");
+        let for_a_time = Model::Closed { users: 1, until: Until::For(Nanos::SECOND) };
+        let for_a_time = Load { model: for_a_time, ..open(1, 1, ConnectionHabit::PerShot) };
         let sayings = [
             said(Asked::ByFlag, &open(1, 3_969, kept)),
             said(Asked::ByDefault, &open(1, 5_000, kept)),
             said(Asked::ByDefault, &open(1, 50_000, kept)),
             said(Asked::ByFlag, &open(500, 100, ConnectionHabit::PerShot)),
+            said(Asked::ByFlag, &for_a_time),
         ];
         insta::assert_snapshot!(sayings.join("\n"));
     }

@@ -33,6 +33,8 @@ use super::{Failure, Outcome};
 use crate::event::Phase;
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
+use crate::monitor::Aside;
+use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
 use crate::summary::model::LoadModel;
 use crate::trial::load_record;
@@ -89,6 +91,8 @@ fn cannot_fire(error: &LoadError) -> Failure {
 struct Measured {
     fired: Fired,
     watched: Watched,
+    /// What befell it from outside.
+    aside: ResourceSample,
     /// Why it was ended early.
     autostop: Option<String>,
     /// Whether that was a limit of time, which is no verdict on the server.
@@ -97,6 +101,7 @@ struct Measured {
 
 fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
     let mut watch = Watch { shown, files, watched: Watched::default() };
+    let aside = Aside::begin();
     let (fired, autostop, is_limit) = match ready.autostop.clone() {
         None => (fire(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
@@ -111,7 +116,7 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
         }
     };
     let fired = due_until_the_end(fired, &ready.load.model);
-    Ok(Measured { fired, watched: watch.watched, autostop, is_limit })
+    Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit })
 }
 
 /// Of a load that was ended early, what was not due by then was not planned: a percentile
@@ -140,7 +145,7 @@ fn due_until_the_end(mut fired: Fired, model: &Model) -> Fired {
 impl Measured {
     fn report(&self, ready: &Ready, machine: &MachineFacts) -> Report {
         let record = load_record(&self.fired, &ready.load, &ready.choice);
-        let mut verdict = judge(&record, &ready.load.model, self.autostop.as_deref(), machine);
+        let mut verdict = self.judge(&record, &ready.load.model, machine);
         for note in &ready.notes {
             verdict::add(&mut verdict, Judged::Valid, note.clone());
         }
@@ -162,6 +167,31 @@ impl Measured {
         })
     }
 
+    /// As a trial is judged. What a criterion ended was measured until then.
+    fn judge(&self, record: &LoadRecord, model: &Model, machine: &MachineFacts) -> Verdict {
+        let model = match model {
+            Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight: *max_in_flight },
+            Model::Closed { .. } => ModelKind::Closed,
+        };
+        let end = if self.autostop.is_some() { End::Complete } else { record.end };
+        let mut verdict = verdict::judge(&Evidence {
+            load: &LoadRecord { end, ..record.clone() },
+            model,
+            // A quota is this process's own here, not a stack's.
+            resources: &[ResourceSample { throttled_ns: 0, ..self.aside.clone() }],
+            changed: &[],
+            clock_source: &machine.clock_source,
+            machine_cpus: machine.cpus_logical,
+            memory_limit_bytes: 0,
+            oom_kills: 0,
+            died: &[],
+        });
+        if let Some(reason) = found::about_quota(&self.aside) {
+            verdict::add(&mut verdict, Judged::Suspect, reason);
+        }
+        verdict
+    }
+
     fn outcome(&self, report: &Report) -> Outcome {
         let asked = !report.expectations.is_empty();
         let stopped = report.autostop.is_some() && !self.is_limit;
@@ -171,31 +201,6 @@ impl Measured {
             _ => Outcome::Fine,
         }
     }
-}
-
-/// As a trial is judged. What a criterion ended was measured until then.
-fn judge(
-    record: &LoadRecord,
-    model: &Model,
-    autostop: Option<&str>,
-    machine: &MachineFacts,
-) -> Verdict {
-    let model = match model {
-        Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight: *max_in_flight },
-        Model::Closed { .. } => ModelKind::Closed,
-    };
-    let end = if autostop.is_some() { End::Complete } else { record.end };
-    verdict::judge(&Evidence {
-        load: &LoadRecord { end, ..record.clone() },
-        model,
-        resources: &[],
-        changed: &[],
-        clock_source: &machine.clock_source,
-        machine_cpus: machine.cpus_logical,
-        memory_limit_bytes: 0,
-        oom_kills: 0,
-        died: &[],
-    })
 }
 
 /// Figures by tag, where requests have tags.

@@ -1,12 +1,16 @@
 //! From flags to a load that is ready to be fired.
 
+use std::path::Path;
+
 use stampede_load::autostop::{Autostop, AutostopError, Judge};
-use stampede_load::spec::{Address, ConnectionHabit, EngineChoice, HttpVersion, Load};
+use stampede_load::spec::{
+    Address, ConnectionHabit, EngineChoice, HttpVersion, Load, Model, Until,
+};
 use stampede_load::time::Nanos;
 
 use super::ammo;
 use super::limits::{Asked, Limits};
-use crate::cli::args::{Engine, FireArgs};
+use crate::cli::args::{AmmoOrder, Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Expectation, KeepAlive, LoadChoice};
@@ -39,6 +43,7 @@ impl Ready {
         let tank = tank.map_err(|error| Failure::from_plan(&error))?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
         let url = args.url.clone().or(of_tank).unwrap_or_default();
+        does_something(args)?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
         let target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
@@ -58,12 +63,41 @@ impl Ready {
         let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
         notes.extend(passed_over.map(|key| key.to_string()));
+        if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
+            let text =
+                format!("`{}` can be read once, and the warm-up would read it", pipe.display());
+            return Err(
+                Failure::rendered(text).hint("write it to a file first, or leave `--warm-up` out")
+            );
+        }
         let warm_up = (warm_up > Nanos(0))
             .then(|| Load { model: trial::ammo::warm_up(&load.model, warm_up), ..load.clone() });
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(Ready { url, choice, load, warm_up, autostop, notes })
     }
+}
+
+/// Flags of a schedule beside users, and a seed of nothing.
+fn does_something(args: &FireArgs) -> Result<(), Failure> {
+    let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
+    let is_random = args.ammo.ammo.is_some() && args.ammo.ammo_order == AmmoOrder::Random;
+    let given = [
+        ("--when-full", args.load.when_full.is_some() && !by_schedule),
+        ("--arrivals", args.load.arrivals.is_some() && !by_schedule),
+        ("--seed", args.seed.is_some() && !by_schedule && !is_random),
+    ];
+    let idle = given.iter().find(|(_, is_idle)| *is_idle && args.ammo.tank.is_none());
+    let Some((flag, _)) = idle else { return Ok(()) };
+    let text = format!("`{flag}` does nothing without `--rate` or `--schedule`");
+    Err(Failure::rendered(text).hint("leave it out: users wait for their answers, and fire again"))
+}
+
+/// Ammo that is no file.
+fn pipe(args: &FireArgs) -> Option<&Path> {
+    let path = args.ammo.ammo.as_deref()?;
+    let kind = std::fs::metadata(path).ok()?;
+    (!kind.is_file()).then_some(path)
 }
 
 /// The load's flags, read by the plan's own rules.
@@ -85,10 +119,12 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
-    // One that is replaced below, by what the file says.
-    let flags = match tank {
-        Some(_) => Overrides { requests: Some("1".to_owned()), ..flags },
-        None => flags,
+    let until_over = args.ammo.once && !by_schedule && flags.for_.is_none();
+    let until_over = until_over && flags.requests.is_none();
+    // One that is replaced below, by what the file says, or by its end.
+    let flags = match tank.is_some() || until_over {
+        true => Overrides { requests: Some("1".to_owned()), ..flags },
+        false => flags,
     };
     let users = if tank.is_some() { Some("1".to_owned()) } else { users };
     let client = flags.client.clone().or(tank.map(|_| "tank".to_owned()));
@@ -97,7 +133,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         max_in_flight,
         client,
         keep_alive,
-        seed: args.seed.clone(),
+        // Without a schedule it is the ammo's alone.
+        seed: args.seed.clone().filter(|_| by_schedule),
         warm_up: args.warm_up.clone(),
         expect: args.expect.clone(),
         ..flags
@@ -106,6 +143,11 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     let mut choice = read.load;
     if let Some(tank) = tank {
         take_over(tank, &mut choice);
+    }
+    if let Model::Closed { until, .. } = &mut choice.model
+        && until_over
+    {
+        *until = Until::Requests(u64::MAX);
     }
     match args.http.as_deref() {
         None => {}
@@ -196,8 +238,13 @@ fn load(
 ) -> Result<Load, Failure> {
     let habits = trial::ammo::habits(&choice.client);
     let check = ammo::check(args)?;
-    let seed = args.seed.as_deref().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    let seed = match args.seed.as_deref() {
+        Some(seed) => seed.parse().map_err(|_| {
+            let text = format!("`--seed {seed}` is no whole number");
+            Failure::rendered(text).hint("one from 0 on, as the summary prints it")
+        })?,
+        None => fastrand::u64(..),
+    };
     let ammo = ammo::of(args, tank, target, habits, seed)?;
     Ok(Load {
         wire: target.wire.clone(),

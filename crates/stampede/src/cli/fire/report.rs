@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stampede_load::report::{End, Fired, TimeSet};
+use stampede_load::ammo::Order;
+use stampede_load::report::{Counts, End, Fired, TimeSet};
 use stampede_load::spec::{Arrivals, HttpVersion, Load, Model, Wire};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
@@ -90,6 +91,8 @@ pub struct Report {
     pub lower_bounds: Vec<String>,
     /// Bytes read, heads included.
     pub bytes_in: u64,
+    /// Bytes of a whole answer on average, right or wrong, head included; null where there was none.
+    pub answer_bytes_mean: Option<f64>,
     /// Bytes written, heads included.
     pub bytes_out: u64,
     /// CPU time of the load threads per started shot, spinning not counted; null where no shot
@@ -123,6 +126,8 @@ pub struct Report {
     pub timeout_ns: u64,
     /// Seed of Poisson arrivals; null: arrivals are uniform, or the model is closed.
     pub poisson_seed: Option<u64>,
+    /// Seed of a random order of the ammo; null: it was fired in order.
+    pub ammo_seed: Option<u64>,
     /// The same by tag, where requests have tags.
     pub tags: BTreeMap<String, Tagged>,
     /// The first failed shot of each kind.
@@ -316,6 +321,7 @@ impl Report {
             connect_time_ns: connect_time(fired),
             lower_bounds,
             bytes_in: counts.bytes_received,
+            answer_bytes_mean: answer_bytes_mean(counts),
             bytes_out: counts.bytes_sent,
             cpu_ns_per_shot: cpu_ns,
             engine: fired.engine.to_owned(),
@@ -332,6 +338,10 @@ impl Report {
             keep_alive: record.keep_alive,
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
+            ammo_seed: match parts.load.ammo.order {
+                Order::Random { seed } => Some(seed),
+                Order::InTurn => None,
+            },
             tags: super::tags(fired, model),
             examples: found::examples(fired, &parts.load.ammo.tags),
         }
@@ -422,6 +432,13 @@ pub fn alone(times: &Times) -> TimesNs {
 }
 
 /// Of connections that were opened.
+fn answer_bytes_mean(counts: &Counts) -> Option<f64> {
+    let whole = |kind: &&String| !kind.starts_with("net:");
+    let wrong: u64 = counts.failed.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
+    let answers = counts.ok + wrong;
+    (answers > 0).then(|| counts.answer_bytes as f64 / answers as f64)
+}
+
 fn connect_time(fired: &Fired) -> Option<TimesNs> {
     (!fired.connect_time.is_empty()).then(|| alone(&fired.connect_time))
 }

@@ -90,8 +90,11 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     let throughput = words::rate(report.throughput_per_s);
     rows.push(("throughput", format!("{at_least}{throughput}/s correct answers{limit}")));
     rows.push(("transfer", transfer(report)));
-    if let Some(answer) = answer_bytes(report) {
+    if let Some(answer) = report.answer_bytes_mean {
         rows.push(("answer", format!("{} on average, head included", words::bytes(answer))));
+    }
+    if let Some(seed) = report.ammo_seed {
+        rows.push(("ammo", format!("in random order (--seed {seed})")));
     }
     let opened = words::count(report.connections);
     let from = match report.local_addresses {
@@ -118,14 +121,6 @@ fn transfer(report: &Report) -> String {
         words::bytes(rate),
         words::bytes(report.bytes_out as f64)
     )
-}
-
-/// Bytes of an answer; `None`: there was none.
-fn answer_bytes(report: &Report) -> Option<f64> {
-    let whole = |kind: &&String| !kind.starts_with("net:");
-    let failed: u64 = report.errors.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
-    let answers = report.shots_ok + failed;
-    (answers > 0).then(|| report.bytes_in as f64 / answers as f64)
 }
 
 fn generator(report: &Report) -> String {

@@ -273,6 +273,7 @@ fn made() -> Report {
         connect_time_ns: Some(times(90_000)),
         lower_bounds: vec!["response_time_ns.max".to_owned(), "response_time_ns.mean".to_owned()],
         bytes_in: 2_534_155,
+        answer_bytes_mean: Some(851.0),
         bytes_out: 290_903,
         cpu_ns_per_shot: Some(12_345),
         engine: "epoll".to_owned(),
@@ -289,6 +290,7 @@ fn made() -> Report {
         keep_alive: false,
         timeout_ns: 11_000_000_000,
         poisson_seed: Some(7),
+        ammo_seed: Some(7),
         tags: BTreeMap::new(),
         examples: Vec::new(),
     }
@@ -320,6 +322,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         stretched: 1.0,
         keep_alive: true,
         poisson_seed: None,
+        ammo_seed: None,
         ..made()
     };
     let closed = summary::text(&closed);

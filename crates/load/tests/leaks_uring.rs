@@ -1,0 +1,4 @@
+//! The same over io_uring.
+
+#[path = "leaks.rs"]
+mod leaks;

@@ -1,0 +1,66 @@
+//! What befell a load from outside, where nothing but the machine is watched.
+
+use std::time::Instant;
+
+use super::host::Host;
+use super::quota::Quota;
+use super::sample::ResourceSample;
+use super::source::{Sources, Text};
+
+/// From its beginning to its end: CPU time taken by the host, and by a quota on this process.
+#[derive(Debug)]
+pub struct Aside {
+    sources: Sources,
+    text: Text,
+    host: Host,
+    quota: Quota,
+    began: Instant,
+}
+
+impl Aside {
+    /// Begins now.
+    pub fn begin() -> Aside {
+        Aside::of(Sources::default(), std::process::id())
+    }
+
+    fn of(sources: Sources, pid: u32) -> Aside {
+        let mut text = Text::default();
+        let host = Host::open(&sources, &mut text);
+        let quota = Quota::open(&sources, [pid].into_iter(), &mut text);
+        Aside { sources, text, host, quota, began: Instant::now() }
+    }
+
+    /// One sample for all of it, without roles.
+    pub fn end(mut self) -> ResourceSample {
+        let interval_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        ResourceSample {
+            interval_ns,
+            host: self.host.read(&self.sources, &mut self.text),
+            throttled_ns: self.quota.throttled_ns(&mut self.text),
+            ..ResourceSample::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::fake::FakeProc;
+
+    #[test]
+    fn steal_and_throttling_are_those_between_begin_and_end() {
+        let fake = FakeProc::new();
+        let top = fake.path().join("cg").display().to_string();
+        fake.put("self/mountinfo", &format!("41 31 0:38 / {top} rw - cgroup2 cgroup2 rw\n"));
+        fake.put("10/cgroup", "0::/job\n");
+        fake.put("cg/job/cpu.max", "50000 100000\n");
+        fake.put("cg/job/cpu.stat", "throttled_usec 10\n");
+        fake.put("stat", "cpu  100 0 50 900 0 0 0 4\n");
+        let aside = Aside::of(fake.sources(), 10);
+        fake.put("cg/job/cpu.stat", "throttled_usec 15\n");
+        fake.put("stat", "cpu  130 0 60 960 0 0 0 6\n");
+        let sample = aside.end();
+        assert_eq!((sample.host.steal_ns, sample.throttled_ns), (20_000_000, 5_000));
+        assert!(sample.interval_ns > 0);
+    }
+}
