@@ -441,6 +441,9 @@ mod tests {
         let verdict = judged(&load, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Valid);
         assert!(verdict.notes[0].starts_with("3 of its shots met a kept connection"));
+        // None of these was kept: nobody had an answer on it before.
+        load.counts.ok = 2;
+        assert_eq!(judged(&load, ModelKind::Closed).notes, [""; 0]);
     }
 
     #[test]

@@ -111,3 +111,19 @@ pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_that_held_nothing_back_is_no_matter() {
+        let aside = |throttled_ns| ResourceSample { throttled_ns, ..ResourceSample::default() };
+        assert_eq!(about_quota(&aside(0)), None);
+        let said = about_quota(&aside(1_500_000)).expect("it was held back");
+        assert_eq!(
+            said.replace('\u{202f}', " "),
+            "a CPU quota held the generator back for 1.50 ms"
+        );
+    }
+}
