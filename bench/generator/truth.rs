@@ -93,9 +93,7 @@ fn with_a_user(rounds: usize) -> Result<String, String> {
                 let between = all(&|shot| at_share(&answer_to_answer_us(&shot.stamps), share));
                 let name_of = format!("service_time_{percentile}_ns");
                 let printed = all(&|shot| shot.printed(&name_of) / 1e3);
-                let apart = |stamped: f64| (EXACT * stamped).max(UNIT_US);
-                let holds =
-                    inside - apart(inside) <= printed && printed <= between + apart(between);
+                let holds = inside * (1.0 - EXACT) <= printed && printed <= between * (1.0 + EXACT);
                 table.row([
                     engine.name().to_owned(),
                     name.to_owned(),
@@ -145,5 +143,3 @@ const SECONDS: u32 = 10;
 /// How exact a printed percentile has to be: to this share of it, or to so many µs.
 const EXACT: f64 = 0.01;
 const EXACT_US: f64 = 20.0;
-/// What histograms count in, below 1 ms.
-const UNIT_US: f64 = 0.512;

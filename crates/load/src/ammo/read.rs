@@ -86,8 +86,7 @@ impl Reading {
         let parser = Parser::new(format, file);
         let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
         let (file, tags) = (file.clone(), tags.clone());
-        let other_host = None;
-        let reading = Reading {
+        Ok(Reading {
             file,
             habits,
             tags,
@@ -98,9 +97,8 @@ impl Reading {
             parser,
             draft,
             last,
-            other_host,
-        };
-        Ok(reading)
+            other_host: None,
+        })
     }
 
     pub(super) fn format(&self) -> Format {

@@ -89,8 +89,11 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
     ];
     let idle = given.iter().find(|(_, is_idle)| *is_idle && args.ammo.tank.is_none());
     let Some((flag, _)) = idle else { return Ok(()) };
-    let text = format!("`{flag}` does nothing without `--rate` or `--schedule`");
-    Err(Failure::rendered(text).hint("leave it out: users wait for their answers, and fire again"))
+    let text = format!("`{flag}` does nothing here: it is for `--rate` and `--schedule`");
+    Err(Failure::rendered(text).hint(match *flag {
+        "--seed" => "leave it out, or say `--ammo-order random` with `--ammo`",
+        _ => "leave it out: users wait for their answers, and fire again",
+    }))
 }
 
 /// Ammo that is no file.
