@@ -178,8 +178,9 @@ fn apache_at_max_request_workers_is_said() {
     }
     let said = Said::in_place(
         sleeping(),
+        // Apache says it once in its life, which is in the warm-up.
         "app: ./app
-warm_up: 0s
+warm_up: 2s
 load: {rush: {users: 12, for: 3s, keep_alive: false}}
 runtimes:
   - three: {use: apache-modphp, workers: 3}

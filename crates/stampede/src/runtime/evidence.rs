@@ -30,6 +30,9 @@ struct Says {
     /// A part of the line, as it is.
     says: String,
     means: Means,
+    /// The program says it once in its life, even if it holds ever after.
+    #[serde(default)]
+    once: bool,
 }
 
 /// A status page of PHP-FPM.
@@ -78,25 +81,30 @@ impl Running {
         Some(Pool { socket, path: self.stack.runtime.manifest.effective_workers.path.clone() })
     }
 
-    /// What its logs said since then that tells of a limit or of a failure.
+    /// What its logs said since then that tells of a limit or of a failure; what a program says
+    /// only once, since its start.
     ///
     /// # Errors
     /// An overriding `common` folder has no such words, or wrong ones.
     pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
         let text = self.stack.runtime.common_text(SAYS)?;
         let all: BTreeMap<String, Vec<Says>> = parse(&format!("common/{SAYS}"), &text)?;
+        let own: BTreeMap<&String, &Vec<Says>> =
+            all.iter().filter(|(need, _)| self.stack.needs.contains_key(*need)).collect();
         let mut said = Vec::new();
-        marks.lines_since(self.dir(), |line| {
-            let own = all.iter().filter(|(need, _)| self.stack.needs.contains_key(*need));
-            let fits = own.flat_map(|(need, says)| says.iter().map(move |one| (need, one)));
-            let found = fits.into_iter().find(|(_, one)| line.contains(&one.says));
-            if let Some((need, one)) = found {
-                count(&mut said, need, one.means, || {
-                    let masked = mask_secrets(&logs::mask(line, &self.stack.secrets));
-                    masked.chars().take(LINE_MAX).collect()
-                });
-            }
-        });
+        for (once, since) in [(false, marks), (true, &LogMarks::default())] {
+            since.lines_since(self.dir(), |line| {
+                let fits =
+                    own.iter().flat_map(|(need, says)| says.iter().map(move |one| (need, one)));
+                let found = fits.into_iter().find(|(_, one)| line.contains(&one.says));
+                if let Some((need, one)) = found.filter(|(_, one)| one.once == once) {
+                    count(&mut said, need, one.means, || {
+                        let masked = mask_secrets(&logs::mask(line, &self.stack.secrets));
+                        masked.chars().take(LINE_MAX).collect()
+                    });
+                }
+            });
+        }
         Ok(said)
     }
 }
