@@ -143,9 +143,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.end = End::Stopped;
     }
 
-    /// Starts what is due, a burst at most: answers are not to wait for a thousand starts.
+    /// Starts what is due, a burst at most: answers are not to wait for a thousand starts. By a
+    /// schedule one by one: more than one is due when we are late, and what has come meanwhile is
+    /// not to look later than it is.
     fn start_due(&mut self) {
-        for _ in 0..BURST {
+        let burst = match self.parts.pace {
+            Pace::Closed(_) => BURST,
+            Pace::Open(_) => 1,
+        };
+        for _ in 0..burst {
             let now = self.parts.engine.refresh();
             self.cross(now);
             let turn = match self.parts.feed.stock() {
@@ -444,7 +450,7 @@ const LOOK: Nanos = Nanos::from_millis(50);
 /// How soon ammo that was late is looked for again. The reader is then the slower one: a
 /// look costs less than a microsecond.
 const LATE_LOOK: Nanos = Nanos(100_000);
-/// Starts between two looks at answers. A start with a connect call takes some 20 µs:
+/// Starts of users between two looks at answers. A start with a connect call takes some 20 µs:
 /// a burst holds answers up for under 1 ms.
 const BURST: u32 = 32;
 /// Completions between two looks at the clock. More than one batch of an engine, so that only

@@ -72,6 +72,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
         habit: ConnectionHabit::KeepAlive,
         script: Script {
             connect_time: Nanos(0),
+            send_time: Nanos(0),
             service_time: ms(1),
             workers: 1_000,
             freezes: vec![],
@@ -247,6 +248,19 @@ fn with_connections_to_spare_a_stall_opens_them_and_nobody_waits_for_one() {
     assert!(all_zero(&fired.times.connection_wait));
     // 1001 − 10·i ms: i = 0..=50.
     assert_eq!(fired.times.service_time.histogram().count_between(500_500_000, u64::MAX >> 1), 51);
+}
+
+/// Ten are due when the load begins; each takes our thread 25 µs to send and the server 10 µs.
+#[test]
+fn who_is_behind_looks_at_answers_between_two_sends() {
+    let mut case = open(every(Nanos(0), 10), 10);
+    case.script.send_time = Nanos(25_000);
+    case.script.service_time = Nanos(10_000);
+    let (fired, _) = fired(&case);
+    assert_eq!(fired.counts.ok, 10);
+    // Each is seen after the send that follows.
+    let longest = fired.times.service_time.max();
+    assert!((50_000..51_000).contains(&longest), "{longest}");
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::time::Nanos;
 pub struct Script {
     /// From the connect call to the connection.
     pub connect_time: Nanos,
+    /// What a send takes of the load's own thread.
+    pub send_time: Nanos,
     /// Work per request.
     pub service_time: Nanos,
     /// Requests worked on at once, 1 or more; the others wait in order of arrival.
@@ -186,6 +188,7 @@ impl Simulated {
                 let bytes = place.send.len() as u64;
                 place.send.clear();
                 let starves = place.starves;
+                self.now = self.now.plus(self.script.send_time);
                 self.ready.push_back(Ready::Sent(slot, bytes));
                 if !starves {
                     self.serve(slot);
@@ -292,9 +295,10 @@ impl Engine for Simulated {
     }
 
     fn wait(&mut self, until: Nanos, _: u32) {
+        let until = until.max(self.now);
         while self.ready.is_empty() {
             if !self.advance(until) {
-                self.now = self.now.max(until);
+                self.now = until;
                 return;
             }
         }

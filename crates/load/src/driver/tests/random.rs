@@ -105,6 +105,7 @@ fn answer() -> impl Strategy<Value = Vec<u8>> {
 prop_compose! {
     fn script()(
         connect_us in 0_u64..3_000,
+        send_us in prop_oneof![Just(0_u64), 0_u64..100],
         service_us in 0_u64..60_000,
         workers in 1_usize..5,
         freeze_ms in 0_u64..2_000,
@@ -115,6 +116,7 @@ prop_compose! {
     ) -> Script {
         Script {
             connect_time: Nanos(connect_us * 1_000),
+            send_time: Nanos(send_us * 1_000),
             service_time: Nanos(service_us * 1_000),
             workers,
             freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
