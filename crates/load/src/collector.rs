@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use stampede_stats::histogram::Times;
 
 use crate::check::Check;
-use crate::recorder::{Emptied, Message, Tally, empty_times};
+use crate::recorder::{Emptied, Message, Tally};
 use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
 
@@ -59,9 +59,11 @@ pub(crate) fn collect(
     collector.all
 }
 
-struct Collector {
+pub(crate) struct Collector {
     /// Seconds not yet told, from `first` on.
     waiting: VecDeque<Second>,
+    /// Of those that were told, to be filled again: 380 KB each.
+    told: Vec<TimeSet>,
     first: u32,
     /// The second that each thread hands on next.
     next_of: Vec<u32>,
@@ -69,37 +71,38 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(threads: usize) -> Collector {
-        Collector {
-            waiting: VecDeque::new(),
-            first: 0,
-            next_of: vec![0; threads],
-            all: Collected {
-                counts: Counts::default(),
-                times: empty_times(),
-                service_time_all: Times::new(),
-                connect_time: Times::coarse(),
-                ok_inside: 0,
-                tags: Vec::new(),
-                records_lost: 0,
-            },
-        }
+    pub(crate) fn new(threads: usize) -> Collector {
+        let mut all = Collected {
+            counts: Counts::default(),
+            times: TimeSet::empty(),
+            service_time_all: Times::new(),
+            connect_time: Times::coarse(),
+            ok_inside: 0,
+            tags: Vec::new(),
+            records_lost: 0,
+        };
+        // Touched as a whole: memory does not depend on which times come.
+        all.times.clear();
+        all.service_time_all.clear();
+        let (waiting, told) = (VecDeque::new(), Vec::new());
+        Collector { waiting, told, first: 0, next_of: vec![0; threads], all }
     }
 
-    fn add(&mut self, thread: usize, tally: &Tally, check: &Check) {
+    pub(crate) fn add(&mut self, thread: usize, tally: &Tally, check: &Check) {
         self.next_of[thread] = tally.index + 1;
         let place = (tally.index - self.first) as usize;
         while self.waiting.len() <= place {
             let index = self.first + self.waiting.len() as u32;
-            self.waiting.push_back(empty_second(index));
+            self.waiting.push_back(empty_second(index, self.told.pop()));
         }
-        add_counts(&mut self.waiting[place].counts, tally, check);
-        add_times(&mut self.waiting[place].times, &tally.times);
+        let second = &mut self.waiting[place];
+        add_counts(&mut second.counts, tally, check);
+        second.times.merge(&tally.times);
         // The maxima of several threads need not fall on one moment: an upper bound then.
-        self.waiting[place].in_flight_max += tally.in_flight_max;
-        self.waiting[place].busy = self.waiting[place].busy.plus(tally.busy);
+        second.in_flight_max += tally.in_flight_max;
+        second.busy = second.busy.plus(tally.busy);
         add_counts(&mut self.all.counts, tally, check);
-        add_times(&mut self.all.times, &tally.times);
+        self.all.times.merge(&tally.times);
         self.all.service_time_all.merge(&tally.service_time_all);
         if !tally.connect_time.is_empty() {
             self.all.connect_time.merge(&tally.connect_time);
@@ -109,19 +112,22 @@ impl Collector {
         add_tags(&mut self.all.tags, &tally.tags);
     }
 
-    fn tell(&mut self, listener: &mut dyn Listener) {
+    pub(crate) fn tell(&mut self, listener: &mut dyn Listener) {
         let complete = self.next_of.iter().copied().min().unwrap_or(u32::MAX);
         while self.first < complete {
             let Some(second) = self.waiting.pop_front() else { return };
             listener.second(&second);
+            self.told.push(second.times);
             self.first += 1;
         }
     }
 }
 
-fn empty_second(index: u32) -> Second {
-    let (counts, times) = (Counts::default(), empty_times());
-    Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) }
+/// `used`: times of a second that was told.
+fn empty_second(index: u32, used: Option<TimeSet>) -> Second {
+    let mut times = used.unwrap_or_else(TimeSet::empty);
+    times.clear();
+    Second { index, counts: Counts::default(), times, in_flight_max: 0, busy: Nanos(0) }
 }
 
 fn add_counts(counts: &mut Counts, tally: &Tally, check: &Check) {
@@ -144,13 +150,6 @@ fn add_tags(all: &mut Vec<Option<Box<TagFigures>>>, more: &[Option<Box<TagFigure
             place.get_or_insert_with(|| Box::new(TagFigures::new())).merge(more);
         }
     }
-}
-
-fn add_times(times: &mut TimeSet, more: &TimeSet) {
-    times.response_time.merge(&more.response_time);
-    times.service_time.merge(&more.service_time);
-    times.connection_wait.merge(&more.connection_wait);
-    times.lateness.merge(&more.lateness);
 }
 
 #[cfg(test)]

@@ -160,8 +160,10 @@ impl Crew {
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
         let (back, empty) = mpsc::channel();
-        // With two in turn a load thread never makes one itself.
-        let _ = back.send(Emptied::Tally(Box::new(Tally::new())));
+        // With three in turn a load thread makes none itself, nor when a listener is a second late.
+        for _ in 0..2 {
+            let _ = back.send(Emptied::Tally(Box::new(Tally::new())));
+        }
         let (begin, starts) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let load = load.clone();

@@ -132,7 +132,8 @@ impl Failures {
     /// Adds all of them to `failed`, under the keys of `Counts::failed`; `check` names the
     /// rules.
     pub(crate) fn add_to(&self, failed: &mut BTreeMap<String, u64>, check: &Check) {
-        let named = NAMED.iter().zip(&self.named).map(|((_, key), count)| ((*key).into(), count));
+        let named = NAMED.iter().zip(&self.named).filter(|(_, count)| **count > 0);
+        let named = named.map(|((_, key), count)| ((*key).to_owned(), count));
         let checks = (0_u16..).zip(&self.checks).filter(|(_, count)| **count > 0);
         let checks = checks.map(|(number, count)| match usize::from(number) > RULES_MAX {
             true => (check.key(Failed::TOO_LARGE), count),
@@ -144,9 +145,7 @@ impl Failures {
         let errnos = self.by_errno.iter().enumerate().filter(|(_, count)| **count > 0);
         let errnos = errnos.map(|(errno, count)| (format!("net:errno-{errno}"), count));
         for (key, count) in named.chain(checks).chain(statuses).chain(errnos) {
-            if *count > 0 {
-                *failed.entry(key).or_default() += count;
-            }
+            *failed.entry(key).or_default() += count;
         }
     }
 

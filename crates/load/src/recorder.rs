@@ -56,8 +56,9 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// All of its memory is touched: no shot is the first to reach a page of it.
     pub(crate) fn new() -> Tally {
-        Tally {
+        let mut tally = Tally {
             index: 0,
             planned: 0,
             started: 0,
@@ -68,14 +69,16 @@ impl Tally {
             bytes_received: 0,
             answer_bytes: 0,
             failures: Failures::new(),
-            times: empty_times(),
+            times: TimeSet::empty(),
             service_time_all: Times::new(),
             connect_time: Times::coarse(),
             in_flight_max: 0,
             busy: Nanos(0),
             tags: Vec::new(),
             records_lost: 0,
-        }
+        };
+        tally.clear();
+        tally
     }
 
     fn count_tag(&mut self, tag: Tag) -> Option<&mut TagFigures> {
@@ -99,10 +102,7 @@ impl Tally {
         (self.dropped, self.bytes_sent) = (0, 0);
         (self.bytes_received, self.answer_bytes) = (0, 0);
         self.failures.clear();
-        self.times.response_time.clear();
-        self.times.service_time.clear();
-        self.times.connection_wait.clear();
-        self.times.lateness.clear();
+        self.times.clear();
         self.service_time_all.clear();
         if !self.connect_time.is_empty() {
             self.connect_time.clear();
@@ -110,15 +110,6 @@ impl Tally {
         (self.in_flight_max, self.busy) = (0, Nanos(0));
         self.tags.iter_mut().flatten().for_each(|figures| figures.clear());
         self.records_lost = 0;
-    }
-}
-
-pub(crate) fn empty_times() -> TimeSet {
-    TimeSet {
-        response_time: Times::new(),
-        service_time: Times::new(),
-        connection_wait: Times::new(),
-        lateness: Times::new(),
     }
 }
 

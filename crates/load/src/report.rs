@@ -214,6 +214,32 @@ pub struct TimeSet {
     pub lateness: Times,
 }
 
+impl TimeSet {
+    pub(crate) fn empty() -> TimeSet {
+        TimeSet {
+            response_time: Times::new(),
+            service_time: Times::new(),
+            connection_wait: Times::new(),
+            lateness: Times::new(),
+        }
+    }
+
+    /// Empties it; keeps the memory, all of which it has then touched.
+    pub(crate) fn clear(&mut self) {
+        self.response_time.clear();
+        self.service_time.clear();
+        self.connection_wait.clear();
+        self.lateness.clear();
+    }
+
+    pub(crate) fn merge(&mut self, more: &TimeSet) {
+        self.response_time.merge(&more.response_time);
+        self.service_time.merge(&more.service_time);
+        self.connection_wait.merge(&more.connection_wait);
+        self.lateness.merge(&more.lateness);
+    }
+}
+
 /// What connections did over a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {

@@ -44,7 +44,7 @@ impl Times {
         self.clipped += other.clipped;
     }
 
-    /// Empties it; keeps the memory.
+    /// Empties it; keeps the memory, all of which it has then touched.
     pub fn clear(&mut self) {
         self.histogram.reset();
         self.clipped = 0;

@@ -468,8 +468,8 @@ fn a_line_without_an_end_is_an_error() {
 
 #[test]
 fn figures_are_told_by_name() {
-    use crate::recorder::empty_times;
     use crate::report::TagFigures;
+    use crate::report::TimeSet;
     let figures = |ok| Some(Box::new(TagFigures { ok, ..TagFigures::new() }));
     let tags = Tags::new();
     let requests = [tags.tag("buy"), tags.tag("other"), Tag::NONE]
@@ -477,7 +477,7 @@ fn figures_are_told_by_name() {
     let told = |list: &[Request], counted: &[Option<Box<TagFigures>>]| {
         let ammo = Ammo::list(list, tags.clone());
         let supply = supply(&ammo, HABITS, 1).unwrap();
-        let figures = supply.figures(counted, (9, 1, &empty_times()));
+        let figures = supply.figures(counted, (9, 1, &TimeSet::empty()));
         let told = figures.iter().map(|(name, figures)| (name.clone(), figures.ok));
         told.collect::<BTreeMap<String, u64>>()
     };

@@ -4,6 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use super::*;
+use crate::collector::Collector;
+use crate::recorder::Tally;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -66,6 +68,36 @@ fn tags_take_memory_once_each() {
     };
     assert_eq!(of(1_000, 300), of(10_000, 300));
     assert!(of(1_000, 300) > of(1_000, 2));
+}
+
+#[test]
+fn an_hour_takes_no_allocation_more_than_a_minute() {
+    let (check, mut told) = (Check::default(), Count(0));
+    let mut collector = Collector::new(1);
+    let mut tally = Tally::new();
+    let mut seconds = |until: u32| {
+        let before = COUNT.get();
+        while tally.index < until {
+            tally.times.response_time.record(u64::from(tally.index) * 1_000_000);
+            collector.add(0, &tally, &check);
+            tally.clear();
+            tally.index += 1;
+            collector.tell(&mut told);
+        }
+        COUNT.get() - before
+    };
+    assert!(seconds(60) > 0, "nothing is counted");
+    assert_eq!(seconds(3_600), 0);
+    assert_eq!(told.0, 3_600);
+}
+
+struct Count(u32);
+
+impl Listener for Count {
+    fn second(&mut self, second: &Second) {
+        assert_eq!((second.index, second.times.response_time.len()), (self.0, 1));
+        self.0 += 1;
+    }
 }
 
 #[test]
