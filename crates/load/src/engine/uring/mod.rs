@@ -9,23 +9,23 @@
 //! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
 //! calls, as with epoll: the same things go wrong then.
 //!
-//! Sockets are not registered with the ring. Tried for sends, that saved 1 % of the CPU time at ten
-//! connections and none at a thousand, and it costs each connection two calls; and until Linux 6.13
-//! whatever is under way on one registered socket keeps open all that were given up after it
-//! (<https://github.com/axboe/liburing/issues/1192>), so that a server would see no connection end.
+//! A connection that sends for a second time is registered for its sends (see `files`): one that is
+//! used once would pay for it and gain nothing, and a receive that lasts is looked up once.
 
 mod buffers;
+mod files;
 mod gather;
 mod mark;
 mod place;
+mod ring;
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::time::Instant;
 
-use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode, squeue};
+use io_uring::types::Fd;
+use io_uring::{cqueue, opcode, squeue};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 
@@ -35,27 +35,26 @@ use super::{Completion, Engine, Failure, Naps, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP};
+use files::Files;
 use mark::{CONNECTIONS, Mark, What};
-use place::{Place, State, Under};
+use place::{File, Place, State, Under};
+use ring::Ring;
 
 /// The engine of one load thread. Belongs to the thread that made it.
 pub struct Uring {
     /// Goes before what the kernel reads and writes.
-    ring: IoUring,
+    ring: Ring,
     buffers: Buffers,
+    files: Files,
     target: Target,
     clock: Clock,
     slots: Vec<Place>,
     /// Ends of ordinary calls.
     ready: VecDeque<(Mark, Result<(), Errno>)>,
-    /// A batch from the completion queue, the next one last.
-    batch: Vec<cqueue::Entry>,
     /// The buffer whose bytes the driver was given last.
     lent: Option<u16>,
     /// Bytes of connections that were closed while the kernel was sending them.
     orphans: Vec<(Mark, Vec<u8>)>,
-    /// Sends that the kernel was not told of yet.
-    untold: u32,
     /// A timer is set that ends a wait for several answers.
     is_guarded: bool,
 }
@@ -74,26 +73,19 @@ impl Uring {
         epoch: Instant,
     ) -> io::Result<Uring> {
         let target = Target::new(target)?;
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_taskrun_flag()
-            .setup_submit_all()
-            .setup_cqsize(COMPLETIONS)
-            .dontfork()
-            .build(SUBMISSIONS)?;
+        let ring = Ring::new()?;
         let buffers = Buffers::register(&ring.submitter(), connections)?;
+        let files = Files::register(&ring.submitter(), connections);
         Ok(Uring {
             ring,
             buffers,
+            files,
             target,
             clock: Clock::new(waiting, epoch),
             slots: Vec::new(),
-            ready: VecDeque::with_capacity(BATCH),
-            batch: Vec::with_capacity(BATCH),
+            ready: VecDeque::with_capacity(READY),
             lent: None,
             orphans: Vec::new(),
-            untold: 0,
             is_guarded: false,
         })
     }
@@ -120,43 +112,6 @@ impl Uring {
         self.place(slot).socket.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    fn push(&mut self, entry: &squeue::Entry) {
-        for _ in 0..TRIES {
-            // SAFETY: all that entries point to is the `flying` bytes of a place or an orphan,
-            // which stay where they are until the operation's end was seen, or the ring is gone.
-            if unsafe { self.ring.submission().push(entry) }.is_ok() {
-                return;
-            }
-            self.enter(None);
-        }
-        panic!("the kernel takes no operations");
-    }
-
-    /// Tells the kernel what was submitted, and does its part of the work; `None` does not
-    /// wait, else for one completion or so long.
-    fn enter(&mut self, timeout: Option<Nanos>) {
-        let submission = self.ring.submission();
-        if timeout.is_none()
-            && submission.is_empty()
-            && !submission.taskrun()
-            && !submission.cq_overflow()
-        {
-            return;
-        }
-        drop(submission);
-        let submitter = self.ring.submitter();
-        let entered = match timeout {
-            None => submitter.submit_with_args(0, &SubmitArgs::new()),
-            Some(length) => {
-                let nanoseconds = (length.0 % Nanos::SECOND.0) as u32;
-                let length = Timespec::new().sec(length.0 / Nanos::SECOND.0).nsec(nanoseconds);
-                submitter.submit_with_args(1, &SubmitArgs::new().timespec(&length))
-            }
-        };
-        self.untold = 0;
-        passes(entered);
-    }
-
     fn connect(&mut self, slot: Slot) {
         let opened = self.target.open();
         let place = self.place(slot);
@@ -174,7 +129,7 @@ impl Uring {
                     }
                     There::NotYet => {
                         let writable = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
-                        self.push(&writable.user_data(mark.number()));
+                        self.ring.push(&writable.user_data(mark.number()));
                     }
                 }
             }
@@ -208,7 +163,23 @@ impl Uring {
         std::mem::swap(&mut place.send, &mut place.flying);
         (place.sent, place.sending) = (0, Under::Way);
         self.clock.sends();
+        self.know(slot);
         self.send_rest(slot);
+    }
+
+    /// Registers a socket before its second send. The first has ended by then: the kernel was told
+    /// of all that was queued before, also that an earlier connection left the place.
+    fn know(&mut self, slot: Slot) {
+        let Some(fd) = self.fd(slot) else { return };
+        let place = &mut self.slots[slot.index()];
+        place.file = match place.file {
+            File::Unused => File::UsedOnce,
+            File::UsedOnce => match self.files.enter(&self.ring.submitter(), slot, fd) {
+                Some(file) => File::Known(file),
+                None => File::Unknown,
+            },
+            known => known,
+        };
     }
 
     fn send_rest(&mut self, slot: Slot) {
@@ -217,14 +188,13 @@ impl Uring {
         let place = &self.slots[slot.index()];
         let rest = &place.flying[place.sent..];
         let length = u32::try_from(rest.len()).unwrap_or(u32::MAX);
-        let send = opcode::Send::new(Fd(fd), rest.as_ptr(), length);
+        let send = match place.file {
+            File::Known(file) => opcode::Send::new(file, rest.as_ptr(), length),
+            _ => opcode::Send::new(Fd(fd), rest.as_ptr(), length),
+        };
         // Without WAITALL a large body comes back in pieces; with it once.
         let send = send.flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
-        self.push(&send.user_data(mark.number()));
-        self.untold += 1;
-        if self.untold >= UNTOLD_MAX {
-            self.enter(None);
-        }
+        self.ring.push_send(&send.user_data(mark.number()));
     }
 
     fn receive(&mut self, slot: Slot) {
@@ -240,11 +210,11 @@ impl Uring {
         let Some(fd) = self.fd(slot) else { return };
         let mark = self.mark(slot, What::Receive);
         let receive = opcode::RecvMulti::new(Fd(fd), GROUP).build();
-        self.push(&receive.user_data(mark.number()));
+        self.ring.push(&receive.user_data(mark.number()));
         if !is_watched {
             let mark = Mark { what: What::HangUp, ..mark };
             let end = opcode::PollAdd::new(Fd(fd), libc::POLLRDHUP as u32).build();
-            self.push(&end.user_data(mark.number()));
+            self.ring.push(&end.user_data(mark.number()));
         }
     }
 
@@ -254,7 +224,7 @@ impl Uring {
     fn hung_up(&mut self, slot: Slot) {
         if self.place(slot).state == State::Open && self.place(slot).receiving == Under::Way {
             let receive = self.mark(slot, What::Receive);
-            self.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
+            self.ring.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
         }
     }
 
@@ -270,6 +240,7 @@ impl Uring {
             place.watching == Under::Way,
         ];
         let socket = place.socket.take();
+        let file = std::mem::take(&mut place.file);
         let flying = match place.sending {
             Under::Way => Some(std::mem::take(&mut place.flying)),
             Under::No => None,
@@ -284,11 +255,14 @@ impl Uring {
         for (mark, under_way) in marks.into_iter().zip(under_way) {
             if under_way {
                 let cancel = opcode::AsyncCancel::new(mark.number()).build();
-                self.push(&silent(cancel, mark));
+                self.ring.push(&silent(cancel, mark));
             }
         }
+        if let File::Known(file) = file {
+            self.ring.push(&silent(files::leave(file), marks[0]));
+        }
         let close = opcode::Close::new(Fd(socket.into_raw_fd())).build();
-        self.push(&silent(close, marks[0]));
+        self.ring.push(&silent(close, marks[0]));
     }
 
     /// What an operation's end means to the driver.
@@ -405,21 +379,20 @@ impl Uring {
         }
     }
 
-    /// Takes a batch from the completion queue, if the last one is used up.
-    fn take_batch(&mut self) {
-        if self.batch.is_empty() {
-            self.batch.extend(self.ring.completion().take(BATCH));
-            self.batch.reverse();
-        }
+    fn has_more(&self) -> bool {
+        !self.ready.is_empty() || !self.ring.is_empty()
     }
 
-    fn has_more(&self) -> bool {
-        !self.ready.is_empty() || !self.batch.is_empty()
+    /// Takes what came, if the last batch is used up.
+    fn take_batch(&mut self) {
+        if self.ring.is_empty() {
+            self.ring.take_batch();
+        }
     }
 
     /// Tells what was submitted, takes what came, and reads the clock.
     fn look(&mut self) {
-        self.enter(None);
+        self.ring.tell();
         self.take_batch();
         self.clock.refresh();
     }
@@ -429,7 +402,7 @@ impl Uring {
     fn spin_until(&mut self, until: Nanos) {
         while !self.has_more() && self.clock.now() < until {
             let from = self.clock.now();
-            while !self.ring.submission().taskrun() && self.clock.refresh() < until {
+            while !self.ring.has_news() && self.clock.refresh() < until {
                 std::hint::spin_loop();
             }
             self.clock.spun_since(from);
@@ -494,7 +467,7 @@ impl Engine for Uring {
                 self.look();
                 return self.spin_until(until);
             };
-            self.enter(Some(end.since(self.clock.now())));
+            self.ring.wait(end.since(self.clock.now()));
             self.take_batch();
             self.clock.refresh();
             if !self.has_more() {
@@ -510,7 +483,7 @@ impl Engine for Uring {
                 return Some(connected(mark.slot, there));
             }
         }
-        while let Some(entry) = self.batch.pop() {
+        while let Some(entry) = self.ring.next() {
             let Some(ended) = self.ended(&entry) else { continue };
             return Some(match ended {
                 Ended::Connect(slot, there) => connected(slot, there),
@@ -540,17 +513,8 @@ impl Drop for Uring {
         // is takes the kernel a second for 10 000 connections, whose number it squares. What is
         // left then, the ring's own end cancels.
         (0..self.slots.len()).for_each(|slot| self.close(Slot(slot as u32)));
-        self.enter(None);
+        self.ring.tell();
     }
-}
-
-/// Time is over; interrupted; no memory or no room just now, so ask again: the caller looks at the
-/// clock and comes back. Any other error would be a wrong argument: ours.
-fn passes(entered: io::Result<usize>) {
-    let Err(error) = entered else { return };
-    let passing = [libc::ETIME, libc::EINTR, libc::EAGAIN, libc::EBUSY];
-    let known = error.raw_os_error().is_some_and(|errno| passing.contains(&errno));
-    assert!(known, "io_uring refuses our own arguments: {error}");
 }
 
 /// An operation whose good end nobody hears of.
@@ -570,14 +534,5 @@ fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
     Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
 }
 
-/// Operations that the kernel is told of at once; more take a call in between.
-const SUBMISSIONS: u32 = 256;
-/// Ends that wait for us; more are kept by the kernel, at a cost.
-const COMPLETIONS: u32 = 4096;
-/// Ends taken at once: the batch shares one reading of the clock, so it must be short work.
-const BATCH: usize = 64;
-/// Sends that may wait for others: each takes some 3 µs, and the first of them has been
-/// called started already.
-const UNTOLD_MAX: u32 = 8;
-/// Until a full submission queue is our bug: each try empties it, unless memory is short.
-const TRIES: u32 = 1_000;
+/// Connections that are there, or failed, at once.
+const READY: usize = 64;

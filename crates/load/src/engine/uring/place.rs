@@ -2,12 +2,15 @@
 
 use std::os::fd::OwnedFd;
 
+use io_uring::types::Fixed;
+
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) socket: Option<OwnedFd>,
     /// Counts connections: what an earlier one left behind is not taken for this one's.
     pub(super) connection: u32,
     pub(super) state: State,
+    pub(super) file: File,
     /// What the driver appends to.
     pub(super) send: Vec<u8>,
     /// What the kernel reads, while `sending`.
@@ -37,4 +40,16 @@ pub(super) enum Under {
     #[default]
     No,
     Way,
+}
+
+/// Whether the kernel knows the socket by a number in its table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum File {
+    /// Nothing was sent by it yet.
+    #[default]
+    Unused,
+    UsedOnce,
+    Known(Fixed),
+    /// There was no place for it.
+    Unknown,
 }

@@ -1,0 +1,71 @@
+//! Sockets that the kernel knows by the number of their slot (registered files): it need not look
+//! them up for each send.
+//!
+//! Until Linux 6.13 whatever is under way on one registered socket keeps open all that were given
+//! up after it (<https://github.com/axboe/liburing/issues/1192>), so that a server would see no
+//! connection end: there sockets are not registered.
+
+use std::os::fd::RawFd;
+
+use io_uring::types::Fixed;
+use io_uring::{Submitter, opcode, squeue};
+
+use crate::engine::Slot;
+
+/// The table of one ring's registered sockets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Files {
+    /// How many slots it has; 0 where there is none.
+    count: u32,
+}
+
+impl Files {
+    /// A table for so many slots with the ring of `submitter`, all empty. None where the kernel
+    /// is too old, or refuses: more than the limit on open files allows.
+    pub(super) fn register(submitter: &Submitter<'_>, slots: u32) -> Files {
+        let release = rustix::system::uname();
+        let frees_each = release.release().to_str().is_ok_and(frees_each);
+        let there = frees_each && submitter.register_files_sparse(slots).is_ok();
+        Files { count: if there { slots } else { 0 } }
+    }
+
+    /// Enters a slot's socket. `None`: it has no place here, or the kernel has no memory for it.
+    pub(super) fn enter(self, submitter: &Submitter<'_>, slot: Slot, fd: RawFd) -> Option<Fixed> {
+        let has_place = slot.0 < self.count;
+        let entered = has_place && submitter.register_files_update(slot.0, &[fd]).is_ok();
+        entered.then_some(Fixed(slot.0))
+    }
+}
+
+/// Empties a place of the table, behind all that was queued before.
+pub(super) fn leave(file: Fixed) -> squeue::Entry {
+    opcode::FilesUpdate::new(NOTHING.as_ptr(), 1).offset(file.0 as i32).build()
+}
+
+/// Whether a kernel of that release (`6.12.9-amd64`) frees each registered file by itself.
+fn frees_each(release: &str) -> bool {
+    let mut numbers = release.split(|char: char| !char.is_ascii_digit()).map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return false;
+    };
+    (major, minor) >= FREES_EACH
+}
+
+/// What takes a socket's place.
+static NOTHING: [RawFd; 1] = [-1];
+const FREES_EACH: (u32, u32) = (6, 13);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_tells_whether_registered_files_are_freed_one_by_one() {
+        for release in ["6.13.0", "6.13-rc1", "6.18.5-amd64", "7.0.1", "10.2"] {
+            assert!(frees_each(release), "{release}");
+        }
+        for release in ["6.12.48+deb13-amd64", "6.1.0-40-amd64", "5.15", "6", "", "linux-6.18"] {
+            assert!(!frees_each(release), "{release}");
+        }
+    }
+}
