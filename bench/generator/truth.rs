@@ -4,6 +4,7 @@ use stampede_known_server::Waiting;
 
 use crate::PERCENTILES;
 use crate::open::{ENGINES, Shot};
+use crate::peers::Peer;
 use crate::stamped::{Freezes, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
@@ -20,52 +21,92 @@ fn stamped(freezes: Freezes) -> Result<Stamped, String> {
 /// arithmetic where the server freezes. The i-th arrival is taken for the i-th shot, so the
 /// machine has to let the server run.
 fn with_a_schedule(rounds: usize) -> Result<String, String> {
-    let mut table = Table::new(&[
+    let mut exact = Table::new(&[
         "",
         "server",
         "shots per s",
         "percentile",
         "printed µs",
         "stamped µs",
-        "arithmetic µs",
         "apart",
         "exact",
         "lateness µs",
     ]);
+    let mut follows = Table::new(&[
+        "frozen",
+        "percentile",
+        "printed µs",
+        "by arithmetic",
+        "apart",
+        "server's µs each",
+        "by arithmetic with these",
+        "apart",
+        "follows",
+    ]);
     for (freezes, name) in SERVERS {
         for engine in ENGINES {
-            let rate = 2_000;
             let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire(stamped(freezes)?, engine, rate, SECONDS)).collect();
+                (0..rounds).map(|_| Shot::fire(stamped(freezes)?, engine, RATE, SECONDS)).collect();
             let shots = shots?;
-            for (percentile, share) in PERCENTILES {
-                let printed =
-                    |shot: &Shot| shot.printed(&format!("response_time_{percentile}_ns")) / 1e3;
-                let lateness =
-                    |shot: &Shot| shot.printed(&format!("lateness_{percentile}_ns")) / 1e3;
-                let stamped =
-                    |shot: &Shot| at_share(&shot.behind_us(|(_, answered)| *answered), share);
-                let apart = median(shots.iter().map(|shot| printed(shot) - stamped(shot)));
-                let arithmetic = match freezes {
-                    Freezes::Never => "–".to_owned(),
-                    Freezes::EveryTwoSeconds => format!("{:.0}", frozen_us(share)),
-                };
-                table.row([
-                    engine.name().to_owned(),
-                    name.to_owned(),
-                    rate.to_string(),
-                    percentile.to_owned(),
-                    format!("{:.1}", median(shots.iter().map(printed))),
-                    format!("{:.1}", median(shots.iter().map(stamped))),
-                    arithmetic,
-                    format!("{apart:+.1} µs"),
-                    yes(apart.abs() <= EXACT_US.max(EXACT * median(shots.iter().map(stamped)))),
-                    format!("{:.1}", median(shots.iter().map(lateness))),
-                ]);
+            for percentile in PERCENTILES {
+                exact.row(beside_stamps(engine, name, percentile, &shots));
+            }
+            if freezes == Freezes::EveryTwoSeconds {
+                let late =
+                    PERCENTILES.into_iter().filter(|(_, share)| frozen_us(*share, 0.0) > 0.0);
+                late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &shots)));
             }
         }
     }
-    Ok(format!("\nMedians of {rounds} rounds of {SECONDS} s\n\n{}", table.markdown()))
+    let (exact, follows) = (exact.markdown(), follows.markdown());
+    Ok(format!("\nMedians of {rounds} rounds of {SECONDS} s\n\n{exact}\n{follows}"))
+}
+
+/// In µs.
+fn printed(shot: &Shot, percentile: &str) -> f64 {
+    shot.printed(&format!("response_time_{percentile}_ns")) / 1e3
+}
+
+fn beside_stamps(
+    engine: Peer,
+    server: &str,
+    (percentile, share): (&str, f64),
+    shots: &[Shot],
+) -> [String; 9] {
+    let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
+    let stamped = |shot: &Shot| at_share(&shot.behind_us(|(_, answered)| *answered), share);
+    let apart = all(&|shot| printed(shot, percentile) - stamped(shot));
+    let lateness = all(&|shot| shot.printed(&format!("lateness_{percentile}_ns")) / 1e3);
+    [
+        engine.name().to_owned(),
+        server.to_owned(),
+        RATE.to_string(),
+        percentile.to_owned(),
+        format!("{:.1}", all(&|shot| printed(shot, percentile))),
+        format!("{:.1}", all(&stamped)),
+        format!("{apart:+.1} µs"),
+        yes(apart.abs() <= EXACT_US.max(EXACT * all(&stamped))),
+        format!("{lateness:.1}"),
+    ]
+}
+
+fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot]) -> [String; 9] {
+    let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
+    let printed = |shot: &Shot| printed(shot, percentile);
+    let at_once = frozen_us(share, 0.0);
+    let with_work = |shot: &Shot| frozen_us(share, each_us(&shot.stamps));
+    let apart = all(&|shot| printed(shot) - with_work(shot));
+    [
+        engine.name().to_owned(),
+        percentile.to_owned(),
+        format!("{:.0}", all(&printed)),
+        format!("{at_once:.0}"),
+        format!("{:+.2} %", 100.0 * (all(&printed) / at_once - 1.0)),
+        format!("{:.1}", all(&|shot| each_us(&shot.stamps))),
+        format!("{:.0}", all(&with_work)),
+        format!("{:+.2} %", 100.0 * apart / all(&with_work)),
+        yes(apart.abs() <= EXACT * all(&with_work)),
+    ]
 }
 
 /// Service times of one user as printed. Each shot is started between the answer before and its
@@ -130,16 +171,33 @@ fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
     us
 }
 
-/// Frozen for 500 ms at 2, 4, 6 and 8 s of 10: of all shots 4 × 0.5 ÷ 10 = 20 % wait, evenly
-/// from 500 ms down to 0, so that a share of 0.4 × (0.5 − t) waits longer than t seconds.
-fn frozen_us(share: f64) -> f64 {
-    (0.5 - (1.0 - share) / 0.4).max(0.0) * 1e6
+/// Frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the shots that are due from then on, one each
+/// 500 µs, the first waits for 500 ms, and each for so much less than the one before, but for the
+/// `each_us` that the server takes to answer that one.
+fn frozen_us(share: f64, each_us: f64) -> f64 {
+    let later = (1.0 - share) * f64::from(RATE * SECONDS) / FREEZES;
+    (FROZEN_US - later * (EVERY_US - each_us)).max(0.0)
+}
+
+/// How long the server takes for one of those that it was kept from: from answer to answer, where
+/// that is not from shot to shot. On average.
+fn each_us(stamps: &Stamps) -> f64 {
+    let gaps = answer_to_answer_us(stamps).into_iter();
+    let at_work: Vec<f64> = gaps.filter(|gap| *gap < EVERY_US / 2.0).collect();
+    at_work.iter().sum::<f64>() / at_work.len() as f64
 }
 
 const SERVERS: [(Freezes, &str); 2] =
     [(Freezes::Never, "at once"), (Freezes::EveryTwoSeconds, "frozen")];
-/// Of a load: four freezes are inside.
+/// Shots per second by the schedule.
+const RATE: u32 = 2_000;
+/// From one to the next.
+const EVERY_US: f64 = 1e6 / RATE as f64;
+/// Of a load.
 const SECONDS: u32 = 10;
+/// So many are inside.
+const FREEZES: f64 = 4.0;
+const FROZEN_US: f64 = 500_000.0;
 /// How exact a printed percentile has to be: to this share of it, or to so many µs.
 const EXACT: f64 = 0.01;
 const EXACT_US: f64 = 20.0;

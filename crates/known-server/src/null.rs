@@ -2,7 +2,7 @@
 //! generator meets its own ceiling.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::CpuSet;
 use rustix::time::ClockId;
 
@@ -78,6 +79,7 @@ impl NullServer {
     pub fn start_in(listen: &Listen, manner: Manner) -> Result<NullServer, ServerError> {
         let listener = Listener::open(listen, BACKLOG)?;
         let address = listener.address().clone();
+        make_room(&listener);
         let ending = Ending::new().map_err(|source| ServerError::Thread { source })?;
         let answered = Arc::new(AtomicU64::new(0));
         let cpu = manner.cpu;
@@ -128,6 +130,16 @@ impl Drop for NullServer {
             let _ = thread.join();
         }
     }
+}
+
+/// Has the kernel enlarge the table of descriptors at once, with one more of `any`. Where threads
+/// share the table, the one that meets its end is stopped for 10 to 20 ms each time it doubles
+/// (`expand_fdtable` waits for all CPUs): a server, while it takes on connections.
+fn make_room(any: impl AsFd) {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS);
+    let last = limit.min(DESCRIPTORS).saturating_sub(1);
+    // Where that is refused the table grows when it has to.
+    drop(rustix::io::fcntl_dupfd_cloexec(any, last as RawFd));
 }
 
 /// Pins the calling thread.
@@ -393,6 +405,8 @@ const BODY_BYTES: usize = 2;
 const ENDING: u64 = u64::MAX;
 const LISTENER: u64 = u64::MAX - 1;
 
+/// More than these are not made room for.
+const DESCRIPTORS: u64 = 16_384;
 /// Events of one wait, bytes of one read: large enough that more would not be measured.
 const EVENTS: usize = 256;
 const READ_BYTES: usize = 64 * 1024;

@@ -143,3 +143,13 @@ fn stamps_say_when_requests_came_and_a_freeze_keeps_them_waiting() {
     // The first is the freeze's zero, so it is not in it; the second is held to its end.
     assert!(stamps[1].answered_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
 }
+
+/// See `make_room`: 50 connections would be accepted without it as well, and 1 000 late.
+#[test]
+fn no_connection_waits_for_the_table_of_descriptors_to_grow() {
+    let _server = NullServer::start().unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    assert!(size.trim().parse::<u64>().unwrap() >= limit.unwrap_or(u64::MAX).min(16_384));
+}
