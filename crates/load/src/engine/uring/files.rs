@@ -37,9 +37,9 @@ impl Files {
     }
 }
 
-/// Empties a place of the table, behind all that was queued before.
+/// Empties a place of the table, behind all that was queued before. The socket stays open.
 pub(super) fn leave(file: Fixed) -> squeue::Entry {
-    opcode::FilesUpdate::new(NOTHING.as_ptr(), 1).offset(file.0 as i32).build()
+    opcode::Close::new(file).build()
 }
 
 /// Whether a kernel of that release (`6.12.9-amd64`) frees each registered file by itself.
@@ -51,8 +51,6 @@ fn frees_each(release: &str) -> bool {
     (major, minor) >= FREES_EACH
 }
 
-/// What takes a socket's place.
-static NOTHING: [RawFd; 1] = [-1];
 const FREES_EACH: (u32, u32) = (6, 13);
 
 #[cfg(test)]

@@ -1,48 +1,100 @@
 //! Waiting for several answers of a crowd in one call.
 //!
 //! What came while we worked is looked at first, and does if it is enough: to wait for more would
-//! leave the server without work, and to be woken costs both sides.
-//!
-//! The kernel counts for us: it wakes the thread when so many operations have ended. A timeout in each
-//! call would cost more than the waiting saves, for on a virtual machine to set a timer
-//! and to take it back are calls to the host. So one timer is set now and then and left: it ends
-//! whatever wait it meets.
-
-use io_uring::opcode;
-use io_uring::types::Timespec;
+//! leave the server without work, and to be woken costs both sides. Else the kernel counts for us,
+//! and wakes the thread when so many operations have ended.
 
 use super::Uring;
-use super::mark::{Mark, What};
-use crate::engine::Slot;
+use super::ring::GUARD;
 use crate::time::Nanos;
 
 impl Uring {
     /// Tells the kernel what was submitted and waits for several answers, where so many of a
-    /// `crowd` are to come soon, for [`GUARD`] at most; not at all where [`ENOUGH`] of them are
-    /// there. Says whether it did so; where it did there may still be nothing.
+    /// `crowd` are to come soon, for about [`GUARD`] at most; where [`ENOUGH`] of them are there it
+    /// does not wait. `false`: nothing was done, for they are not to come soon. After `true` there
+    /// may still be nothing.
     pub(super) fn gathers(&mut self, until: Nanos, crowd: u32) -> bool {
         let is_far = self.clock.now().plus(GUARD) <= until;
         let Some(answers) = self.clock.gathers(crowd).filter(|_| is_far) else { return false };
         self.look();
-        if self.ring.answers() >= (answers / ENOUGH).max(1) {
-            return true;
+        let there = self.ring.answers();
+        if there < (answers / ENOUGH).max(1) {
+            self.ring.wait_for(answers - there);
+            self.ring.take_batch();
+            self.clock.gathered();
         }
-        if !self.is_guarded {
-            let guard = opcode::Timeout::new(&raw const GUARD_LENGTH).build();
-            self.ring.push(&guard.user_data(GUARD_MARK.number()));
-            self.is_guarded = true;
-        }
-        self.ring.wait_for(answers);
-        self.ring.take_batch();
-        self.clock.gathered();
         true
     }
 }
 
-const GUARD_MARK: Mark = Mark { slot: Slot(0), connection: 0, what: What::Guard };
 /// The share of the answers that is not waited for, if it is there: one of four, at least one.
 const ENOUGH: u32 = 4;
-/// For as long as this answers may be held back by those that do not come. It happens where the
-/// server stands still, to fewer answers than then wait for the server.
-const GUARD: Nanos = Nanos::from_millis(1);
-static GUARD_LENGTH: Timespec = Timespec::new().nsec(GUARD.0 as u32);
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    use io_uring::opcode;
+    use io_uring::types::Timespec;
+
+    use super::super::mark::{Mark, What};
+    use super::*;
+    use crate::engine::clock::Waiting;
+    use crate::engine::{Engine, Slot};
+    use crate::spec::Address;
+
+    const CROWD: u32 = 100;
+    const SILENT: Mark = Mark { slot: Slot(0), connection: 0, what: What::Other };
+
+    /// An engine that has learned that answers come quickly, and has no connection.
+    fn quick() -> Uring {
+        let nobody = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
+        let mut engine = Uring::new(&nobody, 1, Waiting::Sleep, Instant::now()).unwrap();
+        for _ in 0..200 {
+            (0..1_000).for_each(|_| engine.clock.sends());
+            engine.clock.refresh();
+            engine.clock.gathers(CROWD);
+        }
+        engine
+    }
+
+    /// Waits for answers that do not come, on a thread of its own: a wait that does not end is
+    /// seen here. How long it took.
+    fn lasts(prepare: fn(&mut Uring)) -> Duration {
+        let (to_us, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut engine = quick();
+            prepare(&mut engine);
+            let start = Instant::now();
+            let until = engine.refresh().plus(Nanos::SECOND);
+            assert!(engine.gathers(until, CROWD), "they are to come soon");
+            let _ = to_us.send(start.elapsed());
+        });
+        ended.recv_timeout(Duration::from_secs(10)).expect("it ends, though no answer comes")
+    }
+
+    #[test]
+    fn answers_that_do_not_come_are_waited_for_a_ms() {
+        let lasted = lasts(|_| {});
+        assert!(lasted >= Duration::from_millis(1), "{lasted:?}");
+    }
+
+    /// The timer of one wait is left for the next, and may run out between them, unseen.
+    #[test]
+    fn a_wait_ends_whose_timer_ran_out_before_it() {
+        lasts(|engine| {
+            let answers = engine.clock.gathers(CROWD).unwrap();
+            let soon = Box::leak(Box::new(Timespec::new().nsec(100_000)));
+            for _ in 0..answers {
+                let end = opcode::Timeout::new(soon).build().user_data(SILENT.number());
+                engine.ring.push(&end);
+            }
+            let until = engine.refresh().plus(Nanos::SECOND);
+            assert!(engine.gathers(until, CROWD));
+            while engine.next().is_some() {}
+            std::thread::sleep(Duration::from_millis(3));
+        });
+    }
+}

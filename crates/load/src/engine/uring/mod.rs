@@ -1,5 +1,5 @@
-//! Linux io_uring: what is submitted goes to the kernel with the next wait, many at once, in
-//! one call that also waits. Needs Linux 6.1 (deferred task run), and a machine or container
+//! Linux io_uring: what is submitted goes to the kernel many at once, in a call that also takes what
+//! came, and waits if need be. Needs Linux 6.1 (deferred task run), and a machine or container
 //! that allows it.
 //!
 //! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
@@ -9,8 +9,8 @@
 //! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
 //! calls, as with epoll: the same things go wrong then.
 //!
-//! A connection that sends for a second time is registered for its sends (see `files`): one that is
-//! used once would pay for it and gain nothing, and a receive that lasts is looked up once.
+//! A connection that is kept is registered for its sends (see `files`): one that is used once would
+//! pay for it and gain nothing, and a receive that lasts is looked up once.
 
 mod buffers;
 mod files;
@@ -55,8 +55,6 @@ pub struct Uring {
     lent: Option<u16>,
     /// Bytes of connections that were closed while the kernel was sending them.
     orphans: Vec<(Mark, Vec<u8>)>,
-    /// A timer is set that ends a wait for several answers.
-    is_guarded: bool,
 }
 
 impl Uring {
@@ -86,7 +84,6 @@ impl Uring {
             ready: VecDeque::with_capacity(READY),
             lent: None,
             orphans: Vec::new(),
-            is_guarded: false,
         })
     }
 
@@ -163,21 +160,21 @@ impl Uring {
         std::mem::swap(&mut place.send, &mut place.flying);
         (place.sent, place.sending) = (0, Under::Way);
         self.clock.sends();
-        self.know(slot);
+        self.register(slot);
         self.send_rest(slot);
     }
 
-    /// Registers a socket before its second send. The first has ended by then: the kernel was told
+    /// Registers a socket that has sent often enough. Those sends have ended: the kernel was told
     /// of all that was queued before, also that an earlier connection left the place.
-    fn know(&mut self, slot: Slot) {
+    fn register(&mut self, slot: Slot) {
         let Some(fd) = self.fd(slot) else { return };
         let place = &mut self.slots[slot.index()];
         place.file = match place.file {
-            File::Unused => File::UsedOnce,
-            File::UsedOnce => match self.files.enter(&self.ring.submitter(), slot, fd) {
+            File::Sent(OFTEN) => match self.files.enter(&self.ring.submitter(), slot, fd) {
                 Some(file) => File::Known(file),
                 None => File::Unknown,
             },
+            File::Sent(times) => File::Sent(times + 1),
             known => known,
         };
     }
@@ -270,10 +267,6 @@ impl Uring {
         let mark = Mark::from_number(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
         let slot = mark.slot;
-        if mark.what == What::Guard {
-            self.is_guarded = false;
-            return None;
-        }
         if self.place(slot).connection != mark.connection || mark.what == What::Other {
             buffer.into_iter().for_each(|number| self.buffers.give_back(number));
             self.orphans.retain(|(orphan, _)| *orphan != mark);
@@ -470,7 +463,8 @@ impl Engine for Uring {
             self.ring.wait(end.since(self.clock.now()));
             self.take_batch();
             self.clock.refresh();
-            if !self.has_more() {
+            // The ring's own timer, or a signal, may have ended it before.
+            if !self.has_more() && self.clock.now() >= end {
                 self.clock.slept_until(end);
             }
         }
@@ -534,5 +528,7 @@ fn failed(slot: Slot, errno: Errno) -> Completion<'static> {
     Completion::Failed(slot, Failure { errno: errno.raw_os_error() })
 }
 
+/// Sends of a connection before it is registered: about as many as what that costs saves.
+const OFTEN: u32 = 10;
 /// Connections that are there, or failed, at once.
 const READY: usize = 64;

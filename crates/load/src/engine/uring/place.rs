@@ -43,13 +43,17 @@ pub(super) enum Under {
 }
 
 /// Whether the kernel knows the socket by a number in its table.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum File {
-    /// Nothing was sent by it yet.
-    #[default]
-    Unused,
-    UsedOnce,
+    /// Not yet: it has sent so often.
+    Sent(u32),
     Known(Fixed),
     /// There was no place for it.
     Unknown,
+}
+
+impl Default for File {
+    fn default() -> File {
+        File::Sent(0)
+    }
 }
