@@ -420,6 +420,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
             count: reports.iter().map(|report| report.naps.count).sum(),
             lasted: Nanos(reports.iter().map(|report| report.naps.lasted.0).sum()),
         },
+        not_due: reports.iter().map(|report| report.not_due).sum(),
         end: if stopped { End::Stopped } else { End::Complete },
         tags: BTreeMap::new(),
         records_lost: collected.records_lost,

@@ -109,6 +109,8 @@ pub struct Fired {
     pub naps: Naps,
     /// Whether it ran to its end or was told to stop: shots not started by then are `dropped`.
     pub end: End,
+    /// How many of the dropped ones were not due when it was told to stop.
+    pub not_due: u64,
     /// Figures by tag, where the ammo has one; the empty name stands for shots without a
     /// tag, `other` for all beyond [`TAGS_MAX`](crate::ammo::TAGS_MAX). Of shots that were
     /// started.

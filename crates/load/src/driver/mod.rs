@@ -48,6 +48,7 @@ pub(crate) struct ThreadReport {
     pub(crate) engine: &'static str,
     pub(crate) naps: Naps,
     pub(crate) stretched: f64,
+    pub(crate) not_due: u64,
     pub(crate) end: End,
     pub(crate) examples: Vec<Example>,
 }
@@ -60,6 +61,7 @@ pub(crate) struct Driver<P, E, F> {
     answers: Vec<Answer>,
     examples: Examples,
     opened: u64,
+    not_due: u64,
     end: End,
 }
 
@@ -72,6 +74,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             answers: Vec::with_capacity(1),
             examples: Examples::default(),
             opened: 0,
+            not_due: 0,
             end: End::Complete,
         }
     }
@@ -79,14 +82,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// Fires until nothing further starts and nothing is under way. Takes no longer than
     /// the schedule, one timeout for shots that wait, and one for shots under way.
     pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
+        let mut looked = None;
         loop {
             let now = self.parts.engine.now();
             self.cross(now);
             self.time_out(now);
             if stop.is_asked() && !self.parts.pace.finished(now) {
-                self.stop(now);
+                self.stop(now, looked);
             }
             self.start_due();
+            looked = Some(self.parts.engine.now());
             // What ended in the call itself: taken before the clock goes on.
             self.take_completions();
             let now = self.parts.engine.now();
@@ -135,9 +140,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.parts.recorder.planned(planned);
     }
 
-    fn stop(&mut self, now: Nanos) {
-        let dropped = self.parts.pace.stop(now);
-        self.parts.recorder.dropped(dropped);
+    fn stop(&mut self, now: Nanos, looked: Option<Nanos>) {
+        let stopped = self.parts.pace.stop(now, looked, self.shots.count());
+        self.parts.recorder.dropped(stopped.dropped);
+        self.not_due = stopped.not_due;
         let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
         self.parts.recorder.planned(planned);
         self.end = End::Stopped;
@@ -404,6 +410,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
             naps: self.parts.engine.naps(),
+            not_due: self.not_due,
             end: self.end,
             examples: self.examples.into_list(),
         }

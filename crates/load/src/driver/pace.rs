@@ -107,13 +107,14 @@ impl Pace {
         }
     }
 
-    /// Told to stop: nothing further starts. Says how many shots are dropped by that.
-    pub(crate) fn stop(&mut self, now: Nanos) -> u64 {
+    /// Told to stop with `under_way` shots under way: nothing further starts. `looked` is when those
+    /// that were due had their turn last.
+    pub(crate) fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         match self {
-            Pace::Open(open) => open.stop(now),
+            Pace::Open(open) => open.stop(now, looked, under_way),
             Pace::Closed(closed) => {
                 closed.stopped = Some(now);
-                0
+                Stopped::default()
             }
         }
     }
@@ -135,6 +136,15 @@ impl Pace {
             _ => 1.0,
         }
     }
+}
+
+/// What a stop has made of the rest of a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stopped {
+    /// Shots that are dropped.
+    pub(crate) dropped: u64,
+    /// Those of them that were not due before.
+    pub(crate) not_due: u64,
 }
 
 /// Whether a shot that ended had got a connection.
@@ -292,20 +302,26 @@ impl Open {
         std::mem::take(&mut self.planned)
     }
 
-    fn stop(&mut self, now: Nanos) -> u64 {
+    fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         self.stopped = Some(now);
-        let mut dropped = 0;
+        // Without a connection for them nobody looks at those that become due.
+        let full_until = if under_way >= self.limit { now } else { self.full_until };
+        let looked = looked.map(|looked| looked.max(full_until));
+        let mut stopped = Stopped::default();
         let last = match self.ammo {
             AmmoEnd::Never => Nanos(u64::MAX),
             // Nobody knows for how many of the later ones there was ammo.
             AmmoEnd::Sometime => now,
         };
-        while self.starts_next.is_some_and(|due| due <= last) {
+        while let Some(due) = self.starts_next.filter(|due| *due <= last) {
             self.take(Turn::Drop);
-            dropped += 1;
+            // Stretched, a shot is due when it can start.
+            let was_due = self.when_full != WhenFull::Stretch && looked >= Some(due);
+            stopped.dropped += 1;
+            stopped.not_due += u64::from(!was_due);
         }
         self.starts_next = None;
-        dropped
+        stopped
     }
 
     fn end(&self) -> Option<Nanos> {

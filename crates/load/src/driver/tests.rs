@@ -412,10 +412,27 @@ fn a_stopped_load_accounts_for_every_shot() {
     let (nothing, _) = fired(&case);
     assert_eq!((nothing.counts.planned, nothing.counts.dropped), (100, 100));
     assert_eq!((nothing.end, nothing.scheduled), (End::Stopped, Nanos(0)));
+    assert_eq!(nothing.not_due, 100);
     // One connection, which is busy with the first shot from 0 to 35 ms.
     (case.limit, case.script.service_time, case.stop_at) = (1, ms(35), Some(2));
     let (first, _) = fired(&case);
     assert_eq!((first.counts.ok, first.counts.dropped, first.lasted), (1, 99, ms(35)));
+    assert_eq!(first.not_due, 96, "those of 10, 20 and 30 ms waited for the connection");
+    case.stop_at = Some(20);
+    let (some, _) = fired(&case);
+    let waited = some.counts.dropped - some.not_due;
+    assert_eq!(some.counts.started + waited, some.scheduled.0.div_ceil(ms(10).0));
+    assert!(waited > 1, "more are due than one connection takes");
+}
+
+/// The load is woken for the shot that is due, sees the stop, and starts no more.
+#[test]
+fn the_shot_that_a_stop_comes_with_was_not_due_before() {
+    for turn in 1..40 {
+        let case = Case { stop_at: Some(turn), ..open(every(ms(100), 20), 4) };
+        let (fired, _) = fired(&case);
+        assert_eq!(fired.counts.dropped, fired.not_due, "stopped in turn {turn}");
+    }
 }
 
 #[test]

@@ -18,8 +18,7 @@ use std::path::Path;
 use serde_json::Value;
 use stampede_load::autostop::{Criterion, Guard};
 use stampede_load::report::{End, Fired, TagFigures};
-use stampede_load::schedule::Schedule as _;
-use stampede_load::spec::{Load, Model, WhenFull};
+use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
@@ -115,30 +114,15 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
             (fired, reason.map(str::to_owned), is_limit)
         }
     };
-    let fired = due_until_the_end(fired, &ready.load.model);
+    let fired = due_until_the_end(fired);
     Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit })
 }
 
 /// Of a load that was ended early, what was not due by then was not planned: a percentile
 /// over all planned shots would say nothing else than how early that was.
-fn due_until_the_end(mut fired: Fired, model: &Model) -> Fired {
-    let Model::Open { schedule, arrivals, when_full, .. } = model else { return fired };
-    if fired.end == End::Complete {
-        return fired;
-    }
-    let counts = &mut fired.counts;
-    let not_due = match when_full {
-        // Stretched, a shot is due when it can start.
-        WhenFull::Stretch => counts.dropped,
-        WhenFull::Queue | WhenFull::Drop => {
-            let mut due_times = schedule.due_times(*arrivals);
-            let due = std::iter::from_fn(|| due_times.next_due());
-            let due = due.take_while(|due| *due <= fired.scheduled).count() as u64;
-            counts.planned.saturating_sub(due).min(counts.dropped)
-        }
-    };
-    counts.planned -= not_due;
-    counts.dropped -= not_due;
+fn due_until_the_end(mut fired: Fired) -> Fired {
+    fired.counts.planned -= fired.not_due;
+    fired.counts.dropped -= fired.not_due;
     fired
 }
 
