@@ -138,6 +138,7 @@ fn add_counts(counts: &mut Counts, tally: &Tally, check: &Check) {
     counts.bytes_sent += tally.bytes_sent;
     counts.bytes_received += tally.bytes_received;
     counts.answer_bytes += tally.answer_bytes;
+    counts.body_bytes += tally.body_bytes;
     tally.failures.add_to(&mut counts.failed, check);
 }
 

@@ -43,6 +43,7 @@ pub(crate) struct Tally {
     pub(crate) bytes_received: u64,
     /// Of whole answers, heads included.
     pub(crate) answer_bytes: u64,
+    pub(crate) body_bytes: u64,
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
@@ -68,6 +69,7 @@ impl Tally {
             bytes_sent: 0,
             bytes_received: 0,
             answer_bytes: 0,
+            body_bytes: 0,
             failures: Failures::new(),
             times: TimeSet::empty(),
             service_time_all: Times::new(),
@@ -100,7 +102,7 @@ impl Tally {
     pub(crate) fn clear(&mut self) {
         (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
         (self.dropped, self.bytes_sent) = (0, 0);
-        (self.bytes_received, self.answer_bytes) = (0, 0);
+        (self.bytes_received, self.answer_bytes, self.body_bytes) = (0, 0, 0);
         self.failures.clear();
         self.times.clear();
         self.service_time_all.clear();
@@ -343,8 +345,9 @@ impl Recorder {
     }
 
     /// A whole answer, right or wrong.
-    pub(crate) fn answered(&mut self, bytes: u64) {
+    pub(crate) fn answered(&mut self, bytes: u64, body_bytes: u64) {
         self.tally.answer_bytes += bytes;
+        self.tally.body_bytes += body_bytes;
     }
 
     /// A connection is there, so long after its first shot was started.

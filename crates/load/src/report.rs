@@ -193,6 +193,9 @@ pub struct Counts {
     /// Bytes of whole answers, right or wrong, heads included.
     #[serde(default)]
     pub answer_bytes: u64,
+    /// Those of their bodies.
+    #[serde(default)]
+    pub body_bytes: u64,
 }
 
 impl Counts {

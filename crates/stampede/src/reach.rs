@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 /// How far away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// This machine, or a network that is not routed on the internet.
+    /// This machine, or a private network.
     Near,
-    /// An address that belongs to somebody.
-    Public,
+    /// An address whose owner may be somebody else: a public one, or one that a provider uses
+    /// inside, such as that of a cloud's metadata service.
+    Others,
 }
 
 impl Reach {
@@ -23,7 +24,7 @@ impl Reach {
         };
         // A public address may be one of this machine's own: only those can be bound to.
         let is_here = || !may_bind_to_others(address) && UdpSocket::bind((address, 0)).is_ok();
-        if near || is_here() { Reach::Near } else { Reach::Public }
+        if near || is_here() { Reach::Near } else { Reach::Others }
     }
 }
 
@@ -35,16 +36,15 @@ fn may_bind_to_others(address: IpAddr) -> bool {
     std::fs::read_to_string(setting).is_ok_and(|value| value.trim() != "0")
 }
 
-/// Loopback, RFC 1918, link-local, and what providers use inside (RFC 6598).
+/// Loopback and RFC 1918. Not link-local, where clouds have their metadata service, nor what
+/// providers use inside (RFC 6598).
 fn is_near_v4(v4: Ipv4Addr) -> bool {
-    let [first, second, ..] = v4.octets();
-    let shared = first == 100 && (64..128).contains(&second);
-    v4.is_loopback() || v4.is_private() || v4.is_link_local() || shared
+    v4.is_loopback() || v4.is_private()
 }
 
-/// Loopback, unique local (RFC 4193) and link-local.
+/// Loopback and unique local (RFC 4193).
 fn is_near_v6(v6: Ipv6Addr) -> bool {
-    v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()
+    v6.is_loopback() || v6.is_unique_local()
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_somebody_is_public() {
+    fn what_may_belong_to_others_is_not_near() {
         let table = [
             ("127.0.0.1", Reach::Near),
             ("127.9.9.9", Reach::Near),
@@ -62,18 +62,19 @@ mod tests {
             ("172.16.0.1", Reach::Near),
             ("172.31.255.255", Reach::Near),
             ("192.168.0.1", Reach::Near),
-            ("169.254.1.1", Reach::Near),
-            ("100.64.0.1", Reach::Near),
+            ("169.254.1.1", Reach::Others),
+            ("169.254.169.254", Reach::Others),
+            ("100.64.0.1", Reach::Others),
             ("::1", Reach::Near),
             ("fd00::1", Reach::Near),
-            ("fe80::1", Reach::Near),
+            ("fe80::1", Reach::Others),
             ("::ffff:10.0.0.1", Reach::Near),
-            ("172.32.0.1", Reach::Public),
-            ("100.128.0.1", Reach::Public),
+            ("172.32.0.1", Reach::Others),
+            ("100.128.0.1", Reach::Others),
             // Addresses for documentation are nobody's (RFC 5737, RFC 3849), and no network's.
-            ("192.0.2.1", Reach::Public),
-            ("2001:db8::1", Reach::Public),
-            ("::ffff:192.0.2.1", Reach::Public),
+            ("192.0.2.1", Reach::Others),
+            ("2001:db8::1", Reach::Others),
+            ("::ffff:192.0.2.1", Reach::Others),
         ];
         for (address, reach) in table {
             assert_eq!(Reach::of(address.parse().expect(address)), reach, "{address}");
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_bound_to_and_is_not_here_is_public() {
+    fn what_can_be_bound_to_and_is_not_here_is_not_near() {
         let work = || {
             // SAFETY: the network namespace alone; no memory, no files.
             let unshared = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
@@ -91,7 +92,7 @@ mod tests {
             }
             let address = "192.0.2.1".parse().expect("an address");
             assert!(UdpSocket::bind((address, 0)).is_ok(), "the setting is in force");
-            assert_eq!(Reach::of(address), Reach::Public);
+            assert_eq!(Reach::of(address), Reach::Others);
         };
         std::thread::spawn(work).join().expect("no panic");
     }

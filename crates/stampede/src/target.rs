@@ -155,6 +155,8 @@ impl Url {
         };
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        // `http://host?query` asks for the root (RFC 3986 section 6.2.3).
+        let path = &if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
         let host = if port == scheme.port() { host.to_owned() } else { format!("{host}:{port}") };
         Url::new(url, scheme, Place::Host { name, port }, host, path)
     }
@@ -338,6 +340,7 @@ mod tests {
             ("http://127.0.0.1", "127.0.0.1:80", "127.0.0.1", "/"),
             ("http://127.0.0.1:/a", "127.0.0.1:80", "127.0.0.1", "/a"),
             ("http://127.0.0.1:8080/a?b=c", "127.0.0.1:8080", "127.0.0.1:8080", "/a?b=c"),
+            ("http://127.0.0.1?b=/c", "127.0.0.1:80", "127.0.0.1", "/?b=/c"),
             ("http://[::1]:65535/", "[::1]:65535", "[::1]:65535", "/"),
             ("unix:/run/a.sock", "/run/a.sock", "localhost", "/"),
             ("unix:/run/a.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),

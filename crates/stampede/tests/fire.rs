@@ -131,6 +131,27 @@ fn ctrl_c_ends_it_with_a_summary() {
     assert!(text.contains("response time"), "{text}");
 }
 
+/// The shot that the end comes with was not due before it, on whichever thread.
+#[test]
+fn an_end_before_the_schedules_drops_no_shot() {
+    let server = server(Behaviour::answering(Answer::new(503, "busy")));
+    for threads in ["1", "4"] {
+        for stop in ["limit(1s)", "total_http(5xx,10%,2s)"] {
+            let place = Place::new();
+            let url = url(&server);
+            let load = ["fire", &url, "--rate", "50", "--for", "20s", "--threads", threads];
+            let args = [&load[..], &["--autostop", stop, "--json"]].concat();
+            let output = finish(place.stampede(&args), LIMIT);
+            let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
+            assert!(summary["autostop"].is_string(), "{summary:#}");
+            assert_eq!(summary["shots_dropped"], 0, "{threads} threads, {stop}: {summary:#}");
+            assert_eq!(summary["shots_planned"], summary["shots_started"], "{summary:#}");
+            let reasons = summary["reasons"].to_string();
+            assert!(!reasons.contains("of the shots"), "{reasons}");
+        }
+    }
+}
+
 /// Every odd answer is counted as what it is; nothing hangs.
 #[test]
 fn odd_answers_are_counted_as_what_they_are() {
@@ -230,6 +251,56 @@ fn refused(place: &Place, load: &[&str], table: &[&[&str]]) {
                 || stderr(&output).contains(more[0])
         );
     }
+}
+
+#[test]
+fn what_would_fire_or_write_nothing_is_refused_in_words() {
+    let place = Place::new();
+    place.write("ammo", "/a\n/b\n");
+    place.write("broken.yaml", "phantom: {address: [\n");
+    let load = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
+    let tank = |file| vec!["fire", "http://127.0.0.1:1/", "--tank", file];
+    let said = [
+        [&load[..], &["--ammo", "ammo", "--ammo-limit", "0"]].concat(),
+        [&load[..], &["--ammo-order", "random"]].concat(),
+        [&load[..], &["--contains", ""]].concat(),
+        [&load[..], &["--keep-alive", "sometimes"]].concat(),
+        [&load[..], &["--csv", "same", "--phout", "same"]].concat(),
+        vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--seed", "5"],
+        tank("nowhere.yaml"),
+        tank("broken.yaml"),
+    ]
+    .map(|args| {
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stdout(&output));
+        stderr(&output)
+    });
+    assert!(!place.path().join("same").exists(), "nothing is written over");
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn what_ends_with_the_ammo_is_said() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let place = Place::new();
+    place.write("ammo", "/a\n/b\n/c\n");
+    let ammo = place.path().join("ammo").display().to_string();
+    let by_limit = fired(&server, &["--users", "2", "--ammo", &ammo, "--ammo-limit", "8"]);
+    assert_eq!(by_limit["shots_ok"], 8, "{by_limit:#}");
+    assert_eq!(by_limit["notes"].to_string(), "[]", "that was asked for");
+    let once = fired(&server, &["--rate", "100", "--for", "5s", "--ammo", &ammo, "--once"]);
+    assert_eq!(once["shots_ok"], 3, "{once:#}");
+    let notes = once["notes"].to_string();
+    assert!(notes.contains("the ammo was over after 3 shots, in "), "{notes}");
+}
+
+#[test]
+fn connections_are_kept_where_only_that_is_said() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let kept =
+        fired(&server, &["--client", "ab", "--users", "1", "--requests", "5", "--keep-alive"]);
+    assert_eq!((&kept["keep_alive"], &kept["connections"]), (&true.into(), &1.into()), "{kept:#}");
+    assert_eq!(kept["document_bytes_mean"], 2.0, "{kept:#}");
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn a_ratio_without_a_value_is_read_back() {
 
 fn any_counts() -> impl Strategy<Value = Counts> {
     let failed = btree_map("(net|http):[a-z0-9-]{1,12}", any::<u64>(), 0..5);
-    (any::<[u64; 7]>(), failed).prop_map(|(n, failed)| Counts {
+    (any::<[u64; 8]>(), failed).prop_map(|(n, failed)| Counts {
         planned: n[0],
         started: n[1],
         ok: n[2],
@@ -328,6 +328,7 @@ fn any_counts() -> impl Strategy<Value = Counts> {
         bytes_sent: n[4],
         bytes_received: n[5],
         answer_bytes: n[6],
+        body_bytes: n[7],
     })
 }
 

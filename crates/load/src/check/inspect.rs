@@ -95,7 +95,7 @@ pub(crate) struct Inspector {
     /// A bit for each rule about headers that the final head broke.
     broken: u32,
     looking: Looking,
-    /// Bytes of the body so far, where anything is asked of it.
+    /// Bytes of the body so far.
     size: u64,
     /// The body so far, where it must be there as a whole.
     body: Vec<u8>,
@@ -177,6 +177,11 @@ impl Inspector {
         failed.next().map_or(Checked::Right, Checked::Wrong)
     }
 
+    /// Bytes of the body so far.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     fn fails(&self, rule: &Rule, place: usize) -> Option<Failed> {
         let looked = self.looking != Looking::Away;
         let holds = match &rule.ask {
@@ -250,10 +255,10 @@ impl Inspector {
 
 impl Sink for Inspector {
     fn piece(&mut self, bytes: &[u8]) {
+        self.size += bytes.len() as u64;
         if self.looking == Looking::Away {
             return;
         }
-        self.size += bytes.len() as u64;
         self.searches.iter_mut().for_each(|(_, search)| search.feed(bytes));
         if self.looking != Looking::Keeping {
             return;

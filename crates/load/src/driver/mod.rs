@@ -295,7 +295,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
             match answer.end {
-                AnswerEnd::Whole { .. } => self.parts.recorder.answered(answer.bytes),
+                AnswerEnd::Whole { .. } => {
+                    self.parts.recorder.answered(answer.bytes, answer.body_bytes);
+                }
                 _ => usable = Usable::No,
             }
             self.pool.at(slot).answered |= answer.bytes > 0;

@@ -77,6 +77,8 @@ pub struct Answer {
     pub end: AnswerEnd,
     /// Bytes of it on the wire, interim (1xx) answers included.
     pub bytes: u64,
+    /// Bytes of its body, without what frames them.
+    pub body_bytes: u64,
 }
 
 /// How an answer ended.

@@ -101,8 +101,9 @@ pub struct LoadFlags {
     /// Habits of the connections: stampede, tank, ab, k6
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
-    /// Keep connections, or close after each shot
-    #[arg(long, value_name = "on|off|auto")]
+    /// Keep connections, or close after each shot; `on` where nothing follows
+    #[arg(long, value_name = "on|off|auto", hide_possible_values = true, num_args = 0..=1,
+          default_missing_value = "on", value_parser = ["on", "off", "auto"])]
     pub keep_alive: Option<String>,
     /// From the start of a shot to its end [default: 11s]
     #[arg(long, value_name = "LENGTH")]
@@ -250,7 +251,7 @@ pub struct FireArgs {
           value_parser = clap::value_parser!(u16).range(100..=599))]
     pub status: Vec<u16>,
     /// Text that a correct body contains
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub contains: Option<String>,
     /// What else a correct answer has: 'header x-cache == HIT', 'json ok == true', 'body ~ /re/',
     /// 'size > 100', 'time < 200ms' (may be given more than once; docs/checks.md)
@@ -274,7 +275,8 @@ pub struct FireArgs {
     /// connections, without TLS and where it is allowed; else epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
-    /// Fire at a public address too: load only what you are allowed to load
+    /// Fire at an address that is neither this machine's nor private: load only what you are
+    /// allowed to load
     #[arg(long)]
     pub i_may_load_this_host: bool,
     /// The files that are written beside the summary
@@ -307,10 +309,12 @@ pub struct AmmoFlags {
     #[arg(long, value_name = "FORMAT", requires = "ammo")]
     pub ammo_format: Option<String>,
     /// Which request is next
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t = AmmoOrder::InOrder)]
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = AmmoOrder::InOrder,
+          requires = "ammo")]
     pub ammo_order: AmmoOrder,
-    /// End when this many requests were fired
-    #[arg(long, value_name = "N", requires = "ammo")]
+    /// End when this many requests were fired. Users need no --for beside it
+    #[arg(long, value_name = "N", requires = "ammo",
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub ammo_limit: Option<u64>,
     /// End when each was fired; else the file is fired again. Users need no --for beside it
     #[arg(long, requires = "ammo")]

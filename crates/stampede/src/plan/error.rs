@@ -19,6 +19,14 @@ pub enum PlanError {
         /// Why.
         source: std::io::Error,
     },
+    /// The same of a `load.yaml`.
+    #[error("`{}` cannot be read", path.display())]
+    UnreadableTank {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Larger than a plan can sensibly be.
     #[error("plan `{}` is larger than 1 MiB", path.display())]
     TooLarge {
@@ -220,6 +228,9 @@ impl Diagnostic for PlanError {
             PlanError::Unreadable { .. } => Some(Box::new(
                 "a plan is a YAML file in UTF-8; without one, say `--app`, `--runtimes` and a load",
             )),
+            PlanError::UnreadableTank { .. } => {
+                Some(Box::new("`--tank` is given Yandex Tank's own file, in UTF-8"))
+            }
             PlanError::TooLarge { .. } => None,
             PlanError::Wrong(wrong) => Some(Box::new(match &wrong.nearest {
                 Some(nearest) => {

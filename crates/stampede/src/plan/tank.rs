@@ -13,7 +13,7 @@ use stampede_load::autostop::{Autostop, AutostopError, Problem};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
-use super::error::{Mistake, PlanError, Source};
+use super::error::{Mistake, PlanError, Source, Wrong};
 use super::read::{file_text, home};
 use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
 use super::tree::{self, Node, Value, shortened};
@@ -108,7 +108,10 @@ impl TankConfig {
 /// # Errors
 /// It cannot be read, or something in it is wrong; see [`PlanError`].
 pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
-    let text = file_text(path)?;
+    let text = file_text(path).map_err(|error| match error {
+        PlanError::Unreadable { path, source } => PlanError::UnreadableTank { path, source },
+        other => other,
+    })?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
     parse(Source { name: path.display().to_string(), text, base })
 }
@@ -119,7 +122,14 @@ pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
 /// Something in it is wrong.
 #[doc(hidden)]
 pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
-    resolve(&tree::parse(&Arc::new(source))?)
+    let root = tree::parse(&Arc::new(source)).map_err(|error| match error {
+        PlanError::Wrong(wrong) => PlanError::Wrong(Box::new(Wrong {
+            expected: "one YAML document: a map of sections such as `phantom`".to_owned(),
+            ..*wrong
+        })),
+        other => other,
+    })?;
+    resolve(&root)
 }
 
 fn resolve(root: &Node) -> Result<TankConfig, PlanError> {

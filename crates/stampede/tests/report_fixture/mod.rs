@@ -197,6 +197,7 @@ fn load(shots: &Shots) -> LoadRecord {
             bytes_sent: started * 100,
             bytes_received: ok * 1_024,
             answer_bytes: ok * 1_024,
+            body_bytes: ok * 900,
         },
         scheduled_ns: shots.scheduled_ns,
         lasted_ns: shots.scheduled_ns,

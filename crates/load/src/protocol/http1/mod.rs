@@ -172,7 +172,8 @@ impl Http1 {
         let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
-        answered(Answer { shot: self.shot, first_byte, end, bytes: self.bytes });
+        let (bytes, body_bytes) = (self.bytes, self.inspector.size());
+        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes });
     }
 
     fn forget_answer(&mut self) {

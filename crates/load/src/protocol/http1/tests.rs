@@ -305,7 +305,8 @@ fn first_byte_is_that_of_the_first_interim_answer() {
     assert_eq!(http.first_byte(), Some(Nanos(2)));
     http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
     http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
-    let expected = Answer { shot: ShotId(7), first_byte: Nanos(2), end: whole(204), bytes: 43 };
+    let (shot, first_byte, end) = (ShotId(7), Nanos(2), whole(204));
+    let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 0 };
     assert_eq!(answers, [expected]);
 }
 

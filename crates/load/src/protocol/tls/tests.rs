@@ -179,8 +179,8 @@ fn a_connection_carries_shots_in_both_versions() {
             assert!(!pair.client.room());
             pair.answer(OK);
             pair.settle(usize::MAX);
-            let expected =
-                Answer { shot: ShotId(shots), first_byte: Nanos(5), end: whole(), bytes: 43 };
+            let (shot, first_byte, end) = (ShotId(shots), Nanos(5), whole());
+            let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 5 };
             assert_eq!(pair.answers.pop(), Some(expected));
             assert!(pair.client.room() && pair.client.after_answer() == Next::KeepOpen);
             pair.start(&get());

@@ -72,9 +72,21 @@ impl Out {
     }
 }
 
+fn each_has_its_own(flags: &FileFlags) -> Result<(), Failure> {
+    let all = [&flags.csv, &flags.hlog, &flags.prometheus, &flags.phout];
+    // /dev/null takes everything.
+    let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |about| about.is_file());
+    let mut paths: Vec<&PathBuf> = all.into_iter().flatten().filter(is_file).collect();
+    paths.sort();
+    let Some(twice) = paths.windows(2).find(|two| two[0] == two[1]) else { return Ok(()) };
+    let text = format!("two files would be written to `{}`", twice[0].display());
+    Err(Failure::rendered(text).hint("give each a name of its own"))
+}
+
 impl Files {
-    /// Makes them, empty.
+    /// Makes them, empty. Each has a place of its own.
     pub fn create(flags: &FileFlags) -> Result<Files, Failure> {
+        each_has_its_own(flags)?;
         let out = |path: &Option<PathBuf>| path.as_deref().map(Out::create).transpose();
         Ok(Files {
             csv: out(&flags.csv)?,

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::ammo::Tags;
 use stampede_load::example;
-use stampede_load::report::Fired;
+use stampede_load::report::{End, Fired};
+use stampede_load::spec::Model;
 
 use crate::monitor::sample::ResourceSample;
 use crate::store::mask_secrets;
@@ -73,6 +74,16 @@ pub fn about_quota(aside: &ResourceSample) -> Option<String> {
     (throttled > 0).then(|| format!("a CPU quota held the generator back for {length}"))
 }
 
+/// A schedule whose ammo was over before.
+pub fn about_early_end(fired: &Fired, model: &Model) -> Option<String> {
+    let Model::Open { schedule, .. } = model else { return None };
+    let is_over = fired.end == End::Complete && fired.scheduled < schedule.length();
+    let (shots, after) =
+        (words::count(fired.counts.planned), words::time(fired.scheduled.0 as f64));
+    is_over
+        .then(|| format!("the ammo was over after {shots} shots, in {after}: before the schedule"))
+}
+
 /// What a reader of the result must know of the file of requests, and of records that were lost.
 pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     let ammo = &fired.ammo;
@@ -81,11 +92,11 @@ pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
         found.push((Judged::Invalid, format!("the ammo file could not be read to its end: {why}")));
     }
     if let Some(first) = &ammo.broken_first {
-        let broken = words::count(ammo.broken);
-        found.push((
-            Judged::Suspect,
-            format!("{broken} entries of the ammo are no request: {first}"),
-        ));
+        let broken = match ammo.broken {
+            1 => "one entry of the ammo is no request".to_owned(),
+            broken => format!("{} entries of the ammo are no requests", words::count(broken)),
+        };
+        found.push((Judged::Suspect, format!("{broken}: {first}")));
     }
     for (reason, count) in &ammo.skipped {
         found.push((Judged::Valid, format!("ammo: {} skipped: {reason}", words::count(*count))));

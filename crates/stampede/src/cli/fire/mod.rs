@@ -136,6 +136,9 @@ impl Measured {
         if let Some(note) = found::about_naps(&self.fired) {
             verdict::add(&mut verdict, Judged::Valid, note);
         }
+        if let Some(note) = found::about_early_end(&self.fired, &ready.load.model) {
+            verdict::add(&mut verdict, Judged::Valid, note);
+        }
         for (judged, text) in found::about_ammo(&self.fired) {
             verdict::add(&mut verdict, judged, text);
         }

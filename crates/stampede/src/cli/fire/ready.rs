@@ -81,19 +81,24 @@ impl Ready {
 /// Flags of a schedule beside users, and a seed of nothing.
 fn does_something(args: &FireArgs) -> Result<(), Failure> {
     let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
-    let is_random = args.ammo.ammo.is_some() && args.ammo.ammo_order == AmmoOrder::Random;
+    let is_random = args.load.arrivals.as_deref() == Some("poisson")
+        || args.ammo.ammo.is_some() && args.ammo.ammo_order == AmmoOrder::Random;
     let given = [
         ("--when-full", args.load.when_full.is_some() && !by_schedule),
         ("--arrivals", args.load.arrivals.is_some() && !by_schedule),
-        ("--seed", args.seed.is_some() && !by_schedule && !is_random),
     ];
     let idle = given.iter().find(|(_, is_idle)| *is_idle && args.ammo.tank.is_none());
-    let Some((flag, _)) = idle else { return Ok(()) };
-    let text = format!("`{flag}` does nothing here: it is for `--rate` and `--schedule`");
-    Err(Failure::rendered(text).hint(match *flag {
-        "--seed" => "leave it out, or say `--ammo-order random` with `--ammo`",
-        _ => "leave it out: users wait for their answers, and fire again",
-    }))
+    if let Some((flag, _)) = idle {
+        let text = format!("`{flag}` does nothing here: it is for `--rate` and `--schedule`");
+        let hint = "leave it out: users wait for their answers, and fire again";
+        return Err(Failure::rendered(text).hint(hint));
+    }
+    if args.seed.is_some() && !is_random {
+        let text = "`--seed` does nothing here: nothing is drawn";
+        let hint = "leave it out, or say `--arrivals poisson`, or `--ammo-order random`";
+        return Err(Failure::rendered(text.to_owned()).hint(hint));
+    }
+    Ok(())
 }
 
 /// Ammo that is no file.
@@ -122,7 +127,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
-    let until_over = args.ammo.once && !by_schedule && flags.for_.is_none();
+    let ends = args.ammo.once || args.ammo.ammo_limit.is_some();
+    let until_over = ends && !by_schedule && flags.for_.is_none();
     let until_over = until_over && flags.requests.is_none();
     // One that is replaced below, by what the file says, or by its end.
     let flags = match tank.is_some() || until_over {
@@ -193,7 +199,7 @@ fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Fail
     if args.i_may_load_this_host || Reach::of(address.ip()) == Reach::Near {
         return Ok(());
     }
-    let text = format!("{} of `{url}` is a public address", address.ip());
+    let text = format!("{} of `{url}` is neither this machine's nor private", address.ip());
     Err(Failure::rendered(text).hint(
         "load only what you are allowed to load; if you may load this host, add \
          `--i-may-load-this-host`",

@@ -93,6 +93,8 @@ pub struct Report {
     pub bytes_in: u64,
     /// Bytes of a whole answer on average, right or wrong, head included; null where there was none.
     pub answer_bytes_mean: Option<f64>,
+    /// Bytes of its body, without chunks' sizes: ab's document length, on average.
+    pub document_bytes_mean: Option<f64>,
     /// Bytes written, heads included.
     pub bytes_out: u64,
     /// CPU time of the load threads per started shot, spinning not counted; null where no shot
@@ -321,7 +323,8 @@ impl Report {
             connect_time_ns: connect_time(fired),
             lower_bounds,
             bytes_in: counts.bytes_received,
-            answer_bytes_mean: answer_bytes_mean(counts),
+            answer_bytes_mean: of_an_answer(counts, counts.answer_bytes),
+            document_bytes_mean: of_an_answer(counts, counts.body_bytes),
             bytes_out: counts.bytes_sent,
             cpu_ns_per_shot: cpu_ns,
             engine: fired.engine.to_owned(),
@@ -431,12 +434,12 @@ pub fn alone(times: &Times) -> TimesNs {
     TimesNs::of(Ranked::ok_alone(times), CutOff { shots: 0, after_ns: 0 })
 }
 
-/// Of connections that were opened.
-fn answer_bytes_mean(counts: &Counts) -> Option<f64> {
+/// The mean over whole answers of what they have together.
+fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
     let whole = |kind: &&String| !kind.starts_with("net:");
     let wrong: u64 = counts.failed.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
     let answers = counts.ok + wrong;
-    (answers > 0).then(|| counts.answer_bytes as f64 / answers as f64)
+    (answers > 0).then(|| together as f64 / answers as f64)
 }
 
 fn connect_time(fired: &Fired) -> Option<TimesNs> {

@@ -90,8 +90,10 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     let throughput = words::rate(report.throughput_per_s);
     rows.push(("throughput", format!("{at_least}{throughput}/s correct answers{limit}")));
     rows.push(("transfer", transfer(report)));
-    if let Some(answer) = report.answer_bytes_mean {
-        rows.push(("answer", format!("{} on average, head included", words::bytes(answer))));
+    let mean = |bytes: Option<f64>| bytes.map(words::bytes);
+    let (document, answer) = (mean(report.document_bytes_mean), mean(report.answer_bytes_mean));
+    if let (Some(document), Some(answer)) = (document, answer) {
+        rows.push(("document", format!("{document} on average, {answer} with its head")));
     }
     if let Some(seed) = report.ammo_seed {
         rows.push(("ammo", format!("in random order (--seed {seed})")));

@@ -274,6 +274,7 @@ fn made() -> Report {
         lower_bounds: vec!["response_time_ns.max".to_owned(), "response_time_ns.mean".to_owned()],
         bytes_in: 2_534_155,
         answer_bytes_mean: Some(851.0),
+        document_bytes_mean: Some(612.0),
         bytes_out: 290_903,
         cpu_ns_per_shot: Some(12_345),
         engine: "epoll".to_owned(),

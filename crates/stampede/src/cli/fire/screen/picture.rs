@@ -158,8 +158,7 @@ impl Picture {
         let below = errors.len() as u16 + 2;
         let title = format!("correct answers each second, {} now", words::count(self.last.ok));
         room.sparkline(frame, &title, &self.answered, below + 5);
-        let now = self.p95_us.back().copied().unwrap_or(0);
-        let title = format!("p95 of each second, {} now", words::time_ns(now * 1_000));
+        let title = format!("p95 of each second, {} now", self.last.time(95.0));
         room.sparkline(frame, &title, &self.p95_us, below);
         room.lines(frame, errors);
         room.foot(frame, "Ctrl-C ends it, and the summary comes");

@@ -85,6 +85,14 @@ fn a_load_until_the_ammo_is_over_was_one_of_so_many_shots() {
 }
 
 #[test]
+fn a_second_without_a_correct_answer_has_no_time() {
+    let mut picture = picture(&open(), 3, &[]);
+    picture.second(&second(3, 0, 900, &[("http:500", 12)]));
+    let drawn = drawn(&picture, 80, 24);
+    assert!(drawn.contains("p95 of each second, failed now"), "{drawn}");
+}
+
+#[test]
 fn no_terminal_is_too_small() {
     let picture = picture(&open(), 5, &[("net:refused", 9)]);
     for width in [1, 2, 9, 13, 26, 200] {
