@@ -184,7 +184,7 @@ fn frozen_us(share: f64, each_us: f64) -> f64 {
 fn each_us(stamps: &Stamps) -> f64 {
     let gaps = answer_to_answer_us(stamps).into_iter();
     let at_work: Vec<f64> = gaps.filter(|gap| *gap < EVERY_US / 2.0).collect();
-    at_work.iter().sum::<f64>() / at_work.len() as f64
+    at_work.iter().sum::<f64>() / at_work.len().max(1) as f64
 }
 
 const SERVERS: [(Freezes, &str); 2] =

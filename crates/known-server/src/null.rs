@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
 use rustix::time::ClockId;
 
@@ -76,6 +76,8 @@ impl NullServer {
     }
 
     /// Starts on `listen`, in a manner.
+    ///
+    /// Raises the process's soft limit of open files, where that is lower than a large load needs.
     pub fn start_in(listen: &Listen, manner: Manner) -> Result<NullServer, ServerError> {
         let listener = Listener::open(listen, BACKLOG)?;
         let address = listener.address().clone();
@@ -134,10 +136,19 @@ impl Drop for NullServer {
 
 /// Has the kernel enlarge the table of descriptors at once, with one more of `any`. Where threads
 /// share the table, the one that meets its end is stopped for 10 to 20 ms each time it doubles
-/// (`expand_fdtable` waits for all CPUs): a server, while it takes on connections.
+/// (`expand_fdtable` waits until every CPU has passed by): a server, while it takes on connections.
 fn make_room(any: impl AsFd) {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS);
-    let last = limit.min(DESCRIPTORS).saturating_sub(1);
+    let limit = getrlimit(Resource::Nofile);
+    // `None` is no limit.
+    let [soft, hard] = [limit.current, limit.maximum].map(|limit| limit.unwrap_or(u64::MAX));
+    let wanted = hard.min(DESCRIPTORS);
+    if soft < wanted {
+        let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+        // Where it cannot be raised the server takes fewer connections.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let last = soft.min(DESCRIPTORS).saturating_sub(1);
     // Where that is refused the table grows when it has to.
     drop(rustix::io::fcntl_dupfd_cloexec(any, last as RawFd));
 }
@@ -405,7 +416,8 @@ const BODY_BYTES: usize = 2;
 const ENDING: u64 = u64::MAX;
 const LISTENER: u64 = u64::MAX - 1;
 
-/// More than these are not made room for.
+/// What room is made for, and the soft limit raised to: the 10 000 connections of the largest load
+/// that is measured, and what else the process has open. The table takes 8 bytes of each.
 const DESCRIPTORS: u64 = 16_384;
 /// Events of one wait, bytes of one read: large enough that more would not be measured.
 const EVENTS: usize = 256;
