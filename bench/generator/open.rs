@@ -5,7 +5,7 @@ use stampede_known_server::Waiting;
 
 use crate::measured::{Measured, run, value};
 use crate::peers::Peer;
-use crate::stamped::{Freezes, Stamped, Stamps};
+use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 use crate::{LOAD_CPU, itself};
 
@@ -109,7 +109,7 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
         let waiting = if rate < AWAKE_BELOW { Waiting::Spin } else { Waiting::Sleep };
         for _ in 0..rounds {
             for (engine, taken) in ENGINES.into_iter().zip(&mut taken) {
-                let server = Stamped::start(Freezes::Never, waiting)?;
+                let server = Stamped::start(Serves::AtOnce, waiting)?;
                 taken.push(Shot::fire(server, engine, rate, seconds)?);
             }
         }
@@ -143,7 +143,7 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
     let fired: Vec<_> = loads
         .map(|(engine, minutes)| {
             let fire = move || {
-                let server = Stamped::start(Freezes::Never, Waiting::Sleep)?;
+                let server = Stamped::start(Serves::AtOnce, Waiting::Sleep)?;
                 Shot::fire(server, engine, rate, minutes * 60)
             };
             (engine, minutes, std::thread::spawn(fire))

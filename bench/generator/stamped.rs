@@ -19,27 +19,31 @@ pub struct Stamped {
 /// ns of the machine's monotonic clock: arrived, answered.
 pub type Stamps = Vec<(u64, u64)>;
 
-/// Frozen for 500 ms every 2 s, or never.
+/// When requests are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freezes {
-    Never,
-    EveryTwoSeconds,
+pub enum Serves {
+    AtOnce,
+    /// After a millisecond of work, one by one.
+    InOneMs,
+    /// At once, but frozen for 500 ms every 2 s.
+    Frozen,
 }
 
 impl Stamped {
     /// Awake all the time it stamps without its own waking, but leaves other programs no CPU save
     /// the generator's.
-    pub fn start(freezes: Freezes, waiting: Waiting) -> Result<Stamped, String> {
+    pub fn start(serves: Serves, waiting: Waiting) -> Result<Stamped, String> {
         let waiting = match waiting {
             Waiting::Sleep => "sleeps",
             Waiting::Spin => "spins",
         };
-        let freezes = match freezes {
-            Freezes::Never => "never",
-            Freezes::EveryTwoSeconds => "freezes",
+        let serves = match serves {
+            Serves::AtOnce => "at-once",
+            Serves::InOneMs => "in-one-ms",
+            Serves::Frozen => "freezes",
         };
         let mut process = Command::new(itself())
-            .args(["serve", freezes, waiting])
+            .args(["serve", serves, waiting])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -84,6 +88,7 @@ pub fn serve(arguments: &[&str]) {
         waiting,
         stamps: STAMPS,
         freeze: arguments.contains(&"freezes").then_some(freeze),
+        works: Duration::from_millis(arguments.contains(&"in-one-ms").into()),
     };
     let server = NullServer::start_in(&Listen::Tcp, manner).expect("a null server");
     println!("{}", server.address());

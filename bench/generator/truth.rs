@@ -5,7 +5,7 @@ use stampede_known_server::Waiting;
 use crate::PERCENTILES;
 use crate::open::{ENGINES, Shot};
 use crate::peers::Peer;
-use crate::stamped::{Freezes, Stamped, Stamps};
+use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
 /// Both models.
@@ -13,8 +13,8 @@ pub fn truth(rounds: usize) -> Result<String, String> {
     Ok(with_a_schedule(rounds)? + &with_a_user(rounds)?)
 }
 
-fn stamped(freezes: Freezes) -> Result<Stamped, String> {
-    Stamped::start(freezes, Waiting::Sleep)
+fn stamped(serves: Serves) -> Result<Stamped, String> {
+    Stamped::start(serves, Waiting::Sleep)
 }
 
 /// Response times as printed beside those that follow from the server's stamps, and beside
@@ -43,15 +43,16 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
         "apart",
         "follows",
     ]);
-    for (freezes, name) in SERVERS {
+    for (serves, name) in SERVERS {
+        let rate = if serves == Serves::InOneMs { RATE_OF_WORK } else { RATE };
         for engine in ENGINES {
             let shots: Result<Vec<Shot>, String> =
-                (0..rounds).map(|_| Shot::fire(stamped(freezes)?, engine, RATE, SECONDS)).collect();
+                (0..rounds).map(|_| Shot::fire(stamped(serves)?, engine, rate, SECONDS)).collect();
             let shots = shots?;
             for percentile in PERCENTILES {
-                exact.row(beside_stamps(engine, name, percentile, &shots));
+                exact.row(beside_stamps(engine, (name, rate), percentile, &shots));
             }
-            if freezes == Freezes::EveryTwoSeconds {
+            if serves == Serves::Frozen {
                 let late =
                     PERCENTILES.into_iter().filter(|(_, share)| frozen_us(*share, 0.0) > 0.0);
                 late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &shots)));
@@ -69,7 +70,7 @@ fn printed(shot: &Shot, percentile: &str) -> f64 {
 
 fn beside_stamps(
     engine: Peer,
-    server: &str,
+    (server, rate): (&str, u32),
     (percentile, share): (&str, f64),
     shots: &[Shot],
 ) -> [String; 9] {
@@ -80,7 +81,7 @@ fn beside_stamps(
     [
         engine.name().to_owned(),
         server.to_owned(),
-        RATE.to_string(),
+        rate.to_string(),
         percentile.to_owned(),
         format!("{:.1}", all(&|shot| printed(shot, percentile))),
         format!("{:.1}", all(&stamped)),
@@ -122,10 +123,10 @@ fn with_a_user(rounds: usize) -> Result<String, String> {
         "answer to answer µs",
         "between",
     ]);
-    for (freezes, name) in SERVERS {
+    for (serves, name) in SERVERS {
         for engine in ENGINES {
             let shots: Result<Vec<Shot>, String> = (0..rounds)
-                .map(|_| Shot::fire_closed(stamped(freezes)?, engine, 1, SECONDS))
+                .map(|_| Shot::fire_closed(stamped(serves)?, engine, 1, SECONDS))
                 .collect();
             let shots = shots?;
             for (percentile, share) in PERCENTILES {
@@ -187,10 +188,12 @@ fn each_us(stamps: &Stamps) -> f64 {
     at_work.iter().sum::<f64>() / at_work.len().max(1) as f64
 }
 
-const SERVERS: [(Freezes, &str); 2] =
-    [(Freezes::Never, "at once"), (Freezes::EveryTwoSeconds, "frozen")];
+const SERVERS: [(Serves, &str); 3] =
+    [(Serves::AtOnce, "at once"), (Serves::InOneMs, "in 1 ms"), (Serves::Frozen, "frozen")];
 /// Shots per second by the schedule.
 const RATE: u32 = 2_000;
+/// Of the one that works: so many leave it idle between two.
+const RATE_OF_WORK: u32 = 400;
 /// From one to the next.
 const EVERY_US: f64 = 1e6 / RATE as f64;
 /// Of a load.

@@ -42,6 +42,8 @@ pub struct Manner {
     pub stamps: usize,
     /// When nothing is read, counted from the first request.
     pub freeze: Option<Freeze>,
+    /// CPU time that each request takes, beside reading and answering it.
+    pub works: Duration,
 }
 
 /// What a null server does while there is nothing to do.
@@ -251,12 +253,17 @@ impl Server {
     }
 
     fn serve_stamped(&mut self, slot: usize) {
-        if self.manner.stamps == 0 && self.manner.freeze.is_none() {
+        let manner = &self.manner;
+        if manner.stamps == 0 && manner.freeze.is_none() && manner.works.is_zero() {
             return self.serve_slot(slot);
         }
         self.stand_still();
         let before = self.answered.load(Ordering::Relaxed);
         let arrived_ns = monotonic_ns();
+        let worked_ns = arrived_ns + self.manner.works.as_nanos() as u64;
+        while monotonic_ns() < worked_ns {
+            std::hint::spin_loop();
+        }
         self.serve_slot(slot);
         let requests = self.answered.load(Ordering::Relaxed) - before;
         if requests > 0 {
