@@ -127,10 +127,7 @@ fn work_takes_its_time() {
     let works = Duration::from_millis(3);
     let manner = Manner { works, stamps: 1, ..Manner::default() };
     let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
-    let mut client = Client::connect(server.address());
-    client.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".len());
-    drop(client);
+    ask(&mut connect(&server), GET, OK);
     let [stamp] = server.finish()[..] else { panic!("one request, one stamp") };
     assert!(stamp.answered_ns - stamp.arrived_ns >= works.as_nanos() as u64, "{stamp:?}");
 }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, Waiting};
-use stampede_load::engine::{Completion, Engine, Op, Slot};
+use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
@@ -27,7 +27,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
     while sent < (BYTES + APPENDED) as u64 {
         assert!(start.elapsed() < Duration::from_secs(60), "sent {sent} bytes");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, 0);
+        engine.wait(until, Awaited::AtOnce(0));
         while let Some(completion) = engine.next() {
             match completion {
                 Completion::Sent(_, bytes) => sent += bytes,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, Waiting};
 use stampede_load::engine::uring::Uring;
-use stampede_load::engine::{Completion, Engine, Op, Slot};
+use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
@@ -24,7 +24,7 @@ fn wait_for(engine: &mut impl Engine, this: &Completion) {
     loop {
         assert!(start.elapsed() < LONG, "{this:?} does not come");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, 0);
+        engine.wait(until, Awaited::AtOnce(0));
         while let Some(completion) = engine.next() {
             assert!(!matches!(completion, Completion::Failed(..)), "{completion:?}");
             if completion == *this {
@@ -68,7 +68,7 @@ fn fill(engine: &mut impl Engine, slot: Slot) {
 /// Lets the kernel do what was submitted.
 fn turn(engine: &mut impl Engine) {
     engine.refresh();
-    engine.wait(Nanos(0), 0);
+    engine.wait(Nanos(0), Awaited::AtOnce(0));
 }
 
 /// What the server reads until the connection ends: in time, in order or by a reset.

@@ -8,7 +8,7 @@ mod shots;
 mod tests;
 
 use crate::Stop;
-use crate::engine::{Completion, Engine, Naps, Op, Slot};
+use crate::engine::{Awaited, Completion, Engine, Naps, Op, Slot};
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -98,7 +98,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             if self.shots.count() == 0 && self.parts.pace.finished(now) {
                 return self.report();
             }
-            self.parts.engine.wait(self.wake(now), self.crowd());
+            self.parts.engine.wait(self.wake(now), self.awaited());
             self.cross(self.parts.engine.now());
             self.take_completions();
         }
@@ -120,11 +120,11 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
     }
 
-    /// Shots whose answers may be seen a little late: of users, who are many and wait anyway.
-    fn crowd(&self) -> u32 {
+    /// Answers to users, who may be many and wait anyway, may be seen a little late.
+    fn awaited(&self) -> Awaited {
         match self.parts.pace {
-            Pace::Closed(_) => self.shots.count(),
-            Pace::Open(_) => 0,
+            Pace::Closed(_) => Awaited::Soon(self.shots.count()),
+            Pace::Open(_) => Awaited::AtOnce(self.shots.count()),
         }
     }
 

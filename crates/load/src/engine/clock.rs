@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
 
+use super::Awaited;
 use crate::time::Nanos;
 
 /// How punctually a wait ends.
@@ -89,13 +90,16 @@ impl Clock {
     /// Until when to spin before a wait for `until` sleeps: a fast server's answer is stamped
     /// when it comes, not when we were woken for it, and neither side pays for the waking. In a
     /// crowd, whose answers follow each other anyway, only up to a share of the time.
-    pub(super) fn lingers_until(&self, until: Nanos, crowd: u32) -> Nanos {
-        let is_over = crowd >= CROWD && self.spun.0 > self.now.0 / SPUN_PART;
+    pub(super) fn lingers_until(&self, until: Nanos, awaited: Awaited) -> Nanos {
+        let is_crowd = awaited.crowd() >= CROWD;
+        let is_over = is_crowd && self.spun.0 > self.now.0 / SPUN_PART;
         if self.overshoot.is_none() || is_over {
             return self.now;
         }
-        let length = if crowd >= CROWD { LINGER } else { self.quick.lingers() };
-        self.quick.sent.plus(length).min(until)
+        let any = awaited.shots() > 0 && !is_crowd;
+        let lingers = self.quick.sent.plus(LINGER);
+        let lingers = if any { lingers.max(self.quick.lingers_until()) } else { lingers };
+        lingers.min(until)
     }
 
     /// Sleeps for a moment where `crowd` answers are awaited that come so quickly that some will
@@ -158,36 +162,48 @@ impl Clock {
     }
 }
 
-/// How soon after a send an answer comes. Woken for it, we would see it some 35 µs late on a
-/// virtual machine: of one that takes 100 µs that is a third, of 400 µs still a tenth.
+/// How soon answers come. Woken for one, we would see it some 35 µs late on a virtual machine: of
+/// one that takes 100 µs that is a third, of 3.5 ms still a hundredth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Quick {
-    /// When the last one was.
+    /// When the last send was.
     sent: Nanos,
-    /// Nothing came since.
+    /// Since when something is to come: since something came, or was sent when nothing was awaited.
+    since: Nanos,
+    /// Nothing came since the last send.
     is_awaited: bool,
-    /// From a send to what comes next, smoothed.
+    /// From `since` to what comes then, smoothed.
     after: Nanos,
 }
 
 impl Quick {
     fn sends(&mut self, now: Nanos) {
-        self.comes(now);
-        (self.sent, self.is_awaited) = (now, true);
+        if self.is_awaited {
+            // It takes so long at least.
+            self.learn(now);
+        } else {
+            (self.since, self.is_awaited) = (now, true);
+        }
+        self.sent = now;
     }
 
-    /// What has not come until the next send took so long at least. What comes by the same
-    /// reading of the clock was there before.
+    /// What comes by the same reading of the clock as a send was there before.
     fn comes(&mut self, now: Nanos) {
         if self.is_awaited && now > self.sent {
             self.is_awaited = false;
-            self.after = smoothed(self.after, now.since(self.sent).min(LINGER_MAX));
+            self.learn(now);
         }
+        self.since = now;
     }
 
-    /// For how long after the send the answer is waited for awake.
-    fn lingers(&self) -> Nanos {
-        if self.is_awaited && self.after <= QUICK { LINGER_MAX } else { LINGER }
+    fn learn(&mut self, now: Nanos) {
+        self.after = smoothed(self.after, now.since(self.since).min(LINGER_MAX));
+    }
+
+    /// Until when what is under way is waited for awake. It counts from the first that is
+    /// awaited: a server that stands still is not waited for anew with each send.
+    fn lingers_until(&self) -> Nanos {
+        if self.after <= QUICK { self.since.plus(LINGER_MAX) } else { self.since }
     }
 }
 
@@ -288,11 +304,12 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 /// sleep and its end take about as much of both CPUs: waiting awake is the cheaper way up to
 /// there, and never costs more than twice what the other would have.
 const LINGER: Nanos = Nanos(20_000);
-/// Answers that take no longer on average are waited for awake, whatever it costs.
-const QUICK: Nanos = Nanos(400_000);
+/// Answers that take no longer on average are waited for awake, whatever it costs. Of those that
+/// take longer the 35 µs of a waking are less than 1 %.
+const QUICK: Nanos = Nanos(4_000_000);
 /// But the odd one among them that takes longer, for no more than this: without a CPU of our own
 /// it may be us whom the server waits for.
-const LINGER_MAX: Nanos = Nanos(1_000_000);
+const LINGER_MAX: Nanos = Nanos(10_000_000);
 /// From so many shots under way on neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
 /// The part of the time that may be spent on waiting awake for a crowd: a tenth.
@@ -407,46 +424,65 @@ mod tests {
         clock.sends();
         let lingers = clock.now.plus(LINGER);
         clock.spun = Nanos(100_000);
-        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), lingers);
+        let until = |awaited| clock.lingers_until(Nanos::SECOND, awaited);
+        assert_eq!(until(Awaited::Soon(CROWD)), lingers);
+        let longer = clock.now.plus(LINGER_MAX);
+        let few = [Awaited::Soon(CROWD - 1), Awaited::AtOnce(CROWD), Awaited::AtOnce(1)];
+        assert_eq!(few.map(until), [longer; 3], "few are no crowd, nor is an open load");
+        assert_eq!(until(Awaited::AtOnce(0)), lingers, "nothing is to come");
         clock.spun = Nanos(100_001);
-        assert_eq!(clock.lingers_until(Nanos::SECOND, CROWD), clock.now, "no more of it");
-        let few = [CROWD - 1, 0].map(|crowd| clock.lingers_until(Nanos::SECOND, crowd));
-        let lingers = clock.now.plus(LINGER_MAX);
-        assert_eq!(few, [lingers; 2], "few are no crowd, nor is an open load");
+        let until = clock.lingers_until(Nanos::SECOND, Awaited::Soon(CROWD));
+        assert_eq!(until, clock.now, "no more of it");
     }
 
     /// What is learned of answers that come `every` ns after their sends, of which there is one
-    /// a ms.
+    /// each 20 ms; after the last of them.
     fn quick(every: impl Fn(u64) -> u64) -> Quick {
         let mut quick = Quick::default();
         for send in 1..=1_000 {
-            let now = Nanos::from_millis(send);
+            let now = Nanos::from_millis(20 * send);
             quick.sends(now);
             quick.comes(now.plus(Nanos(every(send))));
         }
-        quick.sends(Nanos::from_millis(1_001));
         quick
     }
 
+    const NEXT: Nanos = Nanos::from_millis(20 * 1_001);
+
     #[test]
     fn quick_answers_are_waited_for_awake_and_slow_ones_are_not() {
-        assert_eq!(quick(|_| 390_000).lingers(), LINGER_MAX);
-        assert_eq!(quick(|_| 410_000).lingers(), LINGER);
-        // One of a hundred takes almost a ms.
-        let mut quick = quick(|send| if send % 100 == 0 { 900_000 } else { 60_000 });
-        assert_eq!(quick.lingers(), LINGER_MAX);
-        quick.comes(quick.sent.plus(Nanos(1)));
-        assert_eq!(quick.lingers(), LINGER, "it is there");
+        let after_a_send = |mut quick: Quick| {
+            quick.sends(NEXT);
+            quick.lingers_until().since(NEXT)
+        };
+        assert_eq!(after_a_send(quick(|_| 3_900_000)), LINGER_MAX);
+        assert_eq!(after_a_send(quick(|_| 4_100_000)), Nanos(0));
+        // One of a hundred takes nine ms.
+        let odd = quick(|send| if send % 100 == 0 { 9_000_000 } else { 600_000 });
+        assert_eq!(after_a_send(odd), LINGER_MAX);
+    }
+
+    #[test]
+    fn what_is_still_to_come_is_waited_for_from_the_answer_before() {
+        let mut quick = quick(|_| 1_000_000);
+        quick.sends(NEXT);
+        quick.sends(NEXT.plus(Nanos(500_000)));
+        let first = NEXT.plus(Nanos(1_000_000));
+        quick.comes(first);
+        assert_eq!(quick.lingers_until(), first.plus(LINGER_MAX));
     }
 
     #[test]
     fn a_server_that_stands_still_is_not_waited_for_awake() {
         let mut quick = quick(|_| 60_000);
-        let still = (0..100).position(|ms| {
-            quick.sends(Nanos::from_millis(1_002 + ms));
-            quick.lingers() == LINGER
+        let sends = (0..100).map(|ms| NEXT.plus(Nanos::from_millis(ms)));
+        let still = sends.map(|now| {
+            quick.sends(now);
+            quick.lingers_until()
         });
-        assert_eq!(still, Some(6), "after seven sends without an answer");
+        let still: Vec<Nanos> = still.collect();
+        assert!(still[..5].iter().all(|until| *until == NEXT.plus(LINGER_MAX)), "{still:?}");
+        assert_eq!(still[99], NEXT, "no more of it, until it has answered quickly again");
     }
 
     #[test]
@@ -454,8 +490,7 @@ mod tests {
         let mut quick = Quick { after: QUICK, ..Quick::default() };
         quick.sends(Nanos(1_000));
         quick.comes(Nanos(1_000));
-        assert_eq!(quick.after, QUICK);
-        assert_eq!(quick.lingers(), LINGER_MAX, "it is still awaited");
+        assert_eq!((quick.after, quick.is_awaited), (QUICK, true));
     }
 
     #[test]

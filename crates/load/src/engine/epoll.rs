@@ -22,7 +22,7 @@ use rustix::time::{
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
 use super::socket::{Target, There};
-use super::{Completion, Engine, Failure, Naps, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 
@@ -428,7 +428,8 @@ impl Engine for Epoll {
         }
     }
 
-    fn wait(&mut self, until: Nanos, crowd: u32) {
+    fn wait(&mut self, until: Nanos, awaited: Awaited) {
+        let crowd = awaited.crowd();
         if self.has_more() {
             self.clock.refresh();
             return;
@@ -442,7 +443,7 @@ impl Engine for Epoll {
                 return;
             }
         }
-        let lingers = self.clock.lingers_until(until, crowd);
+        let lingers = self.clock.lingers_until(until, awaited);
         let is_at_once = lingers > self.clock.now() || until <= self.clock.now();
         match crowd {
             // It was asked just now.

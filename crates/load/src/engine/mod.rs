@@ -38,6 +38,32 @@ pub enum Op {
     Close,
 }
 
+/// The shots under way, which a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Each answer is to be seen at once.
+    AtOnce(u32),
+    /// Answers may be seen some µs late where that saves CPU time.
+    Soon(u32),
+}
+
+impl Awaited {
+    /// How many.
+    pub fn shots(self) -> u32 {
+        match self {
+            Awaited::AtOnce(shots) | Awaited::Soon(shots) => shots,
+        }
+    }
+
+    /// How many of them may be seen late.
+    pub fn crowd(self) -> u32 {
+        match self {
+            Awaited::AtOnce(_) => 0,
+            Awaited::Soon(shots) => shots,
+        }
+    }
+}
+
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Completion<'a> {
@@ -87,9 +113,7 @@ pub trait Engine {
     /// and reads the clock. Returns at once when completions are waiting. Counts from the
     /// last reading of the clock, which is to be a fresh one.
     ///
-    /// `crowd` are shots under way whose answers may be seen some µs late where that saves
-    /// CPU time; 0 where every one is to be seen at once.
-    fn wait(&mut self, until: Nanos, crowd: u32);
+    fn wait(&mut self, until: Nanos, awaited: Awaited);
 
     /// The next completion of this batch; `None` when all are taken.
     fn next(&mut self) -> Option<Completion<'_>>;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Completion, Engine, Failure, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Op, Slot};
 use crate::time::Nanos;
 
 /// How the simulated server behaves. Lists are gone through in turn, again from the first
@@ -294,7 +294,7 @@ impl Engine for Simulated {
         }
     }
 
-    fn wait(&mut self, until: Nanos, _: u32) {
+    fn wait(&mut self, until: Nanos, _: Awaited) {
         let until = until.max(self.now);
         while self.ready.is_empty() {
             if !self.advance(until) {

@@ -49,11 +49,11 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.submit(slot, op);
     }
 
-    fn wait(&mut self, until: Nanos, crowd: u32) {
+    fn wait(&mut self, until: Nanos, awaited: Awaited) {
         self.waits += 1;
         self.tell();
         assert!(self.waits < 200_000, "turns without end at {:?}", self.engine.now());
-        self.engine.wait(until, crowd);
+        self.engine.wait(until, awaited);
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {

@@ -31,7 +31,7 @@ use rustix::net::sockopt;
 
 use super::clock::{CROWD, Clock, Waiting};
 use super::socket::{Target, There};
-use super::{Completion, Engine, Failure, Naps, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot};
 use crate::spec::Address;
 use crate::time::Nanos;
 use buffers::{Buffers, GROUP};
@@ -443,13 +443,14 @@ impl Engine for Uring {
         }
     }
 
-    fn wait(&mut self, until: Nanos, crowd: u32) {
+    fn wait(&mut self, until: Nanos, awaited: Awaited) {
+        let crowd = awaited.crowd();
         self.give_back();
         self.take_batch();
         if crowd >= CROWD && !self.has_more() && self.gathers(until, crowd) {
             return;
         }
-        let lingers = self.clock.lingers_until(until, crowd);
+        let lingers = self.clock.lingers_until(until, awaited);
         if self.has_more() || lingers > self.clock.now() || until <= self.clock.now() {
             // What was submitted is not to wait for what is to be looked at, or to come.
             self.look();
