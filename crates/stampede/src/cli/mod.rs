@@ -2,6 +2,7 @@
 
 mod args;
 mod args_check;
+mod args_fire;
 mod args_limits;
 mod calibrate;
 mod capacity;

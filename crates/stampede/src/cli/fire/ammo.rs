@@ -7,7 +7,7 @@ use stampede_load::check::Rule;
 use stampede_load::spec::{Check, Habits};
 
 use crate::cli::Failure;
-use crate::cli::args::{AmmoFlags, AmmoOrder, FireArgs};
+use crate::cli::args_fire::{AmmoFlags, AmmoOrder, FireArgs};
 use crate::plan::tank::TankConfig;
 use crate::target::Target;
 

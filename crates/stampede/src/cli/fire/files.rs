@@ -19,7 +19,7 @@ use super::phout::Row;
 use super::prometheus;
 use super::report::{self, Report};
 use crate::cli::Failure;
-use crate::cli::args::FileFlags;
+use crate::cli::args_fire::FileFlags;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
 

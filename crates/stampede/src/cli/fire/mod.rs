@@ -26,7 +26,7 @@ use self::ready::Ready;
 use self::report::{Parts, Report, Tagged};
 use self::screen::Shown;
 use self::watch::{Warming, Watch, Watched};
-use super::args::FireArgs;
+use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::event::Phase;

@@ -10,7 +10,7 @@ use stampede_load::time::Nanos;
 
 use super::ammo;
 use super::limits::{Asked, Limits};
-use crate::cli::args::{AmmoOrder, Engine, FireArgs};
+use crate::cli::args_fire::{AmmoOrder, Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Expectation, KeepAlive, LoadChoice};

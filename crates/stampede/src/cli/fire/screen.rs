@@ -13,7 +13,7 @@ use stampede_load::spec::Model;
 use self::picture::Picture;
 use self::terminal::Borrowed;
 use super::ready::Ready;
-use crate::cli::args::FireArgs;
+use crate::cli::args_fire::FireArgs;
 use crate::event::{Event, Listen as _, Phase};
 use crate::progress::plain::Plain;
 use crate::store::mask_secrets;
