@@ -7,7 +7,7 @@ use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, EngineChoice, Model, Until, WhenFull, Wire};
+use stampede_load::spec::{Address, Arrivals, Company, EngineChoice, Model, Until, WhenFull, Wire};
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener, Load, Stop, fire};
 
@@ -54,6 +54,7 @@ fn fired(url: &str, model: Model, engine: &str) -> Fired {
         habits: client.habits,
         engine,
         cpus: vec![LOAD_CPU],
+        company: Company::Nobody,
         ..Load::new(Address::Tcp(address), model, [get])
     };
     fire(&load, &Stop::default(), &mut Quiet).expect("a load")

@@ -26,7 +26,7 @@ use crate::protocol::tls::Tls;
 use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
-use crate::spec::{ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
+use crate::spec::{Company, ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::turn::SessionFirst;
 use crate::{Stop, open_files, turn};
@@ -237,12 +237,14 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Awake for due times and quick answers on a CPU of its own. Without one only where that leaves
-/// the server another, and where there are due times: users wait for their answers anyway.
+/// Awake for due times and quick answers on a CPU of its own; where the server may be there too,
+/// not as long. Without one only where that leaves the server another, and where there are due
+/// times: users wait for their answers anyway.
 fn waiting(load: &Load, threads: usize) -> Waiting {
     // What the affinity allows, and a container's quota.
     let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
     match load.model {
+        _ if !load.cpus.is_empty() && load.company == Company::Nobody => Waiting::Awake,
         _ if !load.cpus.is_empty() => Waiting::Spin,
         Model::Open { .. } if is_room() => Waiting::Spin,
         _ => Waiting::Sleep,

@@ -33,6 +33,8 @@ pub struct Load {
     /// CPUs that the load threads are pinned to, one thread a CPU; empty: one thread,
     /// where the kernel likes.
     pub cpus: Vec<usize>,
+    /// Who else runs on these.
+    pub company: Company,
     /// Load threads where no CPUs are given, 1 or more; the kernel places them.
     pub threads: u32,
     /// Whether the listener is given a record of every shot.
@@ -54,10 +56,20 @@ impl Load {
             check: Check::default(),
             engine: EngineChoice::Auto,
             cpus: Vec::new(),
+            company: Company::Server,
             threads: 1,
             records: false,
         }
     }
+}
+
+/// Who runs on the CPUs of load threads beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nobody who matters: a thread may be awake for as long as it likes.
+    Nobody,
+    /// The server, perhaps: what a thread spends awake, that one may lack.
+    Server,
 }
 
 /// Where a runtime listens. A unix socket is an address.

@@ -16,8 +16,10 @@ use crate::time::Nanos;
 pub enum Waiting {
     /// Sleeps until the kernel wakes it: some 5 to 70 µs late.
     Sleep,
-    /// Wakes early and spins the rest: for threads with a CPU of their own.
+    /// Wakes early and spins the rest: for threads whose CPU is not needed as much.
     Spin,
+    /// The same, and awake for answers of some ms too: for threads with a CPU of their own.
+    Awake,
 }
 
 /// The clock of one load thread.
@@ -47,15 +49,16 @@ impl Clock {
     pub(super) fn new(waiting: Waiting, epoch: Instant) -> Clock {
         let overshoot = match waiting {
             Waiting::Sleep => None,
-            Waiting::Spin => Some(Overshoot::default()),
+            Waiting::Spin | Waiting::Awake => Some(Overshoot::default()),
         };
+        let patience = if waiting == Waiting::Awake { LONG } else { SHORT };
         Clock {
             epoch,
             now: Nanos(0),
             spun: Nanos(0),
             cpu_before: Nanos(0),
             overshoot,
-            quick: Quick::default(),
+            quick: Quick::new(patience),
             pulse: Pulse::default(),
             naps: Naps::default(),
         }
@@ -164,8 +167,9 @@ impl Clock {
 
 /// How soon answers come. Woken for one, we would see it some 35 µs late on a virtual machine: of
 /// one that takes 100 µs that is a third, of 3.5 ms still a hundredth.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Quick {
+    patience: Patience,
     /// When the last send was.
     sent: Nanos,
     /// Since when something is to come: since something came, or was sent when nothing was awaited.
@@ -176,7 +180,22 @@ struct Quick {
     after: Nanos,
 }
 
+/// For which answers a thread is awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Patience {
+    /// Those that take no longer on average, whatever it costs.
+    average: Nanos,
+    /// But the odd one among them that takes longer, for no more than this: without a CPU of our
+    /// own it may be us whom the server waits for.
+    most: Nanos,
+}
+
 impl Quick {
+    fn new(patience: Patience) -> Quick {
+        let (sent, since, after) = (Nanos(0), Nanos(0), Nanos(0));
+        Quick { patience, sent, since, is_awaited: false, after }
+    }
+
     fn sends(&mut self, now: Nanos) {
         if self.is_awaited {
             // It takes so long at least.
@@ -197,13 +216,14 @@ impl Quick {
     }
 
     fn learn(&mut self, now: Nanos) {
-        self.after = smoothed(self.after, now.since(self.since).min(LINGER_MAX));
+        self.after = smoothed(self.after, now.since(self.since).min(self.patience.most));
     }
 
     /// Until when what is under way is waited for awake. It counts from the first that is
     /// awaited: a server that stands still is not waited for anew with each send.
     fn lingers_until(&self) -> Nanos {
-        if self.after <= QUICK { self.since.plus(LINGER_MAX) } else { self.since }
+        let Patience { average, most } = self.patience;
+        if self.after <= average { self.since.plus(most) } else { self.since }
     }
 }
 
@@ -304,12 +324,10 @@ const SPIN_FIRST: Nanos = Nanos(60_000);
 /// sleep and its end take about as much of both CPUs: waiting awake is the cheaper way up to
 /// there, and never costs more than twice what the other would have.
 const LINGER: Nanos = Nanos(20_000);
-/// Answers that take no longer on average are waited for awake, whatever it costs. Of those that
-/// take longer the 35 µs of a waking are less than 1 %.
-const QUICK: Nanos = Nanos(4_000_000);
-/// But the odd one among them that takes longer, for no more than this: without a CPU of our own
-/// it may be us whom the server waits for.
-const LINGER_MAX: Nanos = Nanos(10_000_000);
+/// Of answers that take longer the 35 µs of a waking are less than 1 %.
+const LONG: Patience = Patience { average: Nanos(4_000_000), most: Nanos(10_000_000) };
+/// Of these a tenth: so much it is worth where others want the CPU.
+const SHORT: Patience = Patience { average: Nanos(400_000), most: Nanos(1_000_000) };
 /// From so many shots under way on neither we nor the server wait for a single one.
 pub(super) const CROWD: u32 = 8;
 /// The part of the time that may be spent on waiting awake for a crowd: a tenth.
@@ -419,14 +437,14 @@ mod tests {
 
     #[test]
     fn a_crowd_is_waited_for_awake_for_a_tenth_of_the_time() {
-        let mut clock = Clock::new(Waiting::Spin, Instant::now());
+        let mut clock = Clock::new(Waiting::Awake, Instant::now());
         clock.now = Nanos(1_000_000);
         clock.sends();
         let lingers = clock.now.plus(LINGER);
         clock.spun = Nanos(100_000);
         let until = |awaited| clock.lingers_until(Nanos::SECOND, awaited);
         assert_eq!(until(Awaited::Soon(CROWD)), lingers);
-        let longer = clock.now.plus(LINGER_MAX);
+        let longer = clock.now.plus(LONG.most);
         let few = [Awaited::Soon(CROWD - 1), Awaited::AtOnce(CROWD), Awaited::AtOnce(1)];
         assert_eq!(few.map(until), [longer; 3], "few are no crowd, nor is an open load");
         assert_eq!(until(Awaited::AtOnce(0)), lingers, "nothing is to come");
@@ -438,7 +456,7 @@ mod tests {
     /// What is learned of answers that come `every` ns after their sends, of which there is one
     /// each 20 ms; after the last of them.
     fn quick(every: impl Fn(u64) -> u64) -> Quick {
-        let mut quick = Quick::default();
+        let mut quick = Quick::new(LONG);
         for send in 1..=1_000 {
             let now = Nanos::from_millis(20 * send);
             quick.sends(now);
@@ -455,11 +473,25 @@ mod tests {
             quick.sends(NEXT);
             quick.lingers_until().since(NEXT)
         };
-        assert_eq!(after_a_send(quick(|_| 3_900_000)), LINGER_MAX);
+        assert_eq!(after_a_send(quick(|_| 3_900_000)), LONG.most);
         assert_eq!(after_a_send(quick(|_| 4_100_000)), Nanos(0));
         // One of a hundred takes nine ms.
         let odd = quick(|send| if send % 100 == 0 { 9_000_000 } else { 600_000 });
-        assert_eq!(after_a_send(odd), LINGER_MAX);
+        assert_eq!(after_a_send(odd), LONG.most);
+    }
+
+    #[test]
+    fn who_has_no_cpu_of_its_own_is_awake_for_less() {
+        let until = |waiting, after| {
+            let mut clock = Clock::new(waiting, Instant::now());
+            (clock.now, clock.quick.after) = (NEXT, after);
+            clock.sends();
+            clock.lingers_until(Nanos::from_secs(60), Awaited::AtOnce(1)).since(NEXT)
+        };
+        assert_eq!(until(Waiting::Awake, LONG.average), LONG.most);
+        assert_eq!(until(Waiting::Spin, SHORT.average), SHORT.most);
+        assert_eq!(until(Waiting::Spin, LONG.average), LINGER);
+        assert_eq!(until(Waiting::Sleep, Nanos(0)), Nanos(0));
     }
 
     #[test]
@@ -469,7 +501,7 @@ mod tests {
         quick.sends(NEXT.plus(Nanos(500_000)));
         let first = NEXT.plus(Nanos(1_000_000));
         quick.comes(first);
-        assert_eq!(quick.lingers_until(), first.plus(LINGER_MAX));
+        assert_eq!(quick.lingers_until(), first.plus(LONG.most));
     }
 
     #[test]
@@ -481,16 +513,16 @@ mod tests {
             quick.lingers_until()
         });
         let still: Vec<Nanos> = still.collect();
-        assert!(still[..5].iter().all(|until| *until == NEXT.plus(LINGER_MAX)), "{still:?}");
+        assert!(still[..5].iter().all(|until| *until == NEXT.plus(LONG.most)), "{still:?}");
         assert_eq!(still[99], NEXT, "no more of it, until it has answered quickly again");
     }
 
     #[test]
     fn an_answer_seen_with_the_send_of_another_is_no_answer_to_it() {
-        let mut quick = Quick { after: QUICK, ..Quick::default() };
+        let mut quick = Quick { after: LONG.average, ..Quick::new(LONG) };
         quick.sends(Nanos(1_000));
         quick.comes(Nanos(1_000));
-        assert_eq!((quick.after, quick.is_awaited), (QUICK, true));
+        assert_eq!((quick.after, quick.is_awaited), (LONG.average, true));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use stampede_known_server::{Address as Known, Listen, NullServer};
 use stampede_load::ammo::Request;
 use stampede_load::report::Second;
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Load, Model, Until, WhenFull};
+use stampede_load::spec::{Address, Arrivals, Company, Load, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 use stampede_load::{Fired, Listener};
 
@@ -42,7 +42,8 @@ pub fn measure() -> Result<Ceiling, Failure> {
     let (load_cpu, server_cpu) = (last(&split.load), last(&split.stack));
     let server = NullServer::start_on(&Listen::Tcp, Some(server_cpu))
         .map_err(|error| Failure::new(&error))?;
-    let at = Bench { target: address(server.address()), load_cpu };
+    let company = if load_cpu == server_cpu { Company::Server } else { Company::Nobody };
+    let at = Bench { target: address(server.address()), load_cpu, company };
     let closed = at.fire(Model::Closed { users: USERS, until: Until::For(CLOSED) })?;
     let busy = closed.busy_share_max * closed.lasted.0 as f64;
     let (open_per_second, lateness_ns_p99) = at.highest_rate()?;
@@ -98,6 +99,7 @@ fn address(known: &Known) -> Address {
 struct Bench {
     target: Address,
     load_cpu: usize,
+    company: Company,
 }
 
 impl Bench {
@@ -105,7 +107,8 @@ impl Bench {
         let load = Load::new(self.target.clone(), model, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None);
         let get = get.map_err(|error| Failure::new(&error))?;
-        let load = Load { ammo: [get].into(), cpus: vec![self.load_cpu], ..load };
+        let (cpus, company) = (vec![self.load_cpu], self.company);
+        let load = Load { ammo: [get].into(), cpus, company, ..load };
         let fired = stampede_load::fire(&load, &interrupt::stop_for_load(), &mut Quiet);
         if interrupt::asked() {
             return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));

@@ -3,21 +3,21 @@
 use stampede_load::ammo::Request;
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
-    Arrivals, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
+    Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
 };
 use stampede_load::time::Nanos;
 
-use super::Subject;
 use super::measured::Door;
+use super::{Ctx, Subject};
 use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
 
-/// The load of `subject`, fired through `door` from `cpus`.
+/// The load of `subject`, fired through `door` from the CPUs of `ctx`.
 ///
 /// # Errors
 /// In words: a request that cannot be built.
-pub(super) fn load(subject: &Subject<'_>, door: &Door, cpus: &[usize]) -> Result<Load, String> {
+pub(super) fn load(subject: &Subject<'_>, door: &Door, ctx: &Ctx<'_>) -> Result<Load, String> {
     let choice = subject.load;
     let habits = habits(&choice.client);
     let ammo = requests(&choice.requests, subject.app, door, habits)?;
@@ -25,9 +25,17 @@ pub(super) fn load(subject: &Subject<'_>, door: &Door, cpus: &[usize]) -> Result
         habits,
         timeout: choice.timeout,
         check: check(subject.app),
-        cpus: cpus.to_vec(),
+        cpus: ctx.load_cpus.to_vec(),
+        company: company(subject, ctx),
         ..Load::new(door.address.clone(), choice.model.clone(), ammo)
     })
+}
+
+/// What runs already may be on any CPU.
+fn company(subject: &Subject<'_>, ctx: &Ctx<'_>) -> Company {
+    let stack = &ctx.placement.cpus;
+    let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
+    if is_apart && !subject.runtime.is_live() { Company::Nobody } else { Company::Server }
 }
 
 /// Habits of a client whose `keep_alive` is settled.

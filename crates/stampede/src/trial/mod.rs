@@ -175,7 +175,7 @@ fn fire(
     };
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = ammo::load(subject, &measured.door(), ctx.load_cpus)?;
+    let load = ammo::load(subject, &measured.door(), ctx)?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));

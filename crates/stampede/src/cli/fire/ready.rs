@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stampede_load::autostop::{Autostop, AutostopError, Judge};
 use stampede_load::spec::{
-    Address, ConnectionHabit, EngineChoice, HttpVersion, Load, Model, Until,
+    Address, Company, ConnectionHabit, EngineChoice, HttpVersion, Load, Model, Until,
 };
 use stampede_load::time::Nanos;
 
@@ -266,6 +266,7 @@ fn load(
             Some(Engine::IoUring) => EngineChoice::IoUring,
         },
         cpus: args.load_cpus.clone(),
+        company: Company::Nobody,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
         ..Load::new(target.address.clone(), choice.model.clone(), ammo)
