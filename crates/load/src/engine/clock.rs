@@ -16,7 +16,8 @@ use crate::time::Nanos;
 pub enum Waiting {
     /// Sleeps until the kernel wakes it: some 5 to 70 µs late.
     Sleep,
-    /// Wakes early and spins the rest: for threads whose CPU is not needed as much.
+    /// Wakes early and spins the rest: for threads whose CPU the server may want too, though it
+    /// has another.
     Spin,
     /// The same, and awake for answers of some ms too: for threads with a CPU of their own.
     Awake,
