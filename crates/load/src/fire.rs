@@ -16,7 +16,7 @@ use crate::driver::{
 };
 use crate::engine::epoll::{Epoll, Waiting};
 use crate::engine::uring::Uring;
-use crate::engine::{Engine, Naps};
+use crate::engine::{Engine, Naps, Stamps};
 use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
@@ -253,19 +253,28 @@ fn waiting(load: &Load, threads: usize) -> Waiting {
 
 fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
     let (target, now) = (&load.target, Instant::now());
-    let waiting = waiting(load, threads);
+    let (waiting, stamps) = (waiting(load, threads), stamps(load));
     let connections = match load.model {
         Model::Open { max_in_flight, .. } => max_in_flight,
         Model::Closed { users, .. } => users,
     };
-    let epoll = || Epoll::new(target, waiting, now).map(Chosen::Epoll);
-    let uring = || Uring::new(target, connections, waiting, now).map(Chosen::Uring);
+    let epoll = || Epoll::new(target, waiting, stamps, now).map(Chosen::Epoll);
+    let uring = || Uring::new(target, connections, waiting, stamps, now).map(Chosen::Uring);
     let engine = match load.engine {
         EngineChoice::Auto if is_for_uring(load, threads) => uring().or_else(|_| epoll()),
         EngineChoice::Auto | EngineChoice::Epoll => epoll(),
         EngineChoice::IoUring => uring(),
     };
     engine.map_err(LoadError::Engine)
+}
+
+/// By a schedule a shot takes as long as the server took, and not until we see its answer. A user sees
+/// it no sooner than we do; and users are many, whom a stamp would cost more than it tells them.
+fn stamps(load: &Load) -> Stamps {
+    match load.model {
+        Model::Open { .. } => Stamps::Kernel,
+        Model::Closed { .. } => Stamps::Ours,
+    }
 }
 
 /// Whether io_uring is the cheaper one: for many users who keep their connections. It has more

@@ -208,10 +208,22 @@ struct Gauge {
 }
 
 impl Gauge {
-    fn set(&mut self, in_flight: u32, at: Nanos) {
+    fn started(&mut self, at: Nanos) {
+        self.go_on(at);
+        self.now += 1;
+        self.max = self.max.max(self.now);
+    }
+
+    /// One ended that was started before. Seen late, it was counted for too long.
+    fn ended(&mut self, at: Nanos) {
+        self.go_on(at);
+        self.now -= 1;
+        self.integral -= u128::from(self.changed.since(at).0);
+    }
+
+    fn go_on(&mut self, at: Nanos) {
         self.integral += u128::from(self.now) * u128::from(at.since(self.changed).0);
-        (self.now, self.changed) = (in_flight, self.changed.max(at));
-        self.max = self.max.max(in_flight);
+        self.changed = self.changed.max(at);
     }
 }
 
@@ -360,11 +372,12 @@ impl Recorder {
         self.tally.started += 1;
         let lateness = shot.started.since(shot.due.max(shot.free));
         self.tally.times.lateness.record(lateness.0);
-        self.gauge.set(self.gauge.now + 1, shot.started);
+        self.gauge.started(shot.started);
         self.tally.in_flight_max = self.tally.in_flight_max.max(self.gauge.now);
     }
 
-    /// A started shot ended at `done`.
+    /// A started shot ended at `done`, not before its start: it is counted in the current second,
+    /// in which its end was seen.
     pub(crate) fn ended(
         &mut self,
         shot: &Shot,
@@ -373,8 +386,8 @@ impl Recorder {
         done: Nanos,
         place: Place,
     ) {
-        self.gauge.set(self.gauge.now - 1, done);
-        self.last_end = done;
+        self.gauge.ended(done);
+        self.last_end = self.last_end.max(done);
         let service_time = done.since(shot.started).0;
         self.tally.service_time_all.record(service_time);
         self.count_tag(shot, tag, outcome, done);

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, Waiting};
-use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot};
+use stampede_load::engine::{Awaited, Completion, Engine, Op, Slot, Stamps};
 use stampede_load::spec::Address;
 use stampede_load::time::Nanos;
 
@@ -63,7 +63,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
 fn epoll_sends_what_was_appended_after_what_is_under_way() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = Address::Tcp(listener.local_addr().unwrap());
-    let engine = Epoll::new(&target, Waiting::Sleep, Instant::now()).unwrap();
+    let engine = Epoll::new(&target, Waiting::Sleep, Stamps::Kernel, Instant::now()).unwrap();
     let (all, sent) = appended(engine, listener);
     assert_eq!((all.len(), sent), (BYTES + APPENDED, (BYTES + APPENDED) as u64));
     assert!(all[..BYTES].iter().all(|byte| *byte == 1), "the first send goes out first");

@@ -8,7 +8,9 @@ mod shots;
 mod tests;
 
 use crate::Stop;
+use crate::ammo::Tag;
 use crate::engine::{Awaited, Completion, Engine, Naps, Op, Slot};
+
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -21,7 +23,7 @@ pub(crate) use feed::{Batch, Feed, List, Stock, Stream};
 pub(crate) use pace::{AmmoEnd, Closed, Dealt, Open, OpenParts, Pace};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
-use shots::{Line, Shots, UnderWay};
+use shots::{Line, Progress, Shots, UnderWay};
 
 /// What a load thread is given.
 pub(crate) struct Parts<E, F> {
@@ -220,15 +222,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                         progress.bytes_sent += bytes;
                     });
                 }
-                Completion::Received(slot, bytes) => {
+                Completion::Received(slot, bytes, came) => {
                     let count = bytes.len() as u64;
                     self.parts.recorder.received(count);
                     let answers = &mut self.answers;
                     let protocol = &mut self.pool.at(slot).protocol;
-                    protocol.received(bytes, now, &mut |answer| answers.push(answer));
+                    protocol.received(bytes, came, &mut |answer| answers.push(answer));
                     self.note(slot, |progress| progress.bytes_received += count);
                     self.transmit(slot);
-                    self.settle(slot, now);
+                    self.settle(slot, came);
                 }
                 Completion::PeerClosed(slot) => {
                     let answers = &mut self.answers;
@@ -264,7 +266,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// Notes how far the shot on this connection is, where shots are recorded. With several
     /// on one connection it is the one that started last.
-    fn note(&mut self, slot: Slot, how: impl FnOnce(&mut shots::Progress)) {
+    fn note(&mut self, slot: Slot, how: impl FnOnce(&mut Progress)) {
         if self.parts.recorder.wants_records()
             && let Some(shot) = self.pool.at(slot).shots.last()
         {
@@ -274,9 +276,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// Bytes were taken: ends the shots that they answer, and decides what becomes of the
     /// connection.
-    fn settle(&mut self, slot: Slot, now: Nanos) {
-        if self.take_answers(slot, now) == Usable::No {
-            return self.give_up(slot, Net::Malformed, now);
+    fn settle(&mut self, slot: Slot, came: Nanos) {
+        if self.take_answers(slot, came) == Usable::No {
+            return self.give_up(slot, Net::Malformed, came);
         }
         let connection = self.pool.at(slot);
         if !connection.protocol.room() && !connection.shots.is_empty() {
@@ -290,7 +292,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     /// Ends the shots that were answered, and says whether the connection can carry more.
-    fn take_answers(&mut self, slot: Slot, now: Nanos) -> Usable {
+    fn take_answers(&mut self, slot: Slot, came: Nanos) -> Usable {
         let mut usable = Usable::Yes;
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
@@ -301,14 +303,14 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 _ => usable = Usable::No,
             }
             self.pool.at(slot).answered |= answer.bytes > 0;
-            let service_time = now.since(self.shots.at(answer.shot).shot.started);
+            let service_time = came.since(self.shots.at(answer.shot).shot.started);
             let outcome = judged(&self.parts.check, answer.end, service_time);
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             let status = match answer.end {
                 AnswerEnd::Whole { status, .. } => Some(status),
                 _ => None,
             };
-            self.end_shot(answer.shot, Came { outcome, first_byte, status }, now);
+            self.end_shot(answer.shot, Came { outcome, first_byte, status }, came);
         }
         self.answers = answers;
         usable
@@ -339,12 +341,14 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn end_shot(&mut self, id: ShotId, came: Came, done: Nanos) {
-        let Came { outcome, first_byte, status } = came;
+        let outcome = came.outcome;
         let under_way = self.shots.count();
         let known_end = self.parts.pace.end();
         let slot = self.shots.at(id).slot;
         let since = self.pool.at(slot).waiting_since(&self.shots);
         let UnderWay { shot, tag, .. } = self.shots.remove(id);
+        // Bytes that nobody asked for may have come before.
+        let done = done.max(shot.started);
         let connection = self.pool.at(slot);
         if self.examples.lacks(outcome) {
             let failed = match outcome {
@@ -371,22 +375,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.parts.pace.ended(done, under_way, reached);
         if self.parts.recorder.wants_records() {
             let progress = *self.shots.progress(id);
-            self.parts.recorder.record(ShotRecord {
-                due: shot.due,
-                started: shot.started,
-                connected: match progress.line {
-                    Line::Kept => None,
-                    Line::New(there) => Some(there.unwrap_or(done)),
-                },
-                sent: progress.sent.unwrap_or(done),
-                first_byte,
-                done,
-                bytes_sent: progress.bytes_sent,
-                bytes_received: progress.bytes_received,
-                tag,
-                outcome,
-                status,
-            });
+            self.parts.recorder.record(record(&shot, tag, progress, came, done));
         }
     }
 
@@ -432,6 +421,29 @@ struct Came {
 enum Usable {
     Yes,
     No,
+}
+
+/// Moments in their order: what was seen late was noted as later than what follows it.
+fn record(shot: &Shot, tag: Tag, progress: Progress, came: Came, done: Nanos) -> ShotRecord {
+    let first_byte = came.first_byte.map(|at| at.clamp(shot.started, done));
+    let next = first_byte.unwrap_or(done);
+    let before = |at: Option<Nanos>| at.unwrap_or(done).min(next);
+    ShotRecord {
+        due: shot.due,
+        started: shot.started,
+        connected: match progress.line {
+            Line::Kept => None,
+            Line::New(there) => Some(before(there)),
+        },
+        sent: before(progress.sent),
+        first_byte,
+        done,
+        bytes_sent: progress.bytes_sent,
+        bytes_received: progress.bytes_received,
+        tag,
+        outcome: came.outcome,
+        status: came.status,
+    }
 }
 
 fn judged(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {

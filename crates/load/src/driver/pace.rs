@@ -90,12 +90,14 @@ impl Pace {
         }
     }
 
-    /// A shot ended at `now`; `under_way` counts it still.
-    pub(crate) fn ended(&mut self, now: Nanos, under_way: u32, connection: Reached) {
+    /// A shot ended at `done`, which may be some time ago; `under_way` counts it still.
+    pub(crate) fn ended(&mut self, done: Nanos, under_way: u32, connection: Reached) {
         match self {
-            Pace::Open(open) if under_way >= open.limit => open.full_until = now,
+            Pace::Open(open) if under_way >= open.limit => {
+                open.full_until = open.full_until.max(done);
+            }
             Pace::Open(_) => {}
-            Pace::Closed(closed) => closed.ended(now, connection),
+            Pace::Closed(closed) => closed.ended(done, connection),
         }
     }
 
@@ -345,7 +347,6 @@ pub(crate) struct Closed {
     left: u64,
     /// Planned and not yet told.
     planned: u64,
-    last_end: Nanos,
     stopped: Option<Nanos>,
 }
 
@@ -358,7 +359,7 @@ impl Closed {
             Until::Requests(requests) => requests,
         };
         let resting = VecDeque::with_capacity(users as usize);
-        Closed { ready, resting, until, left, planned: 0, last_end: Nanos(0), stopped: None }
+        Closed { ready, resting, until, left, planned: 0, stopped: None }
     }
 
     fn turn(&mut self, now: Nanos) -> Turn {
@@ -383,11 +384,10 @@ impl Closed {
         }
     }
 
-    fn ended(&mut self, now: Nanos, connection: Reached) {
-        self.last_end = now;
+    fn ended(&mut self, done: Nanos, connection: Reached) {
         match connection {
-            Reached::Connected => self.ready.push_back(now),
-            Reached::Not => self.resting.push_back(now.plus(REST)),
+            Reached::Connected => self.ready.push_back(done),
+            Reached::Not => self.resting.push_back(done.plus(REST)),
         }
     }
 

@@ -8,6 +8,7 @@ use stampede_stats::histogram::Times;
 use super::*;
 use crate::ammo::{AnswerShape, Request, Tag};
 use crate::collector::collect;
+use crate::engine::Stamps;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::fire::sum;
 use crate::protocol::http1::Http1;
@@ -19,6 +20,7 @@ use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 mod allocations;
 mod detail;
 mod random;
+mod stamps;
 mod transmit;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -76,6 +78,8 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             service_time: ms(1),
             workers: 1_000,
             freezes: vec![],
+            stops: vec![],
+            stamps: Stamps::Ours,
             answer: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(),
             connects: vec![],
             requests: vec![],
@@ -91,8 +95,9 @@ fn closed(users: u32, until: Until) -> Case {
     Case { closed: Some(until), ..open(vec![], users) }
 }
 
+/// Seconds, shots, and how late their ends may be seen.
 #[derive(Default)]
-struct Seconds(Vec<Second>, Vec<ShotRecord>);
+struct Seconds(Vec<Second>, Vec<ShotRecord>, Nanos);
 
 impl Listener for Seconds {
     fn second(&mut self, second: &Second) {
@@ -100,8 +105,8 @@ impl Listener for Seconds {
     }
 
     fn shots(&mut self, shots: &[ShotRecord]) {
-        let told = self.0.len() as u64;
-        assert!(shots.iter().all(|shot| shot.done.0 / Nanos::SECOND.0 >= told), "after its second");
+        let told = Nanos::from_secs(self.0.len() as u64);
+        assert!(shots.iter().all(|shot| shot.done.plus(self.2) >= told), "after its second");
         self.1.extend(shots);
     }
 }
@@ -163,7 +168,8 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         habit: case.habit,
     });
     let report = driver.run(&stop);
-    let mut seconds = Seconds::default();
+    let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from));
+    let mut seconds = Seconds(vec![], vec![], stops.max().unwrap_or_default());
     let collected = collect(&messages, &[back], &Check::default(), &mut seconds);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();

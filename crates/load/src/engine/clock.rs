@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::ClockId;
 
 use super::Awaited;
+use super::arrival::{Wall, WallNanos};
 use crate::time::Nanos;
 
 /// How punctually a wait ends.
@@ -28,6 +29,7 @@ pub enum Waiting {
 pub(super) struct Clock {
     epoch: Instant,
     now: Nanos,
+    wall: Option<Wall>,
     spun: Nanos,
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
@@ -56,6 +58,7 @@ impl Clock {
         Clock {
             epoch,
             now: Nanos(0),
+            wall: None,
             spun: Nanos(0),
             cpu_before: Nanos(0),
             overshoot,
@@ -67,7 +70,7 @@ impl Clock {
 
     /// Sets its zero, and that of busy time; on the load thread, before the first shot.
     pub(super) fn begin(&mut self, epoch: Instant) {
-        self.epoch = epoch;
+        (self.epoch, self.wall) = (epoch, None);
         self.cpu_before = thread_cpu();
     }
 
@@ -89,6 +92,21 @@ impl Clock {
     /// Something came about now: an answer, as a rule.
     pub(super) fn comes(&mut self) {
         self.quick.comes(self.now);
+    }
+
+    /// When bytes came that the kernel stamped so: not after `now`, which goes on where they came
+    /// since its last reading. Without a stamp they came now.
+    pub(super) fn came(&mut self, stamp: Option<WallNanos>) -> Nanos {
+        let Some(stamp) = stamp else { return self.now };
+        let wall = match self.wall {
+            Some(wall) if !wall.is_old(self.now) => wall,
+            _ => *self.wall.insert(Wall::measure(self.epoch)),
+        };
+        let came = wall.at(stamp);
+        if came > self.now {
+            self.refresh();
+        }
+        came.min(self.now)
     }
 
     /// Until when to spin before a wait for `until` sleeps: a fast server's answer is stamped

@@ -19,10 +19,11 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
+use super::arrival::{WallNanos, receive};
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
 use super::socket::{Target, There};
-use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
 
@@ -118,8 +119,13 @@ impl Epoll {
     ///
     /// # Errors
     /// No file descriptor left, or the path of a unix socket is longer than 107 bytes.
-    pub fn new(target: &Address, waiting: Waiting, epoch: Instant) -> io::Result<Epoll> {
-        let target = Target::new(target)?;
+    pub fn new(
+        target: &Address,
+        waiting: Waiting,
+        stamps: Stamps,
+        epoch: Instant,
+    ) -> io::Result<Epoll> {
+        let target = Target::new(target, stamps)?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut events = Vec::with_capacity(EVENTS);
         let timer = match wait_exactly(&poll, &mut events, timespec(Nanos(1))) {
@@ -282,9 +288,16 @@ impl Epoll {
             return None;
         }
         let socket = place.socket.as_ref()?;
-        let received = match recv(socket, &mut *self.buffer, RecvFlags::empty()) {
+        let read = match self.target.stamps() {
+            Stamps::Kernel => receive(socket, &mut self.buffer),
+            Stamps::Ours => {
+                let read = recv(socket, &mut *self.buffer, RecvFlags::empty());
+                read.map(|(bytes, _)| (bytes, None))
+            }
+        };
+        let received = match read {
             Ok((0, _)) => Received::End,
-            Ok((bytes, _)) => Received::Bytes(bytes),
+            Ok((bytes, stamp)) => Received::Bytes(bytes, stamp),
             Err(Errno::INTR) => return None,
             Err(Errno::AGAIN) => {
                 self.reading = None;
@@ -293,7 +306,7 @@ impl Epoll {
             Err(errno) => Received::Failed(errno),
         };
         let more = match received {
-            Received::Bytes(bytes) => bytes == self.buffer.len() || reading.ends,
+            Received::Bytes(bytes, _) => bytes == self.buffer.len() || reading.ends,
             Received::End | Received::Failed(_) => {
                 self.slots[reading.slot.index()].state = State::Over;
                 false
@@ -481,9 +494,10 @@ impl Engine for Epoll {
                 let slot = reading.slot;
                 match self.read(reading) {
                     None => continue,
-                    Some(Received::Bytes(bytes)) => {
+                    Some(Received::Bytes(bytes, stamp)) => {
                         self.clock.comes();
-                        return Some(Completion::Received(slot, &self.buffer[..bytes]));
+                        let came = self.clock.came(stamp);
+                        return Some(Completion::Received(slot, &self.buffer[..bytes], came));
                     }
                     Some(Received::End) => return Some(Completion::PeerClosed(slot)),
                     Some(Received::Failed(errno)) => {
@@ -537,7 +551,7 @@ fn timespec(length: Nanos) -> Timespec {
 }
 
 enum Received {
-    Bytes(usize),
+    Bytes(usize, Option<WallNanos>),
     End,
     Failed(Errno),
 }

@@ -1,6 +1,7 @@
 //! An engine moves bytes. Completion-shaped: what is wanted is submitted, what became of
 //! it is collected, so that a ring of the kernel's fits as well as readiness does.
 
+mod arrival;
 mod clock;
 pub mod epoll;
 pub mod simulated;
@@ -64,6 +65,16 @@ impl Awaited {
     }
 }
 
+/// Who says when bytes came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// The kernel, which took them in: however late we look. Where it does not say (unix sockets),
+    /// as with `Ours`.
+    Kernel,
+    /// We: they came when they were seen.
+    Ours,
+}
+
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Completion<'a> {
@@ -71,8 +82,8 @@ pub enum Completion<'a> {
     Connected(Slot),
     /// Bytes that were handed to the kernel; the send buffer is empty again.
     Sent(Slot, u64),
-    /// Bytes that came.
-    Received(Slot, &'a [u8]),
+    /// Bytes that came, and when the last of them did: not after `now`.
+    Received(Slot, &'a [u8], Nanos),
     /// The peer closed its side in order; nothing more will come.
     PeerClosed(Slot),
     /// The connection is of no more use; only `Close` may follow.
@@ -112,7 +123,6 @@ pub trait Engine {
     /// Blocks until something completed or the clock says `until`, whichever is first,
     /// and reads the clock. Returns at once when completions are waiting. Counts from the
     /// last reading of the clock, which is to be a fresh one.
-    ///
     fn wait(&mut self, until: Nanos, awaited: Awaited);
 
     /// The next completion of this batch; `None` when all are taken.

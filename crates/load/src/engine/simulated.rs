@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{Awaited, Completion, Engine, Failure, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Op, Slot, Stamps};
 use crate::time::Nanos;
 
 /// How the simulated server behaves. Lists are gone through in turn, again from the first
@@ -21,6 +21,10 @@ pub struct Script {
     pub workers: usize,
     /// Spans in which no work is done, in order, not overlapping.
     pub freezes: Vec<Freeze>,
+    /// Spans in which the load's own thread does not run, likewise: what comes then is seen after.
+    pub stops: Vec<Freeze>,
+    /// Who says when bytes came.
+    pub stamps: Stamps,
     /// The bytes of a correct answer.
     pub answer: Vec<u8>,
     /// What becomes of connect calls.
@@ -29,7 +33,7 @@ pub struct Script {
     pub requests: Vec<RequestFate>,
 }
 
-/// A span in which no work is done.
+/// A span in which nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
     /// First moment of it.
@@ -128,7 +132,8 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     Sent(Slot, u64),
-    Other(Happening),
+    /// When it was.
+    Other(Happening, Nanos),
 }
 
 impl Simulated {
@@ -188,7 +193,7 @@ impl Simulated {
                 let bytes = place.send.len() as u64;
                 place.send.clear();
                 let starves = place.starves;
-                self.now = self.now.plus(self.script.send_time);
+                self.go_on(self.now.plus(self.script.send_time));
                 self.ready.push_back(Ready::Sent(slot, bytes));
                 if !starves {
                     self.serve(slot);
@@ -237,6 +242,12 @@ impl Simulated {
         }
     }
 
+    /// The load's thread goes on at this moment, or at the end of the stop that it falls into.
+    fn go_on(&mut self, at: Nanos) {
+        let stop = self.script.stops.iter().find(|stop| stop.from <= at && at < stop.until);
+        self.now = self.now.max(stop.map_or(at, |stop| stop.until));
+    }
+
     /// Takes everything that happens at the next moment, if that is not after `until`.
     fn advance(&mut self, until: Nanos) -> bool {
         let Some(Reverse((at, _, happening))) = self.coming.peek().copied() else { return false };
@@ -244,7 +255,7 @@ impl Simulated {
             return false;
         }
         self.coming.pop();
-        self.now = self.now.max(at);
+        self.go_on(at);
         let place = self.place(happening.slot);
         if place.connection != happening.connection || place.state == PlaceState::Closed {
             return true;
@@ -255,7 +266,7 @@ impl Simulated {
             What::Closed | What::Failed(_) => place.state = PlaceState::Closed,
             What::Bytes(..) => {}
         }
-        self.ready.push_back(Ready::Other(happening));
+        self.ready.push_back(Ready::Other(happening, at));
         if held && happening.what == What::Connected {
             self.send(happening.slot);
         }
@@ -298,19 +309,19 @@ impl Engine for Simulated {
         let until = until.max(self.now);
         while self.ready.is_empty() {
             if !self.advance(until) {
-                self.now = until;
-                return;
+                self.go_on(until);
+                break;
             }
         }
-        // The rest of the same moment belongs to the same batch.
+        // All that has happened by now belongs to the same batch.
         while self.advance(self.now) {}
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
         loop {
-            let happening = match self.ready.pop_front()? {
+            let (happening, at) = match self.ready.pop_front()? {
                 Ready::Sent(slot, bytes) => return Some(Completion::Sent(slot, bytes)),
-                Ready::Other(happening) => happening,
+                Ready::Other(happening, at) => (happening, at),
             };
             let slot = happening.slot;
             if self.place(slot).connection != happening.connection {
@@ -323,7 +334,11 @@ impl Engine for Simulated {
                 What::Bytes(from, to) => {
                     self.bytes.clear();
                     self.bytes.extend_from_slice(&self.script.answer[from..to]);
-                    Completion::Received(slot, &self.bytes)
+                    let came = match self.script.stamps {
+                        Stamps::Kernel => at,
+                        Stamps::Ours => self.now,
+                    };
+                    Completion::Received(slot, &self.bytes, came)
                 }
             });
         }

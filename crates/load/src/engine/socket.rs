@@ -9,6 +9,8 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
 };
 
+use super::Stamps;
+use super::arrival::ask_for_stamps;
 use crate::spec::Address;
 
 /// Where connections go, as the kernel takes it.
@@ -19,6 +21,7 @@ pub(super) struct Target {
     sources: u32,
     /// The one in use, 0 for the kernel's choice.
     source: u32,
+    stamps: Stamps,
 }
 
 #[derive(Clone, Debug)]
@@ -38,12 +41,19 @@ pub(super) enum There {
 impl Target {
     /// # Errors
     /// The path of a unix socket is longer than 107 bytes.
-    pub(super) fn new(address: &Address) -> io::Result<Target> {
+    pub(super) fn new(address: &Address, stamps: Stamps) -> io::Result<Target> {
         let place = match address {
             Address::Tcp(address) => Place::Tcp(*address),
             Address::Unix(path) => Place::Unix(SocketAddrUnix::new(path)?),
         };
-        Ok(Target { place, sources: 1, source: 0 })
+        // Unix sockets have none.
+        let stamps = if matches!(place, Place::Tcp(_)) { stamps } else { Stamps::Ours };
+        Ok(Target { place, sources: 1, source: 0, stamps })
+    }
+
+    /// Who says when bytes came.
+    pub(super) fn stamps(&self) -> Stamps {
+        self.stamps
     }
 
     /// Local addresses that connections came from so far, at least 1.
@@ -89,6 +99,9 @@ impl Target {
                     // may pace what is sent (BBR), and costs more; this one is in every kernel.
                     let _ = sockopt::set_tcp_congestion(&socket, "reno");
                 }
+                if self.stamps == Stamps::Kernel {
+                    ask_for_stamps(&socket);
+                }
                 if source > 0 {
                     come_from(&socket, source)?;
                 }
@@ -107,22 +120,26 @@ impl Target {
 /// Binds to 127.0.0.(1 + source). The port is chosen when it connects, so that it need not be
 /// free for other targets too.
 fn come_from(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
-    let yes: libc::c_int = 1;
-    // SAFETY: the descriptor is open, and the kernel reads one `int` from a place that has one.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const yes).cast(),
-            size_of_val(&yes) as libc::socklen_t,
-        )
-    };
-    if set < 0 {
-        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL));
-    }
+    set(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     let address = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + source);
     bind(socket, &SocketAddrV4::new(address, 0))
+}
+
+/// Sets an option that rustix does not know.
+pub(super) fn set(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> Result<(), Errno> {
+    let length = size_of_val(&value) as libc::socklen_t;
+    let at = (&raw const value).cast();
+    // SAFETY: the descriptor is open, and the kernel reads one `int` from a place that has one.
+    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) };
+    match set {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+    }
 }
 
 /// 127.0.0.1 and those after it: some 28 000 ports each.

@@ -110,6 +110,9 @@ prop_compose! {
         workers in 1_usize..5,
         freeze_ms in 0_u64..2_000,
         frozen_ms in 0_u64..1_500,
+        stop_ms in 0_u64..2_000,
+        stopped_ms in 0_u64..200,
+        stamps in prop_oneof![Just(Stamps::Kernel), Just(Stamps::Ours)],
         answer in answer(),
         connects in vec(connect_fate(), 0..6),
         requests in vec(request_fate(), 0..12),
@@ -120,6 +123,8 @@ prop_compose! {
             service_time: Nanos(service_us * 1_000),
             workers,
             freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
+            stops: vec![Freeze { from: ms(stop_ms), until: ms(stop_ms + stopped_ms) }],
+            stamps,
             answer,
             connects,
             requests,
@@ -171,16 +176,21 @@ proptest! {
         prop_assert!(case.ammo.is_none_or(|ammo| counts.started <= ammo), "{counts:?}");
         for shot in &seconds.1 {
             prop_assert!(shot.due <= shot.started && shot.started <= shot.sent, "{shot:?}");
-            prop_assert!(shot.sent <= shot.done, "{shot:?}");
+            prop_assert!(shot.sent <= shot.first_byte.unwrap_or(shot.done), "{shot:?}");
             prop_assert!(shot.connected.is_none_or(|at| at <= shot.done), "{shot:?}");
             prop_assert!(shot.first_byte.is_none_or(|at| at <= shot.done), "{shot:?}");
         }
         let sum = |of: fn(&ShotRecord) -> u64| seconds.1.iter().map(of).sum::<u64>();
         if case.records {
+            // Little's law, to the nanosecond.
+            let in_flight = |shot: &ShotRecord| u128::from(shot.done.since(shot.started).0);
+            let integral = seconds.1.iter().map(in_flight).sum::<u128>();
+            prop_assert_eq!(fired.in_flight_integral, integral);
             prop_assert!(sum(|shot| shot.bytes_sent) <= counts.bytes_sent);
             prop_assert!(sum(|shot| shot.bytes_received) <= counts.bytes_received);
         }
-        let timeouts = 2 * case.timeout.0;
+        let stopped = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
+        let timeouts = 2 * case.timeout.0 + stopped.sum::<u64>();
         match case.closed {
             None => {
                 let whole = fired.counts.planned == case.due.len() as u64;

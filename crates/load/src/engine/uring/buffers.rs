@@ -7,7 +7,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::Submitter;
-use io_uring::types::BufRingEntry;
+use io_uring::types::{BufRingEntry, RecvMsgOut};
+
+use crate::engine::Stamps;
+use crate::engine::arrival::{ADDED_BYTES, Added, WallNanos};
 
 /// All buffers of one ring. They are the kernel's to write from the registration until the
 /// ring is gone, so they must go after it.
@@ -40,8 +43,26 @@ impl Buffers {
         Ok(buffers)
     }
 
+    /// What came in a buffer whose first `length` bytes the kernel filled.
+    pub(super) fn part(&self, number: u16, length: usize, stamps: Stamps) -> Part {
+        if stamps == Stamps::Ours {
+            return Part { number, from: 0, length, stamp: None };
+        }
+        match RecvMsgOut::parse(self.filled(number, length), &HEADER.0) {
+            Ok(message) => {
+                let from = length - message.payload_data().len();
+                Part { number, from, length, stamp: Added::stamp_in(message.control_data()) }
+            }
+            Err(()) => Part { number, from: length, length, stamp: None },
+        }
+    }
+
+    pub(super) fn bytes(&self, part: Part) -> &[u8] {
+        &self.filled(part.number, part.length)[part.from..]
+    }
+
     /// The first `length` bytes of a buffer that the kernel filled and handed to us.
-    pub(super) fn filled(&self, number: u16, length: usize) -> &[u8] {
+    fn filled(&self, number: u16, length: usize) -> &[u8] {
         assert!(number < self.count && length <= BUFFER_BYTES, "the kernel names our own buffers");
         // SAFETY: inside `bytes`, initialised by `alloc_zeroed`; between its completion and
         // `give_back` the kernel does not write to it.
@@ -69,6 +90,39 @@ impl Buffers {
         }
     }
 }
+
+/// What came at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Its buffer.
+    pub(super) number: u16,
+    /// Where the bytes begin: before them is what the kernel says of them.
+    from: usize,
+    /// Where they end.
+    length: usize,
+    /// When the last of them came.
+    pub(super) stamp: Option<WallNanos>,
+}
+
+impl Part {
+    /// The end of a connection has none.
+    pub(super) fn is_empty(self) -> bool {
+        self.from == self.length
+    }
+}
+
+/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes.
+pub(super) struct Header(pub(super) libc::msghdr);
+
+// SAFETY: all pointers in it are null.
+unsafe impl Sync for Header {}
+
+pub(super) static HEADER: Header = {
+    // SAFETY: a message header is numbers and pointers, for which zero is nothing.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_controllen = ADDED_BYTES;
+    Header(header)
+};
 
 /// Zeroed memory that begins at a page.
 #[derive(Debug)]

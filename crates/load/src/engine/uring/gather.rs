@@ -42,7 +42,7 @@ mod tests {
     use super::super::mark::{Mark, What};
     use super::*;
     use crate::engine::clock::Waiting;
-    use crate::engine::{Engine, Slot};
+    use crate::engine::{Engine, Slot, Stamps};
     use crate::spec::Address;
 
     const CROWD: u32 = 100;
@@ -51,7 +51,8 @@ mod tests {
     /// An engine that has learned that answers come quickly, and has no connection.
     fn quick() -> Uring {
         let nobody = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
-        let mut engine = Uring::new(&nobody, 1, Waiting::Sleep, Instant::now()).unwrap();
+        let mut engine =
+            Uring::new(&nobody, 1, Waiting::Sleep, Stamps::Ours, Instant::now()).unwrap();
         for _ in 0..200 {
             (0..1_000).for_each(|_| engine.clock.sends());
             engine.clock.refresh();

@@ -5,7 +5,7 @@
 //! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
 //! our calls and nowhere else (`DEFER_TASKRUN`), so no shot is interrupted by another's answer.
 //! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
-//! that all share. Linux loses the end of a connection to it where bytes and the end come
+//! that all share; where the kernel is to stamp what comes, each says before the bytes when that was. Linux loses the end of a connection to it where bytes and the end come
 //! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
 //! calls, as with epoll: the same things go wrong then.
 //!
@@ -31,10 +31,10 @@ use rustix::net::sockopt;
 
 use super::clock::{CROWD, Clock, Waiting};
 use super::socket::{Target, There};
-use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot};
+use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
-use buffers::{Buffers, GROUP};
+use buffers::{Buffers, GROUP, HEADER, Part};
 use files::Files;
 use mark::{CONNECTIONS, Mark, What};
 use place::{File, Place, State, Under};
@@ -68,9 +68,10 @@ impl Uring {
         target: &Address,
         connections: u32,
         waiting: Waiting,
+        stamps: Stamps,
         epoch: Instant,
     ) -> io::Result<Uring> {
-        let target = Target::new(target)?;
+        let target = Target::new(target, stamps)?;
         let ring = Ring::new()?;
         let buffers = Buffers::register(&ring.submitter(), connections)?;
         let files = Files::register(&ring.submitter(), connections);
@@ -206,7 +207,10 @@ impl Uring {
         let is_watched = std::mem::replace(&mut place.watching, Under::Way) == Under::Way;
         let Some(fd) = self.fd(slot) else { return };
         let mark = self.mark(slot, What::Receive);
-        let receive = opcode::RecvMulti::new(Fd(fd), GROUP).build();
+        let receive = match self.target.stamps() {
+            Stamps::Kernel => opcode::RecvMsgMulti::new(Fd(fd), &raw const HEADER.0, GROUP).build(),
+            Stamps::Ours => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
+        };
         self.ring.push(&receive.user_data(mark.number()));
         if !is_watched {
             let mark = Mark { what: What::HangUp, ..mark };
@@ -332,17 +336,17 @@ impl Uring {
         if !more {
             place.receiving = Under::No;
         }
-        match (result, buffer) {
-            (Ok(bytes), Some(number)) if bytes > 0 && state == State::Open => {
+        if let Some(number) = buffer {
+            let part = self.buffers.part(number, result.unwrap_or(0), self.target.stamps());
+            if !part.is_empty() && state == State::Open {
                 if !more {
                     self.receive(slot);
                 }
                 self.lent = Some(number);
                 self.clock.comes();
-                return Some(Ended::Receive(slot, number, bytes));
+                return Some(Ended::Receive(slot, part, self.clock.came(part.stamp)));
             }
-            (_, Some(number)) => self.buffers.give_back(number),
-            (_, None) => {}
+            self.buffers.give_back(number);
         }
         match result {
             Ok(_) if state == State::Open => {
@@ -408,7 +412,8 @@ impl Uring {
 enum Ended {
     Connect(Slot, Result<(), Errno>),
     Send(Slot, u64),
-    Receive(Slot, u16, usize),
+    /// What, and when it came.
+    Receive(Slot, Part, Nanos),
     PeerClosed(Slot),
     Failed(Slot, Errno),
 }
@@ -483,8 +488,8 @@ impl Engine for Uring {
             return Some(match ended {
                 Ended::Connect(slot, there) => connected(slot, there),
                 Ended::Send(slot, bytes) => Completion::Sent(slot, bytes),
-                Ended::Receive(slot, number, bytes) => {
-                    Completion::Received(slot, self.buffers.filled(number, bytes))
+                Ended::Receive(slot, part, came) => {
+                    Completion::Received(slot, self.buffers.bytes(part), came)
                 }
                 Ended::PeerClosed(slot) => Completion::PeerClosed(slot),
                 Ended::Failed(slot, errno) => failed(slot, errno),

@@ -1,0 +1,91 @@
+//! A load thread that the host stops: when an answer came is one thing, when it was seen another.
+
+use super::*;
+
+/// 1 000 shots, one each 10 ms, of 1 ms of work; the load's thread stands still for 105 ms from
+/// 2.0005 s on.
+fn stopped(stamps: Stamps) -> Case {
+    let mut case = Case { records: true, ..open(every(ms(10), 1_000), 100) };
+    let from = Nanos(2_000_500_000);
+    case.script.stops = vec![Freeze { from, until: from.plus(ms(105)) }];
+    case.script.stamps = stamps;
+    case
+}
+
+fn service_times(seconds: &Seconds) -> Vec<u64> {
+    seconds.1.iter().map(|shot| shot.done.since(shot.started).0).collect()
+}
+
+#[test]
+fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
+    let (fired, seconds) = fired_in_detail(&stopped(Stamps::Kernel));
+    assert!(service_times(&seconds).iter().all(|time| *time == 1_000_000));
+    // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: ours to answer for.
+    let late: Vec<u64> =
+        seconds.1.iter().map(|shot| shot.started.since(shot.due).0 / 100_000).collect();
+    let ours: Vec<u64> = late.into_iter().filter(|late| *late > 0).collect();
+    assert_eq!(ours, [955, 855, 755, 655, 555, 455, 355, 255, 155, 55]);
+    let longest = seconds.1.iter().map(|shot| shot.done.since(shot.due)).max();
+    assert_eq!(longest, Some(Nanos(95_500_000 + 1_000_000)));
+    assert_eq!(fired.counts.ok, 1_000);
+}
+
+#[test]
+fn without_stamps_it_took_until_it_was_seen() {
+    let (_, seconds) = fired_in_detail(&stopped(Stamps::Ours));
+    let times = service_times(&seconds);
+    // The one of 2 s, seen at 2.1055 s.
+    let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
+    assert_eq!(long, [105_500_000]);
+}
+
+/// One connection, 5 ms of work, one shot each 10 ms; stopped from 12 to 42 ms.
+fn one_at_a_time(when_full: WhenFull) -> (Fired, Vec<u64>) {
+    let mut case = Case { when_full, records: true, ..open(every(ms(10), 8), 1) };
+    case.script.service_time = ms(5);
+    case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
+    case.script.stamps = Stamps::Kernel;
+    let (fired, seconds) = fired_in_detail(&case);
+    assert!(service_times(&seconds).iter().all(|time| *time == 5_000_000), "{when_full:?}");
+    let after_due = seconds.1.iter().map(|shot| shot.started.since(shot.due).0 / 1_000_000);
+    (fired, after_due.collect())
+}
+
+fn max_ms(times: &Times) -> f64 {
+    (times.max() as f64 / 1e6).round()
+}
+
+#[test]
+fn a_connection_is_free_from_when_its_answer_came_on_and_the_rest_is_lateness() {
+    // The shot of 10 ms is answered at 15 ms. That of 20 ms starts at 42 ms for our own stop alone,
+    // that of 30 ms at 47 ms for the one before.
+    let (fired, after_due) = one_at_a_time(WhenFull::Queue);
+    assert_eq!(after_due, [0, 0, 22, 17, 12, 7, 2, 0]);
+    assert_eq!((max_ms(&fired.times.lateness), max_ms(&fired.times.connection_wait)), (22.0, 17.0));
+    // Stretched, that of 30 ms is due when it can start.
+    let (fired, after_due) = one_at_a_time(WhenFull::Stretch);
+    assert_eq!(after_due, [0, 0, 22, 0, 0, 0, 0, 0]);
+    assert_eq!((max_ms(&fired.times.lateness), max_ms(&fired.times.connection_wait)), (22.0, 0.0));
+}
+
+#[test]
+fn an_answer_counts_in_the_second_in_which_it_was_seen() {
+    // Due at 990 ms, there at 991 ms, seen at 1 010 ms.
+    let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
+    case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
+    case.script.stamps = Stamps::Kernel;
+    let (fired, seconds) = fired_in_detail(&case);
+    let ok: Vec<u64> = seconds.0.iter().map(|second| second.counts.ok).collect();
+    assert_eq!(ok, [99, 101]);
+    assert_eq!((fired.ok_inside, fired.lasted), (199, Nanos(1_991_000_000)));
+    assert!(service_times(&seconds).iter().all(|time| *time == 1_000_000));
+}
+
+#[test]
+fn an_answer_that_came_in_time_is_no_timeout() {
+    let mut case = Case { timeout: ms(20), ..open(every(ms(10), 10), 100) };
+    case.script.stops = vec![Freeze { from: Nanos(50_500_000), until: ms(90) }];
+    case.script.stamps = Stamps::Kernel;
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, fired.counts.failed_total()), (10, 0));
+}
