@@ -26,7 +26,7 @@ use crate::protocol::tls::Tls;
 use crate::recorder::{Emptied, Headline, Message, Recorder, Tally};
 use crate::report::{Connections, End, Fired, Listener};
 use crate::schedule::Segments;
-use crate::spec::{Company, ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
+use crate::spec::{Address, Company, ConnectionHabit, EngineChoice, Load, Model, Until, Wire};
 use crate::time::Nanos;
 use crate::turn::SessionFirst;
 use crate::{Stop, open_files, turn};
@@ -237,9 +237,10 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Awake for due times and quick answers on a CPU of its own; where the server may be there too,
-/// not as long. Without one only where that leaves the server another, and where there are due
-/// times: users wait for their answers anyway.
+/// Awake for due times and quick answers on a CPU of its own, also where the kernel stamps them: to
+/// wake us, the server's own call would take longer. Where the server may be there too, not as long.
+/// Without one only where that leaves the server another, and where there are due times: users wait for
+/// their answers anyway.
 fn waiting(load: &Load, threads: usize) -> Waiting {
     // What the affinity allows, and a container's quota.
     let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
@@ -268,12 +269,13 @@ fn engine(load: &Load, threads: usize) -> Result<Chosen, LoadError> {
     engine.map_err(LoadError::Engine)
 }
 
-/// By a schedule a shot takes as long as the server took, and not until we see its answer. A user sees
-/// it no sooner than we do; and users are many, whom a stamp would cost more than it tells them.
+/// By a schedule a shot takes as long as the server took, and not until we see its answer: TCP has
+/// stamps. A user fires again when it sees its answer; a stamp would cost it a twentieth of the CPU
+/// time of a shot.
 fn stamps(load: &Load) -> Stamps {
-    match load.model {
-        Model::Open { .. } => Stamps::Kernel,
-        Model::Closed { .. } => Stamps::Ours,
+    match (&load.model, &load.target) {
+        (Model::Open { .. }, Address::Tcp(_)) => Stamps::Kernel,
+        (Model::Closed { .. }, _) | (_, Address::Unix(_)) => Stamps::Ours,
     }
 }
 

@@ -16,13 +16,13 @@ use crate::time::Nanos;
 pub trait Listener {
     /// One second of the load is over; called in order, with no second left out, from the
     /// thread that called `fire`. Seconds are cut by the load's clock from its start;
-    /// a shot belongs to the second in which it *ended* (planned and started: in which it
+    /// a shot belongs to the second in which its *end* was seen (planned and started: in which it
     /// was due and started).
     fn second(&mut self, second: &Second);
 
-    /// Some shots that ended, of one load thread, in the order in which they ended: called
+    /// Some shots that ended, of one load thread, in the order in which that was seen: called
     /// only where [`Load::records`](crate::Load::records) asks for it, before the `second`
-    /// in which they ended.
+    /// in which it was.
     fn shots(&mut self, _shots: &[ShotRecord]) {}
 }
 
@@ -39,9 +39,10 @@ pub struct ShotRecord {
     /// When the last byte of the request was handed to the kernel; `done` where that never
     /// happened.
     pub sent: Nanos,
-    /// When the first byte of the answer was read; `None`: there was none.
+    /// When the first bytes of the answer that were read at once had come; `None`: there were none.
     pub first_byte: Option<Nanos>,
-    /// When it ended.
+    /// When it ended: of an answer when its last byte came, by the kernel's stamp where a schedule
+    /// is fired over TCP, else when it was seen.
     pub done: Nanos,
     /// Bytes written while it was under way on its connection.
     pub bytes_sent: u64,

@@ -131,6 +131,36 @@ fn ctrl_c_ends_it_with_a_summary() {
     assert!(text.contains("response time"), "{text}");
 }
 
+/// Stopped as by a host that takes its CPU away: the answers that come meanwhile took no longer for
+/// that, and the shots that were due meanwhile are late by our own doing.
+#[test]
+fn a_generator_that_stands_still_does_not_call_the_server_slow() {
+    let work = Duration::from_millis(100);
+    let reply = Reply { service_time: work, ..Reply::default() };
+    let server = server(Behaviour { reply, ..Behaviour::default() });
+    for engine in ["epoll", "io_uring"] {
+        let place = Place::new();
+        let url = url(&server);
+        let args = ["fire", &url, "--rate", "50", "--for", "3s", "--engine", engine, "--json"];
+        let before = server.journal().requests;
+        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let pid = rustix::process::Pid::from_child(&child);
+        (0..500).take_while(|_| server.journal().requests < before + 50).for_each(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+        });
+        for signal in [rustix::process::Signal::STOP, rustix::process::Signal::CONT] {
+            rustix::process::kill_process(pid, signal).expect("the signal");
+            std::thread::sleep(6 * work);
+        }
+        let output = child.wait_with_output().expect("its output");
+        let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
+        let max = |name: &str| summary[name]["max"].as_u64().expect("ns") / 1_000_000;
+        assert!(max("service_time_ns") < 400, "{engine}: {summary:#}");
+        assert!(max("lateness_ns") > 400, "{engine}: {summary:#}");
+        assert_eq!((&summary["verdict"], &summary["shots_ok"]), (&"invalid".into(), &150.into()));
+    }
+}
+
 /// The shot that the end comes with was not due before it, on whichever thread.
 #[test]
 fn an_end_before_the_schedules_drops_no_shot() {

@@ -46,8 +46,6 @@ impl Target {
             Address::Tcp(address) => Place::Tcp(*address),
             Address::Unix(path) => Place::Unix(SocketAddrUnix::new(path)?),
         };
-        // Unix sockets have none.
-        let stamps = if matches!(place, Place::Tcp(_)) { stamps } else { Stamps::Ours };
         Ok(Target { place, sources: 1, source: 0, stamps })
     }
 

@@ -23,10 +23,10 @@ pub trait Protocol {
     /// Only called while `room()` is true.
     fn start(&mut self, shot: ShotId, request: &Request, out: &mut Vec<u8>);
 
-    /// Takes bytes as they came, torn anywhere. Calls `answered` once for each shot that
+    /// Takes bytes that came at `came`, torn anywhere. Calls `answered` once for each shot that
     /// ends here. Bytes for which no shot waits, and that the protocol does not allow there,
     /// make `after_answer` say close.
-    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer));
+    fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer));
 
     /// The peer closed its side in order. Ends the shot under way: complete where the
     /// answer was delimited by the close, else cut short.

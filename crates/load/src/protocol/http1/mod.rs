@@ -200,7 +200,7 @@ impl Protocol for Http1 {
         out.extend_from_slice(&request.bytes);
     }
 
-    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+    fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
         if bytes.is_empty() || self.state == State::Spent {
             return;
         }
@@ -210,14 +210,14 @@ impl Protocol for Http1 {
             self.state = State::Spent;
             return;
         }
-        self.first_byte.get_or_insert(now);
+        self.first_byte.get_or_insert(came);
         let (used, end) = self.take(bytes);
         self.bytes += used as u64;
         let Some(end) = end else { return self.inspector.torn(bytes) };
         // Of what is not an answer all that came is shown, not just the byte that told.
         let whole = matches!(end, AnswerEnd::Whole { .. });
         self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
-        self.end(end, now, answered);
+        self.end(end, came, answered);
         if used < bytes.len() {
             self.state = State::Spent;
         }

@@ -152,27 +152,27 @@ impl<P: Protocol> Protocol for Tls<P> {
         let _ = self.turn(out, Nanos(0), &mut |_| {});
     }
 
-    fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
+    fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
         if self.over {
             return;
         }
         self.incoming.extend_from_slice(bytes);
         let mut out = std::mem::take(&mut self.outgoing);
-        match self.turn(&mut out, now, answered) {
+        match self.turn(&mut out, came, answered) {
             Turn::Waits => {
                 // The protocol inside may have something to say by itself.
                 self.inside.transmit(&mut self.plain);
                 if !self.plain.is_empty() {
-                    let _ = self.turn(&mut out, now, answered);
+                    let _ = self.turn(&mut out, came, answered);
                 }
             }
             Turn::PeerSaidClose => {
                 self.over = true;
-                self.inside.peer_closed(now, answered);
+                self.inside.peer_closed(came, answered);
             }
             Turn::Broken => {
                 self.last_words(&mut out);
-                self.end_all(AnswerEnd::Tls, now, answered);
+                self.end_all(AnswerEnd::Tls, came, answered);
             }
         }
         self.outgoing = out;
