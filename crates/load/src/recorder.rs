@@ -125,11 +125,11 @@ pub(crate) enum Message {
         /// Its counts; comes back emptied.
         tally: Box<Tally>,
     },
-    /// Shots that ended in the current second.
+    /// Shots whose end was seen in the current second.
     Shots {
         /// Which load thread.
         thread: usize,
-        /// In the order in which they ended; comes back emptied.
+        /// In the order in which that was; comes back emptied.
         shots: Vec<ShotRecord>,
     },
     /// Nothing more comes from this load thread.

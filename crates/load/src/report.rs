@@ -36,8 +36,8 @@ pub struct ShotRecord {
     /// When a new connection was there, or when the shot ended without one; `None`: it
     /// went out on a kept one.
     pub connected: Option<Nanos>,
-    /// When the last byte of the request was handed to the kernel; `done` where that never
-    /// happened.
+    /// When the last byte of the request was handed to the kernel, or was seen to be; `done` where
+    /// that was not before.
     pub sent: Nanos,
     /// When the first bytes of the answer that were read at once had come; `None`: there were none.
     pub first_byte: Option<Nanos>,

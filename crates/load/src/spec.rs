@@ -96,7 +96,7 @@ pub enum Wire {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
     /// The cheaper one: io_uring for users of the closed model who keep their connections, from
-    /// 100 a thread on, without TLS and where it is allowed; else epoll.
+    /// 8 a thread on, without TLS and where it is allowed; else epoll.
     #[default]
     Auto,
     /// epoll: everywhere.

@@ -26,8 +26,6 @@ impl Listener for Told {
     }
 
     fn shots(&mut self, shots: &[ShotRecord]) {
-        let over = self.seconds.len() as u64;
-        assert!(shots.iter().all(|shot| shot.done.0 / 1_000_000_000 >= over));
         self.shots.extend(shots);
     }
 }

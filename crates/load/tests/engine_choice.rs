@@ -24,7 +24,7 @@ fn fired(change: impl FnOnce(&mut Load)) -> Result<Fired, LoadError> {
     let stampede_known_server::Address::Tcp(address) = *server.address() else {
         panic!("{}", server.address())
     };
-    let mut load = Load::new(Address::Tcp(address), users(100), []);
+    let mut load = Load::new(Address::Tcp(address), users(8), []);
     change(&mut load);
     let get = Request::build("GET", "/", &[], b"", load.habits, None).expect("a request");
     load.ammo = [get].into();
@@ -53,8 +53,8 @@ fn is_allowed() -> bool {
 fn io_uring_is_for_many_users_who_keep_their_connections() {
     let many = if is_allowed() { "io_uring" } else { "epoll" };
     assert_eq!(engine(|_| {}), many);
-    assert_eq!(engine(|load| load.model = users(99)), "epoll");
-    assert_eq!(engine(|load| load.threads = 2), "epoll", "50 each");
+    assert_eq!(engine(|load| load.model = users(7)), "epoll");
+    assert_eq!(engine(|load| load.threads = 2), "epoll", "4 each");
     assert_eq!(engine(|load| load.habits.connection = ConnectionHabit::PerShot), "epoll");
     let schedule = Segments::parse("const(100,1s)").expect("a schedule");
     let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);

@@ -141,7 +141,7 @@ fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     for engine in ["epoll", "io_uring"] {
         let place = Place::new();
         let url = url(&server);
-        let args = ["fire", &url, "--rate", "50", "--for", "3s", "--engine", engine, "--json"];
+        let args = ["fire", &url, "--rate", "50", "--for", "4s", "--engine", engine, "--json"];
         let before = server.journal().requests;
         let child = place.stampede(&args).spawn().expect("the binary starts");
         let pid = rustix::process::Pid::from_child(&child);
@@ -150,14 +150,14 @@ fn a_generator_that_stands_still_does_not_call_the_server_slow() {
         });
         for signal in [rustix::process::Signal::STOP, rustix::process::Signal::CONT] {
             rustix::process::kill_process(pid, signal).expect("the signal");
-            std::thread::sleep(6 * work);
+            std::thread::sleep(10 * work);
         }
         let output = child.wait_with_output().expect("its output");
         let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
         let max = |name: &str| summary[name]["max"].as_u64().expect("ns") / 1_000_000;
-        assert!(max("service_time_ns") < 400, "{engine}: {summary:#}");
-        assert!(max("lateness_ns") > 400, "{engine}: {summary:#}");
-        assert_eq!((&summary["verdict"], &summary["shots_ok"]), (&"invalid".into(), &150.into()));
+        assert!(max("service_time_ns") < 500, "{engine}: {summary:#}");
+        assert!(max("lateness_ns") > 800, "{engine}: {summary:#}");
+        assert_eq!((&summary["verdict"], &summary["shots_ok"]), (&"invalid".into(), &200.into()));
     }
 }
 

@@ -10,7 +10,6 @@ mod tests;
 use crate::Stop;
 use crate::ammo::Tag;
 use crate::engine::{Awaited, Completion, Engine, Naps, Op, Slot};
-
 use crate::example::{Example, Examples};
 use crate::outcome::{Net, Outcome};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -152,8 +151,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     /// Starts what is due, a burst at most: answers are not to wait for a thousand starts. By a
-    /// schedule one by one: more than one is due when we are late, and what has come meanwhile is
-    /// not to look later than it is.
+    /// schedule one by one: more than one is due when we are late, and what has come meanwhile and has
+    /// no stamp is not to look later than it is.
     fn start_due(&mut self) {
         let burst = match self.parts.pace {
             Pace::Closed(_) => BURST,
@@ -210,12 +209,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn take_completions(&mut self) {
-        let now = self.parts.engine.now();
         for _ in 0..COMPLETIONS {
             let Some(completion) = self.parts.engine.next() else { return };
             match completion {
-                Completion::Connected(slot) => self.connected(slot, now),
+                Completion::Connected(slot) => self.connected(slot),
                 Completion::Sent(slot, bytes) => {
+                    let now = self.parts.engine.now();
                     self.parts.recorder.sent(bytes);
                     self.note(slot, |progress| {
                         progress.sent = Some(now);
@@ -230,21 +229,28 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     protocol.received(bytes, came, &mut |answer| answers.push(answer));
                     self.note(slot, |progress| progress.bytes_received += count);
                     self.transmit(slot);
+                    if came >= self.parts.recorder.boundary() {
+                        self.cross(came);
+                    }
                     self.settle(slot, came);
                 }
                 Completion::PeerClosed(slot) => {
+                    let now = self.parts.engine.now();
                     let answers = &mut self.answers;
                     let protocol = &mut self.pool.at(slot).protocol;
                     protocol.peer_closed(now, &mut |answer| answers.push(answer));
                     self.take_answers(slot, now);
                     self.give_up(slot, Net::CutShort, now);
                 }
-                Completion::Failed(slot, failure) => self.give_up(slot, failure.into(), now),
+                Completion::Failed(slot, failure) => {
+                    self.give_up(slot, failure.into(), self.parts.engine.now());
+                }
             }
         }
     }
 
-    fn connected(&mut self, slot: Slot, now: Nanos) {
+    fn connected(&mut self, slot: Slot) {
+        let now = self.parts.engine.now();
         self.opened += 1;
         let connection = self.pool.at(slot);
         connection.state = State::Open;
@@ -303,25 +309,37 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 _ => usable = Usable::No,
             }
             self.pool.at(slot).answered |= answer.bytes > 0;
-            let service_time = came.since(self.shots.at(answer.shot).shot.started);
-            let outcome = judged(&self.parts.check, answer.end, service_time);
+            let done = self.moment(answer.shot, came);
+            let service_time = done.since(self.shots.at(answer.shot).shot.started);
+            let outcome = match service_time > self.parts.timeout {
+                true => Outcome::Net(Net::Timeout),
+                false => judged(&self.parts.check, answer.end, service_time),
+            };
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             let status = match answer.end {
                 AnswerEnd::Whole { status, .. } => Some(status),
                 _ => None,
             };
-            self.end_shot(answer.shot, Came { outcome, first_byte, status }, came);
+            self.end_shot(answer.shot, Ending { outcome, first_byte, status }, done);
         }
         self.answers = answers;
         usable
     }
 
+    /// Nothing comes for a shot before it was started: what seems to was stamped by a clock that was
+    /// set, or nobody asked for it. It came when it was seen.
+    fn moment(&self, shot: ShotId, came: Nanos) -> Nanos {
+        let started = self.shots.at(shot).shot.started;
+        if came >= started { came } else { self.parts.engine.now() }
+    }
+
     /// The connection is lost, and every shot on it for the same reason.
-    fn give_up(&mut self, slot: Slot, reason: Net, now: Nanos) {
+    fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
         while let Some(shot) = self.pool.at(slot).shots.first().copied() {
             let first_byte = self.pool.at(slot).protocol.first_byte();
             let outcome = Outcome::Net(reason);
-            self.end_shot(shot, Came { outcome, first_byte, status: None }, now);
+            let done = self.moment(shot, at);
+            self.end_shot(shot, Ending { outcome, first_byte, status: None }, done);
         }
         self.close(slot);
     }
@@ -332,23 +350,39 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn time_out(&mut self, now: Nanos) {
-        while let Some(first) = self.shots.first() {
-            if first.shot.started.plus(self.parts.timeout) > now {
-                return;
-            }
-            self.give_up(first.slot, Net::Timeout, now);
+        if self.overdue(now).is_some() {
+            // What came in time is no timeout for our looking late.
+            self.drain();
+        }
+        while let Some(slot) = self.overdue(now) {
+            self.give_up(slot, Net::Timeout, self.parts.engine.now());
         }
     }
 
-    fn end_shot(&mut self, id: ShotId, came: Came, done: Nanos) {
-        let outcome = came.outcome;
+    /// The connection of the shot that waits longest, if that is too long.
+    fn overdue(&self, now: Nanos) -> Option<Slot> {
+        let first = self.shots.first()?;
+        (first.shot.started.plus(self.parts.timeout) <= now).then_some(first.slot)
+    }
+
+    /// Takes what has come by now, for as long as that ends shots.
+    fn drain(&mut self) {
+        let mut before = u32::MAX;
+        while self.shots.count() < before {
+            before = self.shots.count();
+            let now = self.parts.engine.refresh();
+            self.parts.engine.wait(now, self.awaited());
+            self.take_completions();
+        }
+    }
+
+    fn end_shot(&mut self, id: ShotId, ending: Ending, done: Nanos) {
+        let outcome = ending.outcome;
         let under_way = self.shots.count();
         let known_end = self.parts.pace.end();
         let slot = self.shots.at(id).slot;
         let since = self.pool.at(slot).waiting_since(&self.shots);
         let UnderWay { shot, tag, .. } = self.shots.remove(id);
-        // Bytes that nobody asked for may have come before.
-        let done = done.max(shot.started);
         let connection = self.pool.at(slot);
         if self.examples.lacks(outcome) {
             let failed = match outcome {
@@ -375,7 +409,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.parts.pace.ended(done, under_way, reached);
         if self.parts.recorder.wants_records() {
             let progress = *self.shots.progress(id);
-            self.parts.recorder.record(record(&shot, tag, progress, came, done));
+            self.parts.recorder.record(record(&shot, tag, progress, ending, done));
         }
     }
 
@@ -408,9 +442,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 }
 
-/// What came of a shot.
+/// How a shot ended.
 #[derive(Clone, Copy, Debug)]
-struct Came {
+struct Ending {
     outcome: Outcome,
     first_byte: Option<Nanos>,
     status: Option<u16>,
@@ -423,26 +457,24 @@ enum Usable {
     No,
 }
 
-/// Moments in their order: what was seen late was noted as later than what follows it.
-fn record(shot: &Shot, tag: Tag, progress: Progress, came: Came, done: Nanos) -> ShotRecord {
-    let first_byte = came.first_byte.map(|at| at.clamp(shot.started, done));
-    let next = first_byte.unwrap_or(done);
-    let before = |at: Option<Nanos>| at.unwrap_or(done).min(next);
+/// All moments lie between start and end: what was seen late was noted as later than it was.
+fn record(shot: &Shot, tag: Tag, progress: Progress, ending: Ending, done: Nanos) -> ShotRecord {
+    let noted = |at: Option<Nanos>| at.unwrap_or(done).min(done);
     ShotRecord {
         due: shot.due,
         started: shot.started,
         connected: match progress.line {
             Line::Kept => None,
-            Line::New(there) => Some(before(there)),
+            Line::New(there) => Some(noted(there)),
         },
-        sent: before(progress.sent),
-        first_byte,
+        sent: noted(progress.sent),
+        first_byte: ending.first_byte.map(|at| at.clamp(shot.started, done)),
         done,
         bytes_sent: progress.bytes_sent,
         bytes_received: progress.bytes_received,
         tag,
-        outcome: came.outcome,
-        status: came.status,
+        outcome: ending.outcome,
+        status: ending.status,
     }
 }
 

@@ -95,19 +95,24 @@ fn closed(users: u32, until: Until) -> Case {
     Case { closed: Some(until), ..open(vec![], users) }
 }
 
-/// Seconds, shots, and how late their ends may be seen.
+/// What a listener hears.
 #[derive(Default)]
-struct Seconds(Vec<Second>, Vec<ShotRecord>, Nanos);
+struct Heard {
+    seconds: Vec<Second>,
+    shots: Vec<ShotRecord>,
+    /// How late an end may be seen.
+    late: Nanos,
+}
 
-impl Listener for Seconds {
+impl Listener for Heard {
     fn second(&mut self, second: &Second) {
-        self.0.push(second.clone());
+        self.seconds.push(second.clone());
     }
 
     fn shots(&mut self, shots: &[ShotRecord]) {
-        let told = Nanos::from_secs(self.0.len() as u64);
-        assert!(shots.iter().all(|shot| shot.done.plus(self.2) >= told), "after its second");
-        self.1.extend(shots);
+        let told = Nanos::from_secs(self.seconds.len() as u64);
+        assert!(shots.iter().all(|shot| shot.done.plus(self.late) >= told), "after its second");
+        self.shots.extend(shots);
     }
 }
 
@@ -117,18 +122,18 @@ fn fired(case: &Case) -> (Fired, Vec<Second>) {
     fired_with(case, || Http1::new(&Check::default(), habits))
 }
 
-fn fired_in_detail(case: &Case) -> (Fired, Seconds) {
+fn fired_in_detail(case: &Case) -> (Fired, Heard) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
     fired_in_detail_with(case, || Http1::new(&Check::default(), habits))
 }
 
 /// The same in another protocol.
 fn fired_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Vec<Second>) {
-    let (fired, seconds) = fired_in_detail_with(case, protocol);
-    (fired, seconds.0)
+    let (fired, heard) = fired_in_detail_with(case, protocol);
+    (fired, heard.seconds)
 }
 
-fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Seconds) {
+fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (Fired, Heard) {
     let engine = Simulated::new(case.script.clone());
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
@@ -168,16 +173,18 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         habit: case.habit,
     });
     let report = driver.run(&stop);
-    let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from));
-    let mut seconds = Seconds(vec![], vec![], stops.max().unwrap_or_default());
-    let collected = collect(&messages, &[back], &Check::default(), &mut seconds);
+    let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
+    let sends = u64::from(case.limit) * case.script.send_time.0;
+    let late = Nanos(stops.max().unwrap_or_default() + sends);
+    let mut heard = Heard { late, ..Heard::default() };
+    let collected = collect(&messages, &[back], &Check::default(), &mut heard);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
     let fired = sum(collected, &[report], Instant::now());
     assert_eq!(by_tag, if case.tags > 1 { fired.counts.started } else { 0 });
-    assert_eq!(seconds.1.len() as u64, if case.records { fired.counts.started } else { 0 });
-    always(&fired, &seconds.0);
-    (fired, seconds)
+    assert_eq!(heard.shots.len() as u64, if case.records { fired.counts.started } else { 0 });
+    always(&fired, &heard.seconds);
+    (fired, heard)
 }
 
 /// What holds whatever happens.

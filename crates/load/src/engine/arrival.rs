@@ -1,8 +1,9 @@
 //! When bytes came, as the kernel stamped them (`SO_TIMESTAMPNS`, socket(7)): as the network handed
-//! them over, on loopback while the server's own call sent them. However late we look, and be it that
-//! the host stopped our CPU, that is when they came.
+//! them over, on loopback while the server's own call sent them. However late we look, and be it
+//! because the host stopped our CPU, that is when they came.
 //!
-//! Of several segments read at once the last one's stamp counts.
+//! Of segments that the kernel has joined by then the last one's stamp counts, of those that a
+//! network card's driver has joined (GRO) the first one's.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,6 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
 
 use crate::time::Nanos;
 
@@ -31,60 +33,92 @@ pub(super) struct Wall {
     /// What it shows at the load's zero.
     at_zero: WallNanos,
     measured: Nanos,
+    /// Stamps from before are of a clock that was set since.
+    set: WallNanos,
 }
 
 impl Wall {
     /// The wall clock is read between two readings of the other, thrice: where the thread was not
     /// stopped in between, the two are closest.
-    pub(super) fn measure(epoch: Instant) -> Wall {
+    fn measure(epoch: Instant) -> Wall {
         let since_zero = || Nanos::from(Instant::now().saturating_duration_since(epoch));
         let reading = |_| {
             let before = since_zero();
             let wall = WallNanos::now();
             let after = since_zero();
             let middle = before.plus(Nanos(after.since(before).0 / 2));
-            let wall = Wall { at_zero: WallNanos(wall.0 - middle.0 as i64), measured: after };
-            (after.since(before), wall)
+            let at_zero = WallNanos(wall.0 - middle.0 as i64);
+            (after.since(before), Wall { at_zero, measured: after, set: WallNanos(i64::MIN) })
         };
         let readings = [0, 1, 2].map(reading);
         let closest = readings.into_iter().min_by_key(|(apart, _)| *apart);
         closest.expect("there are three").1
     }
 
-    pub(super) fn is_old(self, now: Nanos) -> bool {
-        now.since(self.measured) >= OLD
+    /// As far as it is known `now`: measured again where that is some time ago.
+    pub(super) fn known(before: Option<Wall>, now: Nanos, epoch: Instant) -> Wall {
+        match before {
+            Some(wall) if now.since(wall.measured) < OLD => wall,
+            Some(wall) => wall.followed_by(Wall::measure(epoch)),
+            None => Wall::measure(epoch),
+        }
     }
 
-    /// The same moment on the load's clock; zero where it was before.
-    pub(super) fn at(self, moment: WallNanos) -> Nanos {
-        Nanos(u64::try_from(moment.0 - self.at_zero.0).unwrap_or_default())
+    fn followed_by(self, next: Wall) -> Wall {
+        let was_set = self.at_zero.0.abs_diff(next.at_zero.0) > APART_MOST;
+        let shows = WallNanos(next.at_zero.0 + next.measured.0 as i64);
+        Wall { set: if was_set { shows } else { self.set }, ..next }
+    }
+
+    /// The same moment on the load's clock, zero where it was before; `None` where the clock was set
+    /// since.
+    pub(super) fn at(self, moment: WallNanos) -> Option<Nanos> {
+        let at = Nanos(u64::try_from(moment.0 - self.at_zero.0).unwrap_or_default());
+        (moment.0 >= self.set.0).then_some(at)
+    }
+}
+
+/// Has the kernel stamp whatever comes to this machine for as long as this is held. To begin and to
+/// end it takes all CPUs a moment: not for each connection.
+#[derive(Debug)]
+pub(super) struct Stamping {
+    _socket: Option<OwnedFd>,
+}
+
+impl Stamping {
+    pub(super) fn begin() -> Stamping {
+        // Without a socket each connection begins and ends it.
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok();
+        socket.iter().for_each(ask_for_stamps);
+        Stamping { _socket: socket }
     }
 }
 
 /// Asks for stamps of all that comes from now on. Without them what comes counts as it is seen.
 pub(super) fn ask_for_stamps(socket: &OwnedFd) {
-    let _ = super::socket::set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+    let _ = super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
 }
 
-/// What the kernel adds to bytes: we ask for nothing else, so there is one at most.
+/// What the kernel says beside bytes, as it lays it out: we ask for nothing else, so there is one at
+/// most.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) struct Added {
+pub(super) struct StampMessage {
     head: libc::cmsghdr,
     at: libc::timespec,
 }
 
-/// Its size.
-pub(super) const ADDED_BYTES: usize = size_of::<Added>();
+/// How much room it takes.
+pub(super) const STAMP_BYTES: usize = size_of::<StampMessage>();
 
-impl Added {
+impl StampMessage {
     /// The stamp in what was added, if there is one.
     pub(super) fn stamp_in(bytes: &[u8]) -> Option<WallNanos> {
-        if bytes.len() < ADDED_BYTES {
+        if bytes.len() < STAMP_BYTES {
             return None;
         }
         // SAFETY: so many bytes are there; the type is numbers alone, so whatever they hold is one.
-        let added = unsafe { bytes.as_ptr().cast::<Added>().read_unaligned() };
+        let added = unsafe { bytes.as_ptr().cast::<StampMessage>().read_unaligned() };
         added.stamp()
     }
 
@@ -101,11 +135,12 @@ pub(super) fn receive(
     buffer: &mut [u8],
 ) -> Result<(usize, Option<WallNanos>), Errno> {
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let mut added = MaybeUninit::<Added>::uninit();
+    let mut added = MaybeUninit::<StampMessage>::uninit();
     // SAFETY: a message header is numbers and pointers, for which zero is nothing.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
-    (message.msg_control, message.msg_controllen) = (added.as_mut_ptr().cast(), ADDED_BYTES);
+    let room = STAMP_BYTES as _;
+    (message.msg_control, message.msg_controllen) = (added.as_mut_ptr().cast(), room);
     // SAFETY: the kernel writes into `buffer` and `added`, no more than their sizes, which it was
     // told, and into `message`; all outlive the call.
     let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
@@ -113,16 +148,19 @@ pub(super) fn receive(
         let error = io::Error::last_os_error();
         return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
     };
-    let is_whole = message.msg_controllen >= ADDED_BYTES;
+    let is_whole = message.msg_controllen >= room;
     // SAFETY: the kernel says that it wrote all of it.
-    let stamp = is_whole.then(|| unsafe { added.assume_init() }).and_then(Added::stamp);
+    let stamp = is_whole.then(|| unsafe { added.assume_init() }).and_then(StampMessage::stamp);
     Ok((bytes, stamp))
 }
 
 const SECOND: i64 = 1_000_000_000;
-/// For so long at most moments are wrong after somebody set the clock, and never later than when
-/// they were seen.
+/// For so long at most it goes unseen that somebody set the clock; what came then is never later than
+/// when it was seen.
 const OLD: Nanos = Nanos::from_millis(10);
+/// Two measurements differ by as much as a thread was stopped between two readings, thrice in a row.
+/// What is further apart was set.
+const APART_MOST: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -138,11 +176,18 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let client = OwnedFd::from(client);
+        let _stamping = Stamping::begin();
         ask_for_stamps(&client);
         let (mut server, _) = listener.accept().unwrap();
-        // The kernel may still be beginning to stamp.
-        std::thread::sleep(Duration::from_millis(50));
         let mut buffer = [0; 64];
+        // The kernel takes a moment to begin.
+        for _ in 0..1_000 {
+            server.write_all(b"?").unwrap();
+            if matches!(receive(&client, &mut buffer), Ok((_, Some(_)))) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         for bytes in [&b"first"[..], b"second"] {
             let before = WallNanos::now();
             server.write_all(bytes).unwrap();
@@ -163,7 +208,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(5));
         let wall = Wall::measure(epoch);
         let before = Nanos::from(epoch.elapsed());
-        let at = wall.at(WallNanos::now());
+        let at = wall.at(WallNanos::now()).expect("nobody set it");
         let after = Nanos::from(epoch.elapsed());
         // Measured as exactly as two readings are apart.
         let slack = Nanos(20_000);
@@ -171,8 +216,36 @@ mod tests {
             before.since(slack) <= at && at <= after.plus(slack),
             "{before:?} {at:?} {after:?}"
         );
-        assert_eq!(wall.at(WallNanos(0)), Nanos(0), "long before");
-        assert!(!wall.is_old(wall.measured) && wall.is_old(wall.measured.plus(OLD)));
+        assert_eq!(wall.at(WallNanos(0)), Some(Nanos(0)), "long before");
+    }
+
+    #[test]
+    fn a_stamp_from_before_the_clock_was_set_says_nothing() {
+        let epoch = Instant::now();
+        let wall = Wall::measure(epoch);
+        let again = |at_zero: i64| {
+            let next = Wall { at_zero: WallNanos(at_zero), measured: Nanos(5_000), ..wall };
+            wall.followed_by(next)
+        };
+        let same = again(wall.at_zero.0 + 50_000);
+        assert_eq!(same.at(WallNanos(same.at_zero.0 + 4_000)), Some(Nanos(4_000)));
+        // Set forward by a second: what was stamped before would be a second too early.
+        let set = again(wall.at_zero.0 + SECOND);
+        assert_eq!(set.at(WallNanos(wall.at_zero.0 + 4_000)), None);
+        assert_eq!(set.at(WallNanos(set.at_zero.0 + 4_000)), None, "not known which");
+        assert_eq!(set.at(WallNanos(set.at_zero.0 + 6_000)), Some(Nanos(6_000)));
+        let later = set.followed_by(Wall { measured: Nanos(9_000), ..set });
+        assert_eq!(later.set, set.set, "it stays known");
+    }
+
+    #[test]
+    fn the_wall_clock_is_measured_again_after_a_while() {
+        let epoch = Instant::now();
+        let first = Wall::known(None, Nanos(0), epoch);
+        let soon = first.measured.plus(OLD).since(Nanos(1));
+        assert_eq!(Wall::known(Some(first), soon, epoch).measured, first.measured);
+        let again = Wall::known(Some(first), first.measured.plus(OLD), epoch);
+        assert!(again.measured > first.measured);
     }
 
     #[test]
@@ -183,7 +256,7 @@ mod tests {
         server.write_all(b"bytes").unwrap();
         let mut buffer = [0; 64];
         assert_eq!(receive(&client, &mut buffer), Ok((5, None)));
-        assert_eq!(Added::stamp_in(&[]), None);
-        assert_eq!(Added::stamp_in(&[0; ADDED_BYTES]), None);
+        assert_eq!(StampMessage::stamp_in(&[]), None);
+        assert_eq!(StampMessage::stamp_in(&[0; STAMP_BYTES]), None);
     }
 }

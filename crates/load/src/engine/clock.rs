@@ -98,18 +98,15 @@ impl Clock {
     /// since its last reading. Without a stamp they came now.
     pub(super) fn came(&mut self, stamp: Option<WallNanos>) -> Nanos {
         let Some(stamp) = stamp else { return self.now };
-        let wall = match self.wall {
-            Some(wall) if !wall.is_old(self.now) => wall,
-            _ => *self.wall.insert(Wall::measure(self.epoch)),
-        };
-        let came = wall.at(stamp);
+        let wall = *self.wall.insert(Wall::known(self.wall, self.now, self.epoch));
+        let Some(came) = wall.at(stamp) else { return self.now };
         if came > self.now {
             self.refresh();
         }
         came.min(self.now)
     }
 
-    /// Until when to spin before a wait for `until` sleeps: a fast server's answer is stamped
+    /// Until when to spin before a wait for `until` sleeps: a fast server's answer is seen
     /// when it comes, not when we were woken for it, and neither side pays for the waking. In a
     /// crowd, whose answers follow each other anyway, only up to a share of the time.
     pub(super) fn lingers_until(&self, until: Nanos, awaited: Awaited) -> Nanos {

@@ -107,10 +107,11 @@ pub trait Engine {
         1
     }
 
-    /// The time of the current batch of completions. Reads no clock.
+    /// The time of the current batch of completions, or of what came since if `next` told of it.
+    /// Reads no clock.
     fn now(&self) -> Nanos;
 
-    /// Reads the clock; `now` says the same until the next reading.
+    /// Reads the clock; `now` says the same until the next reading, which `next` may need too.
     fn refresh(&mut self) -> Nanos;
 
     /// The slot's send buffer: what `Op::Send` sends. What is appended while a send is under

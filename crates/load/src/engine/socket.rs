@@ -10,11 +10,11 @@ use rustix::net::{
 };
 
 use super::Stamps;
-use super::arrival::ask_for_stamps;
+use super::arrival::{Stamping, ask_for_stamps};
 use crate::spec::Address;
 
 /// Where connections go, as the kernel takes it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Target {
     place: Place,
     /// Local addresses in use: the kernel's choice, and those after it.
@@ -22,6 +22,7 @@ pub(super) struct Target {
     /// The one in use, 0 for the kernel's choice.
     source: u32,
     stamps: Stamps,
+    _stamping: Option<Stamping>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,7 +47,8 @@ impl Target {
             Address::Tcp(address) => Place::Tcp(*address),
             Address::Unix(path) => Place::Unix(SocketAddrUnix::new(path)?),
         };
-        Ok(Target { place, sources: 1, source: 0, stamps })
+        let _stamping = (stamps == Stamps::Kernel).then(Stamping::begin);
+        Ok(Target { place, sources: 1, source: 0, stamps, _stamping })
     }
 
     /// Who says when bytes came.
@@ -118,13 +120,13 @@ impl Target {
 /// Binds to 127.0.0.(1 + source). The port is chosen when it connects, so that it need not be
 /// free for other targets too.
 fn come_from(socket: &OwnedFd, source: u32) -> Result<(), Errno> {
-    set(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     let address = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + source);
     bind(socket, &SocketAddrV4::new(address, 0))
 }
 
 /// Sets an option that rustix does not know.
-pub(super) fn set(
+pub(super) fn set_option(
     socket: &OwnedFd,
     level: libc::c_int,
     option: libc::c_int,

@@ -71,7 +71,7 @@ pub enum Next {
 pub struct Answer {
     /// The shot it answers.
     pub shot: ShotId,
-    /// When its first byte came, on the load's clock.
+    /// When its first bytes came, those that were read at once, on the load's clock.
     pub first_byte: Nanos,
     /// How it ended.
     pub end: AnswerEnd,

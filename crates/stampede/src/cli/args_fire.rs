@@ -75,7 +75,7 @@ pub struct FireArgs {
     /// CPUs for load threads, one thread each, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
-    /// What moves the bytes [default: io_uring for 100 users a thread and more who keep their
+    /// What moves the bytes [default: io_uring for 8 users a thread and more who keep their
     /// connections, without TLS and where it is allowed; else epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,

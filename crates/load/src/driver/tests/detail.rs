@@ -7,7 +7,7 @@ fn a_record_says_when_each_step_was() {
     // A connection that takes 2 ms, then 5 ms of work; due at 0 and 20 ms.
     let mut case = Case { records: true, ..open(every(ms(20), 2), 10) };
     (case.script.connect_time, case.script.service_time) = (ms(2), ms(5));
-    let (fired, seconds) = fired_in_detail(&case);
+    let (fired, heard) = fired_in_detail(&case);
     let sent = fired.counts.bytes_sent / 2;
     let received = fired.counts.bytes_received / 2;
     let first = ShotRecord {
@@ -32,7 +32,7 @@ fn a_record_says_when_each_step_was() {
         done: ms(25),
         ..first
     };
-    assert_eq!(seconds.1, [first, second]);
+    assert_eq!(heard.shots, [first, second]);
     assert_eq!(fired.counts.answer_bytes, fired.counts.bytes_received, "both are whole");
 }
 
@@ -43,12 +43,12 @@ fn a_record_of_what_never_was_ends_with_the_shot() {
     let mut case = Case { records: true, timeout: ms(5), ..open(every(ms(10), 3), 10) };
     case.script.connects = vec![ConnectFate::Hang, ConnectFate::Accept, ConnectFate::Accept];
     case.script.requests = vec![Never, CutShort];
-    let (fired, seconds) = fired_in_detail(&case);
-    let outcomes: Vec<Outcome> = seconds.1.iter().map(|shot| shot.outcome).collect();
+    let (fired, heard) = fired_in_detail(&case);
+    let outcomes: Vec<Outcome> = heard.shots.iter().map(|shot| shot.outcome).collect();
     let timeout = Outcome::Net(Net::Timeout);
     assert_eq!(outcomes, [timeout, timeout, Outcome::Net(Net::CutShort)]);
-    assert!(seconds.1.iter().all(|shot| shot.status.is_none()), "none was whole");
-    let [hung, silent, cut] = seconds.1[..] else { panic!("three shots") };
+    assert!(heard.shots.iter().all(|shot| shot.status.is_none()), "none was whole");
+    let [hung, silent, cut] = heard.shots[..] else { panic!("three shots") };
     assert_eq!((hung.connected, hung.sent, hung.done), (Some(ms(5)), ms(5), ms(5)));
     assert_eq!((hung.first_byte, hung.bytes_sent, hung.bytes_received), (None, 0, 0));
     assert_eq!((silent.connected, silent.sent, silent.done), (Some(ms(10)), ms(10), ms(15)));
@@ -63,9 +63,9 @@ fn a_record_of_what_never_was_ends_with_the_shot() {
 fn more_records_than_a_buffer_holds_come_in_order() {
     let mut case = Case { records: true, ..closed(3, Until::Requests(5_000)) };
     case.script.service_time = Nanos(500_000);
-    let (fired, seconds) = fired_in_detail(&case);
-    assert_eq!((fired.records_lost, seconds.1.len()), (0, 5_000));
-    assert!(seconds.1.is_sorted_by_key(|shot| shot.done));
+    let (fired, heard) = fired_in_detail(&case);
+    assert_eq!((fired.records_lost, heard.shots.len()), (0, 5_000));
+    assert!(heard.shots.is_sorted_by_key(|shot| shot.done));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn a_listener_that_never_comes_loses_records_and_no_shot() {
     };
     (0..300_000).for_each(|_| recorder.record(shot));
     recorder.finish(zero);
-    let mut seconds = Seconds::default();
-    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut seconds);
+    let mut heard = Heard::default();
+    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut heard);
     // 256 buffers exist of 1 024 records each; one of them has nothing to be replaced by.
-    assert_eq!(seconds.1.len(), 255 * 1_024);
+    assert_eq!(heard.shots.len(), 255 * 1_024);
     assert_eq!(collected.records_lost, 300_000 - 255 * 1_024);
 }
 

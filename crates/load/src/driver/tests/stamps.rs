@@ -12,28 +12,28 @@ fn stopped(stamps: Stamps) -> Case {
     case
 }
 
-fn service_times(seconds: &Seconds) -> Vec<u64> {
-    seconds.1.iter().map(|shot| shot.done.since(shot.started).0).collect()
+fn service_times(heard: &Heard) -> Vec<u64> {
+    heard.shots.iter().map(|shot| shot.done.since(shot.started).0).collect()
 }
 
 #[test]
 fn an_answer_took_as_long_as_the_kernel_says_however_late_we_look() {
-    let (fired, seconds) = fired_in_detail(&stopped(Stamps::Kernel));
-    assert!(service_times(&seconds).iter().all(|time| *time == 1_000_000));
+    let (fired, heard) = fired_in_detail(&stopped(Stamps::Kernel));
+    assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
     // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: ours to answer for.
     let late: Vec<u64> =
-        seconds.1.iter().map(|shot| shot.started.since(shot.due).0 / 100_000).collect();
+        heard.shots.iter().map(|shot| shot.started.since(shot.due).0 / 100_000).collect();
     let ours: Vec<u64> = late.into_iter().filter(|late| *late > 0).collect();
     assert_eq!(ours, [955, 855, 755, 655, 555, 455, 355, 255, 155, 55]);
-    let longest = seconds.1.iter().map(|shot| shot.done.since(shot.due)).max();
+    let longest = heard.shots.iter().map(|shot| shot.done.since(shot.due)).max();
     assert_eq!(longest, Some(Nanos(95_500_000 + 1_000_000)));
     assert_eq!(fired.counts.ok, 1_000);
 }
 
 #[test]
 fn without_stamps_it_took_until_it_was_seen() {
-    let (_, seconds) = fired_in_detail(&stopped(Stamps::Ours));
-    let times = service_times(&seconds);
+    let (_, heard) = fired_in_detail(&stopped(Stamps::Ours));
+    let times = service_times(&heard);
     // The one of 2 s, seen at 2.1055 s.
     let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
     assert_eq!(long, [105_500_000]);
@@ -45,9 +45,9 @@ fn one_at_a_time(when_full: WhenFull) -> (Fired, Vec<u64>) {
     case.script.service_time = ms(5);
     case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, seconds) = fired_in_detail(&case);
-    assert!(service_times(&seconds).iter().all(|time| *time == 5_000_000), "{when_full:?}");
-    let after_due = seconds.1.iter().map(|shot| shot.started.since(shot.due).0 / 1_000_000);
+    let (fired, heard) = fired_in_detail(&case);
+    assert!(service_times(&heard).iter().all(|time| *time == 5_000_000), "{when_full:?}");
+    let after_due = heard.shots.iter().map(|shot| shot.started.since(shot.due).0 / 1_000_000);
     (fired, after_due.collect())
 }
 
@@ -74,18 +74,48 @@ fn an_answer_counts_in_the_second_in_which_it_was_seen() {
     let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
     case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
     case.script.stamps = Stamps::Kernel;
-    let (fired, seconds) = fired_in_detail(&case);
-    let ok: Vec<u64> = seconds.0.iter().map(|second| second.counts.ok).collect();
+    let (fired, heard) = fired_in_detail(&case);
+    let ok: Vec<u64> = heard.seconds.iter().map(|second| second.counts.ok).collect();
     assert_eq!(ok, [99, 101]);
     assert_eq!((fired.ok_inside, fired.lasted), (199, Nanos(1_991_000_000)));
-    assert!(service_times(&seconds).iter().all(|time| *time == 1_000_000));
+    assert!(service_times(&heard).iter().all(|time| *time == 1_000_000));
+}
+
+/// More answers than are taken at once, all of them seen after their timeout.
+#[test]
+fn an_answer_that_came_in_time_is_no_timeout() {
+    let mut case = Case { timeout: ms(20), ..open(vec![ms(0); 1_000], 1_000) };
+    case.script.service_time = ms(10);
+    case.script.stops = vec![Freeze { from: ms(5), until: ms(90) }];
+    case.script.stamps = Stamps::Kernel;
+    let (of_kernel, _) = fired(&case);
+    assert_eq!((of_kernel.counts.ok, of_kernel.counts.failed_total()), (1_000, 0));
+    case.script.stamps = Stamps::Ours;
+    let (of_ours, _) = fired(&case);
+    assert_eq!(of_ours.counts.failed["net:timeout"], 1_000, "90 ms, for all we know");
 }
 
 #[test]
-fn an_answer_that_came_in_time_is_no_timeout() {
-    let mut case = Case { timeout: ms(20), ..open(every(ms(10), 10), 100) };
-    case.script.stops = vec![Freeze { from: Nanos(50_500_000), until: ms(90) }];
+fn an_answer_that_came_too_late_is_a_timeout_though_it_was_seen_before_that() {
+    // Stopped from 5 to 50 ms; the answer comes at 30 ms.
+    let mut case = Case { timeout: ms(20), ..open(vec![ms(0)], 1) };
+    case.script.service_time = ms(30);
+    case.script.stops = vec![Freeze { from: ms(5), until: ms(50) }];
     case.script.stamps = Stamps::Kernel;
     let (fired, _) = fired(&case);
-    assert_eq!((fired.counts.ok, fired.counts.failed_total()), (10, 0));
+    assert_eq!(fired.counts.failed["net:timeout"], 1);
+}
+
+/// 25 ms of work, and a timeout of 30 ms: in a batch in which the first is late all others are seen.
+#[test]
+fn what_is_late_takes_nothing_with_it_that_came_in_time() {
+    let mut case = Case { timeout: ms(30), ..open(every(Nanos(50_000), 400), 1_000) };
+    case.script.service_time = ms(25);
+    case.script.requests = vec![RequestFate::Never];
+    case.script.requests.resize(400, RequestFate::Answer);
+    case.script.stops = vec![Freeze { from: ms(24), until: ms(200) }];
+    case.script.stamps = Stamps::Kernel;
+    let (fired, _) = fired(&case);
+    assert_eq!(fired.counts.failed, [("net:timeout".to_owned(), 1)].into());
+    assert_eq!(fired.counts.ok, 399);
 }

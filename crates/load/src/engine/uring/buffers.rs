@@ -10,7 +10,7 @@ use io_uring::Submitter;
 use io_uring::types::{BufRingEntry, RecvMsgOut};
 
 use crate::engine::Stamps;
-use crate::engine::arrival::{ADDED_BYTES, Added, WallNanos};
+use crate::engine::arrival::{STAMP_BYTES, StampMessage, WallNanos};
 
 /// All buffers of one ring. They are the kernel's to write from the registration until the
 /// ring is gone, so they must go after it.
@@ -48,13 +48,13 @@ impl Buffers {
         if stamps == Stamps::Ours {
             return Part { number, from: 0, length, stamp: None };
         }
-        match RecvMsgOut::parse(self.filled(number, length), &HEADER.0) {
-            Ok(message) => {
-                let from = length - message.payload_data().len();
-                Part { number, from, length, stamp: Added::stamp_in(message.control_data()) }
-            }
-            Err(()) => Part { number, from: length, length, stamp: None },
+        if length == 0 {
+            return Part { number, from: 0, length, stamp: None };
         }
+        let message = RecvMsgOut::parse(self.filled(number, length), &HEADER.0);
+        let message = message.expect("the kernel leaves the room that it was told");
+        let from = length - message.payload_data().len();
+        Part { number, from, length, stamp: StampMessage::stamp_in(message.control_data()) }
     }
 
     pub(super) fn bytes(&self, part: Part) -> &[u8] {
@@ -111,7 +111,9 @@ impl Part {
     }
 }
 
-/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes.
+/// What a lasting `recvmsg` is told: how much room to leave for what is said of the bytes, and nothing
+/// else. The kernel reads it when it is told of the operation, which may be some time after it was
+/// queued.
 pub(super) struct Header(pub(super) libc::msghdr);
 
 // SAFETY: all pointers in it are null.
@@ -120,7 +122,7 @@ unsafe impl Sync for Header {}
 pub(super) static HEADER: Header = {
     // SAFETY: a message header is numbers and pointers, for which zero is nothing.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-    header.msg_controllen = ADDED_BYTES;
+    header.msg_controllen = STAMP_BYTES as _;
     Header(header)
 };
 
@@ -154,7 +156,7 @@ const COUNT_MIN: u32 = 128;
 /// Where they do not suffice, a connection is told so and asks again, which costs as much as ten
 /// answers.
 const COUNT_MAX: u32 = 2048;
-/// A usual answer fits into one. All: 1 to 17 MB, of which only the touched pages
+/// A usual answer fits into one, with the 48 bytes of what is said of it. All: 1 to 17 MB, of which only the touched pages
 /// take memory.
 const BUFFER_BYTES: usize = 8 * 1024;
 /// From one to the next. Not a power of two: the beginnings of all, which is where answers are,

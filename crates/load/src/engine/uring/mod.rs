@@ -5,9 +5,10 @@
 //! One thread issues and waits (`SINGLE_ISSUER`); the kernel's share of the work is done inside
 //! our calls and nowhere else (`DEFER_TASKRUN`), so no shot is interrupted by another's answer.
 //! Each connection has one receive that lasts as long as it (`RECV_MULTISHOT`), into buffers
-//! that all share; where the kernel is to stamp what comes, each says before the bytes when that was. Linux loses the end of a connection to it where bytes and the end come
-//! together, so the end is watched for apart (`POLLRDHUP`). Connections are opened by ordinary
-//! calls, as with epoll: the same things go wrong then.
+//! that all share; where the kernel is to stamp what comes, it writes before the bytes when that was.
+//! Linux loses the end of a connection to it where bytes and the end come together, so the end is
+//! watched for apart (`POLLRDHUP`). Connections are opened by ordinary calls, as with epoll: the same
+//! things go wrong then.
 //!
 //! A connection that is kept is registered for its sends (see `files`): one that is used once would
 //! pay for it and gain nothing, and a receive that lasts is looked up once.

@@ -20,7 +20,7 @@ pub struct Row<'a> {
     pub connected: Option<Nanos>,
     /// When the request was sent.
     pub sent: Nanos,
-    /// When the first byte of the answer was read; `None`: there was none.
+    /// When the first byte of the answer came; `None`: there was none.
     pub first_byte: Option<Nanos>,
     /// When it ended.
     pub done: Nanos,
