@@ -296,6 +296,8 @@ fn what_would_fire_or_write_nothing_is_refused_in_words() {
         [&load[..], &["--contains", ""]].concat(),
         [&load[..], &["--keep-alive", "sometimes"]].concat(),
         [&load[..], &["--csv", "same", "--phout", "same"]].concat(),
+        [&load[..], &["--cookie", "session"]].concat(),
+        [&load[..], &["--load-cpus", "0,0"]].concat(),
         vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--seed", "5"],
         tank("nowhere.yaml"),
         tank("broken.yaml"),

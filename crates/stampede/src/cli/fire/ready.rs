@@ -1,5 +1,6 @@
 //! From flags to a load that is ready to be fired.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use stampede_load::autostop::{Autostop, AutostopError, Judge};
@@ -265,12 +266,24 @@ fn load(
             Some(Engine::Epoll) => EngineChoice::Epoll,
             Some(Engine::IoUring) => EngineChoice::IoUring,
         },
-        cpus: args.load_cpus.clone(),
+        cpus: cpus(args)?,
         company: Company::Nobody,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
         ..Load::new(target.address.clone(), choice.model.clone(), ammo)
     })
+}
+
+/// Those that were named, each once.
+fn cpus(args: &FireArgs) -> Result<Vec<usize>, Failure> {
+    let mut seen = HashSet::new();
+    match args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
+        None => Ok(args.load_cpus.clone()),
+        Some(twice) => {
+            let text = format!("`--load-cpus` names CPU {twice} twice");
+            Err(Failure::rendered(text).hint("each load thread has a CPU of its own"))
+        }
+    }
 }
 
 const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--users 50 --for 60s`, `--users 4 --requests 1000` or `--schedule`";
