@@ -67,9 +67,9 @@ fn give(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Fail
         headers.retain(|(known, _)| !(known == "Host" && name.eq_ignore_ascii_case("host")));
         headers.push((name, value));
     }
-    if let Some(cookie) = args.cookie.iter().find(|cookie| !cookie.contains('=')) {
-        let text = format!("cookie `{cookie}` has no value");
-        return Err(Failure::rendered(text).hint("write it as --cookie 'name=value'"));
+    if args.cookie.iter().any(|cookie| !cookie.contains('=')) {
+        let text = "one of `--cookie` has no `=`".to_owned();
+        return Err(Failure::rendered(text).hint("it is 'name=value', 'name=' where that is empty"));
     }
     if !args.cookie.is_empty() {
         headers.push(("Cookie".to_owned(), args.cookie.join("; ")));
