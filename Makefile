@@ -80,6 +80,7 @@ install: ## Install binary, man page and completions below PREFIX (default /usr/
 bench: ## Measure the load generator itself, beside others (half an hour on an idle machine)
 	@$(RUST) true
 	@scripts/install-packages bench
+	@$(RUST) cargo build --quiet --release --locked --package stampede --target-dir $(TARGET)
 	@$(GENERATOR)
 
 .PHONY: clean

@@ -12,6 +12,7 @@ mod stamped;
 mod table;
 mod truth;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use nginx::Scheme;
@@ -40,7 +41,7 @@ fn bench(words: &[&str]) -> Result<(), String> {
         let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
     };
-    let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 5)?);
+    let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 1)?);
     let (minutes, rate) = (number("minutes", 1)?, number("rate", 200)?);
     let parts: Vec<&&str> = words.iter().filter(|word| !word.contains('=')).collect();
     let known = ["closed", "tls", "lag", "truth", "memory"];
@@ -78,7 +79,17 @@ fn heading(part: &str) -> &'static str {
 
 /// This program, for children.
 fn itself() -> String {
+    text(&std::env::current_exe().expect("the path of this program"))
+}
+
+/// `stampede` as people call it, where it was built beside this program's folder.
+fn stampede() -> String {
     let path = std::env::current_exe().expect("the path of this program");
+    let folder = path.ancestors().nth(2).unwrap_or(Path::new("/"));
+    text(&folder.join("stampede"))
+}
+
+fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
@@ -86,6 +97,16 @@ fn itself() -> String {
 const SERVER_CPU: usize = 0;
 /// The load thread's CPU, and that of the peers.
 const LOAD_CPU: usize = 1;
-/// Which percentiles are looked at, as shares.
-const PERCENTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+/// The percentiles that `stampede fire` prints, as shares, and the longest.
+const PERCENTILES: [(&str, f64); 10] = [
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p80", 0.8),
+    ("p85", 0.85),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p98", 0.98),
+    ("p99", 0.99),
+    ("p999", 0.999),
+    ("max", 1.0),
+];

@@ -1,26 +1,31 @@
 //! The open model: how far behind their due times shots arrive at the server, and what it takes
 //! of memory over time.
 
+use std::process::Command;
+
 use stampede_known_server::Waiting;
 
 use crate::measured::{Measured, run, value};
-use crate::peers::Peer;
+use crate::peers::{Closed, Peer};
 use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
-use crate::{LOAD_CPU, itself};
 
 /// One load.
+#[derive(Clone, Debug)]
 pub struct Shot {
     measured: Measured,
     pub stamps: Stamps,
+    /// The load's zero on the clock of the stamps.
+    began_ns: u64,
     rate: f64,
     seconds: f64,
 }
 
 impl Shot {
     /// By a schedule.
-    pub fn fire(server: Stamped, engine: Peer, rate: u32, seconds: u32) -> Result<Shot, String> {
-        Shot::at(server, "fire-open", engine, rate, seconds)
+    pub fn fire(server: Stamped, peer: Peer, rate: u32, seconds: u32) -> Result<Shot, String> {
+        let command = peer.by_a_schedule(&server.url, rate, seconds);
+        Shot::by(command.ok_or("has no schedule")?, server, rate, seconds)
     }
 
     /// So many users, each with a connection of its own.
@@ -30,25 +35,24 @@ impl Shot {
         users: u32,
         seconds: u32,
     ) -> Result<Shot, String> {
-        Shot::at(server, "fire-closed", engine, users, seconds)
+        let load = Closed { url: &server.url, connections: users, seconds };
+        Shot::by(engine.command(load), server, users, seconds)
     }
 
     /// `much`: shots per second, or users.
-    fn at(
-        server: Stamped,
-        model: &str,
-        engine: Peer,
-        much: u32,
-        seconds: u32,
-    ) -> Result<Shot, String> {
-        let mut command = std::process::Command::new("taskset");
-        command.args(["--cpu-list", &LOAD_CPU.to_string(), &itself(), model, &server.url]);
-        command.args([&much.to_string(), &seconds.to_string()]);
-        command.arg(if engine == Peer::IoUring { "io_uring" } else { "epoll" });
+    fn by(mut command: Command, server: Stamped, much: u32, seconds: u32) -> Result<Shot, String> {
         let measured = run(&mut command).map_err(|why| why.to_string())?;
         let stamps = server.finish()?;
+        // Others do not say it: their first shot is on time.
+        let first = stamps.first().map_or(0, |(arrived, _)| *arrived);
+        let began_ns = value_u64(&measured.printed, "began_ns").unwrap_or(first);
         let (rate, seconds) = (f64::from(much), f64::from(seconds));
-        Ok(Shot { measured, stamps, rate, seconds })
+        Ok(Shot { measured, stamps, began_ns, rate, seconds })
+    }
+
+    /// The share of the shots that reached the server.
+    fn sent(&self) -> f64 {
+        self.stamps.len() as f64 / (self.rate * self.seconds)
     }
 
     pub fn printed(&self, name: &str) -> f64 {
@@ -57,11 +61,10 @@ impl Shot {
 
     /// How far the i-th moment lies behind i ÷ rate, on the load's own clock, in µs, sorted.
     pub fn behind_us(&self, moment: fn(&(u64, u64)) -> u64) -> Vec<f64> {
-        let began = value_u64(&self.measured.printed, "began_ns");
         let moments = self.stamps.iter().map(moment);
         let behind = moments.enumerate().map(|(shot, moment)| {
             let due_ns = shot as f64 * 1e9 / self.rate;
-            (moment.saturating_sub(began) as f64 - due_ns) / 1e3
+            (moment.saturating_sub(self.began_ns) as f64 - due_ns) / 1e3
         });
         let mut behind: Vec<f64> = behind.collect();
         behind.sort_by(f64::total_cmp);
@@ -71,10 +74,10 @@ impl Shot {
     /// The largest distance of the arrivals in 10 ms from the rate's, and the 99th percentile of
     /// it, as shares of the rate's.
     fn unevenness(&self) -> (f64, f64) {
-        let began = value_u64(&self.measured.printed, "began_ns");
         let mut bins = vec![0.0; (self.seconds * 100.0) as usize];
         for (arrived, _) in &self.stamps {
-            if let Some(bin) = bins.get_mut((arrived.saturating_sub(began) / 10_000_000) as usize) {
+            let bin = arrived.saturating_sub(self.began_ns) / 10_000_000;
+            if let Some(bin) = bins.get_mut(bin as usize) {
                 *bin += 1.0;
             }
         }
@@ -85,12 +88,12 @@ impl Shot {
     }
 }
 
-fn value_u64(printed: &str, name: &str) -> u64 {
+fn value_u64(printed: &str, name: &str) -> Option<u64> {
     let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.and_then(|number| number.parse().ok()).unwrap_or(0)
+    line?.parse().ok()
 }
 
-/// Lag at the server, evenness, share sent and cost, of both engines in turn.
+/// Lag at the server, evenness, share sent and cost, of both engines and of oha in turn.
 pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String> {
     let mut table = Table::new(&[
         "",
@@ -104,32 +107,32 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
         "busy",
         "CPU",
     ]);
+    let peers = [Peer::Epoll, Peer::IoUring, Peer::Oha].into_iter();
+    let peers: Vec<Peer> = peers.filter(|peer| peer.installed()).collect();
     for &rate in rates {
-        let mut taken = [Vec::new(), Vec::new()];
+        let mut taken = vec![Vec::new(); peers.len()];
         let waiting = if rate < AWAKE_BELOW { Waiting::Spin } else { Waiting::Sleep };
         for _ in 0..rounds {
-            for (engine, taken) in ENGINES.into_iter().zip(&mut taken) {
+            for (peer, taken) in peers.iter().zip(&mut taken) {
                 let server = Stamped::start(Serves::AtOnce, waiting)?;
-                taken.push(Shot::fire(server, engine, rate, seconds)?);
+                taken.push(Shot::fire(server, *peer, rate, seconds)?);
             }
         }
-        for (engine, shots) in ENGINES.into_iter().zip(&taken) {
+        for (peer, shots) in peers.iter().zip(&taken) {
             let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
             let behind =
                 |share| all(&|shot| at_share(&shot.behind_us(|(arrived, _)| *arrived), share));
+            let busy = 100.0 * all(&|shot| shot.printed("busy_share"));
             table.row([
-                engine.name().to_owned(),
+                peer.name().to_owned(),
                 rate.to_string(),
-                format!(
-                    "{:.3} %",
-                    100.0 * all(&|shot| shot.printed("ok") / shot.printed("planned"))
-                ),
+                format!("{:.3} %", 100.0 * all(&Shot::sent)),
                 format!("{:.1}", behind(0.5)),
                 format!("{:.1}", behind(0.99)),
                 format!("{:.1}", behind(0.999)),
                 format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().0)),
                 format!("{:.1} %", 100.0 * all(&|shot| shot.unevenness().1)),
-                format!("{:.0} %", 100.0 * all(&|shot| shot.printed("busy_share"))),
+                if busy.is_nan() { String::new() } else { format!("{busy:.0} %") },
                 format!("{:.0} %", 100.0 * all(&|shot| shot.measured.cpu_s / shot.seconds)),
             ]);
         }

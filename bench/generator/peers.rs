@@ -1,9 +1,10 @@
 //! The load generators: how each is called for the closed model, and what it prints.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::measured::value;
-use crate::{LOAD_CPU, itself};
+use crate::{LOAD_CPU, itself, stampede};
 
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum Peer {
     Wrk,
     Epoll,
     IoUring,
+    /// Our own as people call it, which takes the engine that it likes.
+    Fire,
     Ab,
     H2load,
     Oha,
@@ -29,10 +32,11 @@ pub struct Closed<'a> {
 
 impl Peer {
     /// wrk first: the others are compared with it.
-    pub const ALL: [Peer; 9] = [
+    pub const ALL: [Peer; 10] = [
         Peer::Wrk,
         Peer::Epoll,
         Peer::IoUring,
+        Peer::Fire,
         Peer::Ab,
         Peer::H2load,
         Peer::Oha,
@@ -46,6 +50,7 @@ impl Peer {
             Peer::Wrk => "wrk",
             Peer::Epoll => "stampede, epoll",
             Peer::IoUring => "stampede, io_uring",
+            Peer::Fire => "stampede fire",
             Peer::Ab => "ab",
             Peer::H2load => "h2load",
             Peer::Oha => "oha",
@@ -59,6 +64,7 @@ impl Peer {
     pub fn program(self) -> String {
         match self {
             Peer::Epoll | Peer::IoUring => itself(),
+            Peer::Fire => stampede(),
             _ => self.name().to_owned(),
         }
     }
@@ -66,17 +72,21 @@ impl Peer {
     /// Whether the program is there.
     pub fn installed(self) -> bool {
         let program = self.program();
-        program.contains('/') || on_path(&program)
+        if program.contains('/') { Path::new(&program).exists() } else { on_path(&program) }
     }
 
     /// One thread, on the load's CPU.
     pub fn command(self, load: Closed<'_>) -> Command {
         let (connections, seconds) = (load.connections.to_string(), load.seconds.to_string());
         let (c, s, for_, url) = (&*connections, &*seconds, &*format!("{seconds}s"), load.url);
+        let cpu = &*LOAD_CPU.to_string();
         let arguments: &[&str] = match self {
             Peer::Wrk => &["-t", "1", "-c", c, "-d", for_, url],
             Peer::Epoll => &["fire-closed", url, c, s, "epoll"],
             Peer::IoUring => &["fire-closed", url, c, s, "io_uring"],
+            Peer::Fire => {
+                &["fire", url, "--connections", c, "--for", for_, "--load-cpus", cpu, "--json"]
+            }
             // ab ends after 50 000 requests unless told otherwise, behind the time.
             Peer::Ab => &["-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
             Peer::H2load => &["--h1", "-t", "1", "-c", c, "-D", s, url],
@@ -88,11 +98,27 @@ impl Peer {
             Peer::Autocannon => &["--json", "--no-progress", "-c", c, "-d", s, url],
             Peer::Hey => &["-cpus", "1", "-c", c, "-z", for_, url],
         };
+        self.pinned(load.seconds, arguments)
+    }
+
+    /// So many shots a second by a schedule, `None` where it has none or that is not known here.
+    pub fn by_a_schedule(self, url: &str, rate: u32, seconds: u32) -> Option<Command> {
+        let (rate, s, for_) = (&*rate.to_string(), &*seconds.to_string(), &*format!("{seconds}s"));
+        let arguments: &[&str] = match self {
+            Peer::Epoll => &["fire-open", url, rate, s, "epoll"],
+            Peer::IoUring => &["fire-open", url, rate, s, "io_uring"],
+            Peer::Oha => &["--no-tui", "-c", "100", "-q", rate, "-z", for_, url],
+            _ => return None,
+        };
+        Some(self.pinned(seconds, arguments))
+    }
+
+    fn pinned(self, seconds: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &LOAD_CPU.to_string()]);
         // Nothing waits for a peer that does not end by itself.
         command.args(["timeout", "--foreground", "--signal=KILL"]);
-        command.arg((load.seconds + SPARE_S).to_string());
+        command.arg((seconds + SPARE_S).to_string());
         command.arg(self.program()).args(arguments);
         command
     }
@@ -114,6 +140,10 @@ impl Peer {
             Peer::Epoll | Peer::IoUring => {
                 Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))
             }
+            Peer::Fire => Some((
+                number_after(printed, "\"shots_ok\":")?,
+                number_after(printed, "\"duration_s\":")?,
+            )),
             Peer::Ab => Some((number_after(printed, "Complete requests:")?, asked)),
             Peer::H2load => {
                 // `requests: 9 total, 9 started, 9 done, 9 succeeded, …`

@@ -70,6 +70,8 @@ pub fn broken() -> Vec<Case> {
         case("reset before the answer", Answer::none(Then::Reset), "net:reset"),
         case("reset in the head", ok().cut_at(20).then(Then::Reset), "net:reset"),
         case("reset in the body", ok().cut_at(50).then(Then::Reset), "net:reset"),
+        case("reset in a chunk", ok().chunked(8, &[]).cut_at(70).then(Then::Reset), "net:reset"),
+        case("reset after 103", ok().after_interim(103).cut_at(45).then(Then::Reset), "net:reset"),
         case("closed before the answer", Answer::none(Then::Close), "net:cut-short"),
         case("closed in the head", ok().cut_at(20).then(Then::Close), "net:cut-short"),
         case("closed in the body", ok().cut_at(50).then(Then::Close), "net:cut-short"),
