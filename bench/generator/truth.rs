@@ -53,8 +53,9 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
                 exact.row(beside_stamps(engine, (name, rate), percentile, &shots));
             }
             if serves == Serves::Frozen {
+                // At the edge to those that do not wait arithmetic says 0, or nearly so.
                 let late =
-                    PERCENTILES.into_iter().filter(|(_, share)| frozen_us(*share, 0.0) > 0.0);
+                    PERCENTILES.into_iter().filter(|(_, share)| frozen_us(*share, 0.0) > EXACT_US);
                 late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &shots)));
             }
         }
