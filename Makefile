@@ -8,6 +8,8 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 DESTDIR ?=
 PLAN ?= plans/demo.yaml
+# Parts of the bench and how long; all of it where nothing is said.
+BENCH ?=
 # Named here and given to cargo, so that a `CARGO_TARGET_DIR` of the caller works.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPEDE := $(TARGET)/release/stampede
@@ -81,7 +83,7 @@ bench: ## Measure the load generator itself, beside others (half an hour on an i
 	@$(RUST) true
 	@scripts/install-packages bench
 	@$(RUST) cargo build --quiet --release --locked --package stampede --target-dir $(TARGET)
-	@$(GENERATOR)
+	@$(GENERATOR) $(BENCH)
 
 .PHONY: clean
 clean: ## Remove what was built; results stay
