@@ -5,7 +5,6 @@
 //! Of segments that the kernel has joined by then the last one's stamp counts, of those that a
 //! network card's driver has joined (GRO) the first one's.
 
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
@@ -13,6 +12,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
+use super::socket::{last_errno, set_option};
 use crate::time::Nanos;
 
 /// A moment on the kernel's wall clock (`CLOCK_REALTIME`), ns since 1970.
@@ -96,7 +96,7 @@ impl Stamping {
 
 /// Asks for stamps of all that comes from now on. Without them what comes counts as it is seen.
 pub(super) fn ask_for_stamps(socket: &OwnedFd) {
-    let _ = super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+    let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
 }
 
 /// What the kernel says beside bytes, as it lays it out: we ask for nothing else, so there is one at
@@ -145,8 +145,7 @@ pub(super) fn receive(
     // told, and into `message`; all outlive the call.
     let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let Ok(bytes) = usize::try_from(bytes) else {
-        let error = io::Error::last_os_error();
-        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+        return Err(last_errno());
     };
     let is_whole = message.msg_controllen >= room;
     // SAFETY: the kernel says that it wrote all of it.

@@ -22,7 +22,7 @@ use rustix::time::{
 use super::arrival::{WallNanos, receive};
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
-use super::socket::{Target, There};
+use super::socket::{Target, There, last_errno};
 use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
@@ -536,8 +536,7 @@ fn wait_exactly(
     // rustix's types are the kernel's. No signal mask.
     let count = unsafe { libc::syscall(call, poll.as_raw_fd(), at, room, timeout, mask, 0) };
     let Ok(count) = usize::try_from(count) else {
-        let error = io::Error::last_os_error();
-        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+        return Err(last_errno());
     };
     // SAFETY: so many were written, and before there were none.
     unsafe { events.set_len(count) };

@@ -138,8 +138,13 @@ pub(super) fn set_option(
     let set = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) };
     match set {
         0 => Ok(()),
-        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+        _ => Err(last_errno()),
     }
+}
+
+/// Why a call failed that is not rustix's.
+pub(super) fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
 /// 127.0.0.1 and those after it: some 28 000 ports each.

@@ -45,10 +45,7 @@ impl Buffers {
 
     /// What came in a buffer whose first `length` bytes the kernel filled.
     pub(super) fn part(&self, number: u16, length: usize, stamps: Stamps) -> Part {
-        if stamps == Stamps::Ours {
-            return Part { number, from: 0, length, stamp: None };
-        }
-        if length == 0 {
+        if stamps == Stamps::Ours || length == 0 {
             return Part { number, from: 0, length, stamp: None };
         }
         let message = RecvMsgOut::parse(self.filled(number, length), &HEADER.0);
@@ -156,7 +153,8 @@ const COUNT_MIN: u32 = 128;
 /// Where they do not suffice, a connection is told so and asks again, which costs as much as ten
 /// answers.
 const COUNT_MAX: u32 = 2048;
-/// A usual answer fits into one, with the 48 bytes of what is said of it. All: 1 to 17 MB, of which only the touched pages
+/// A usual answer fits into one, with the 48 bytes of what is said of it. All: 1 to 17 MB, of which
+/// only the touched pages
 /// take memory.
 const BUFFER_BYTES: usize = 8 * 1024;
 /// From one to the next. Not a power of two: the beginnings of all, which is where answers are,
