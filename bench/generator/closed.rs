@@ -3,13 +3,15 @@
 use crate::measured::run;
 use crate::nginx::{Nginx, Scheme};
 use crate::peers::{Closed, Peer, on_path};
-use crate::table::{Table, median};
+use crate::table::{Table, median, middle};
 
 /// One shot at it.
 #[derive(Clone, Copy, Debug)]
 struct Figure {
     cpu_us: f64,
     per_second: f64,
+    /// What the server took for an answer, connecting included.
+    server_us: f64,
     resident_mb: f64,
 }
 
@@ -49,7 +51,9 @@ pub fn compare(
 fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Figure, String> {
     let nginx = Nginx::start(scheme)?;
     let load = Closed { url: &nginx.url, connections, seconds };
+    let before_s = nginx.cpu_s()?;
     let measured = run(&mut peer.command(load)).map_err(|why| why.to_string())?;
+    let server_s = nginx.cpu_s()? - before_s;
     if !measured.status.success() {
         return Err(format!("ended with {}", measured.status));
     }
@@ -61,6 +65,7 @@ fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Fig
     Ok(Figure {
         cpu_us: measured.cpu_s * 1e6 / answers,
         per_second: answers / took_s,
+        server_us: server_s * 1e6 / answers,
         resident_mb: measured.resident_bytes_max as f64 / 1e6,
     })
 }
@@ -69,10 +74,10 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
     let mut table = Table::new(&[
         "",
         "CPU µs per request",
-        "lowest to highest",
         "÷ wrk",
         "answers per s",
         "÷ wrk",
+        "server's CPU µs",
         "MB resident",
     ]);
     for (peer, figures) in peers.iter().zip(taken) {
@@ -81,22 +86,25 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
             continue;
         }
         let mine: Vec<Figure> = figures.iter().flatten().copied().collect();
-        let wrk: Vec<Option<Figure>> = taken[0].iter().map(|figure| figure.clone().ok()).collect();
-        let ratio = |of: fn(&Figure) -> f64| {
-            let pairs = mine.iter().zip(&wrk);
-            median(pairs.filter_map(|(mine, wrk)| Some(of(mine) / of(wrk.as_ref()?))))
-        };
         let all = |of: fn(&Figure) -> f64| median(mine.iter().map(of));
-        let cpu = mine.iter().map(|figure| figure.cpu_us);
-        let lowest = cpu.clone().fold(f64::INFINITY, f64::min);
-        let highest = cpu.fold(0.0, f64::max);
+        // Ratios are of rounds that both have: wrk's may have failed.
+        let ratio = |of: fn(&Figure) -> f64| {
+            let pairs = mine.iter().zip(&taken[0]);
+            let ratios = pairs.filter_map(|(mine, wrk)| Some(of(mine) / of(wrk.as_ref().ok()?)));
+            let ratios: Vec<f64> = ratios.collect();
+            let (low, high) = middle(&ratios);
+            match *peer == peers[0] {
+                true => "1".to_owned(),
+                false => format!("{:.3} ({low:.2} to {high:.2})", median(ratios)),
+            }
+        };
         table.row([
             peer.name().to_owned(),
             format!("{:.2}", all(|figure| figure.cpu_us)),
-            format!("{lowest:.2} to {highest:.2}"),
-            format!("{:.3}", ratio(|figure| figure.cpu_us)),
+            ratio(|figure| figure.cpu_us),
             format!("{:.0}", all(|figure| figure.per_second)),
-            format!("{:.3}", ratio(|figure| figure.per_second)),
+            ratio(|figure| figure.per_second),
+            format!("{:.2}", all(|figure| figure.server_us)),
             format!("{:.1}", all(|figure| figure.resident_mb)),
         ]);
     }

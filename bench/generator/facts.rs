@@ -36,7 +36,7 @@ pub fn head() -> String {
             Peer::Wrk => said("wrk", &["-v"]),
             Peer::Ab => said("ab", &["-V"]),
             Peer::Hey => "hey".to_owned(),
-            _ => said(peer.name(), &["--version"]),
+            _ => said(&peer.program(), &["--version"]),
         };
         text += &format!("- {version}\n");
     }

@@ -56,6 +56,14 @@ impl Nginx {
         }
         Ok(nginx)
     }
+
+    /// CPU time that it has taken since it began, in s.
+    pub fn cpu_s(&self) -> Result<f64, String> {
+        let path = format!("/proc/{}/schedstat", self.process.id());
+        let said = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
+        let ns = said.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
+        ns.map(|ns| ns / 1e9).ok_or_else(|| format!("{path}: no number"))
+    }
 }
 
 impl Drop for Nginx {
