@@ -3,7 +3,7 @@
 //! (`yandextank/plugins/Phantom/config/schema.py`).
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use stampede_load::ammo::{
@@ -32,34 +32,16 @@ pub struct TankConfig {
     /// Version as `header_http` says; a connection a shot where the headers, or HTTP/1.0, say
     /// so.
     pub habits: Habits,
-    /// In order; `Host` is the address's where none is given.
-    pub headers: Vec<Header>,
-    /// What is fired.
-    pub ammo: TankAmmo,
-    /// `loop`.
-    pub passes: Passes,
-    /// `ammo_limit`.
-    pub limit: Option<u64>,
+    /// `uris`, a GET each, or `ammofile`, a relative one from the folder of the `load.yaml`; as
+    /// often as `loop` and `ammo_limit` say. `Host` is the address's where no header says another.
+    /// A file's own mistakes are found when it is fired.
+    pub ammo: Ammo,
     /// `timeout`; 11 s where nothing is said.
     pub timeout: Nanos,
     /// Criteria of the section `autostop`, each as Tank writes it: `time(1s,10s)`.
     pub autostop: Vec<String>,
     /// What is written there and has no meaning here, in the file's order.
     pub unsupported: Vec<Unsupported>,
-}
-
-/// Where a `load.yaml` has its requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TankAmmo {
-    /// `uris`: a GET each.
-    Uris(Vec<String>),
-    /// `ammofile`.
-    File {
-        /// Relative ones start at the folder of the `load.yaml`.
-        path: PathBuf,
-        /// `ammo_type`; `None`: as the file begins, which is what Tank does with its default.
-        format: Option<Format>,
-    },
 }
 
 /// A key without a meaning here.
@@ -76,30 +58,6 @@ pub struct Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` in line {} is passed over: {}", self.key, self.line, self.why)
-    }
-}
-
-impl TankConfig {
-    /// What is to be fired.
-    ///
-    /// # Errors
-    /// A URI or header that makes no request; a file's own mistakes are found when it is
-    /// fired.
-    pub fn ammo(&self) -> Result<Ammo, AmmoError> {
-        let source = match &self.ammo {
-            TankAmmo::Uris(uris) => {
-                let build = |uri: &String| {
-                    Request::build("GET", uri, &self.headers, b"", self.habits, None)
-                };
-                let requests: Result<Vec<Request>, AmmoError> = uris.iter().map(build).collect();
-                AmmoSource::List(requests?.into())
-            }
-            TankAmmo::File { path, format } => {
-                let (format, headers) = (*format, self.headers.clone());
-                AmmoSource::File(AmmoFile { format, headers, ..AmmoFile::new(path) })
-            }
-        };
-        Ok(Ammo { passes: self.passes, limit: self.limit, ..Ammo::from(source) })
     }
 }
 
@@ -191,14 +149,12 @@ impl Phantom<'_> {
         let (limit, passes) = (self.count("ammo_limit")?, self.count("loop")?);
         let passes = passes.map_or(Passes::Endless, Passes::Times);
         let ends = limit.is_some() || passes != Passes::Endless;
+        let habits = Habits { version, connection };
         Ok(TankConfig {
             url,
             model: self.model(ends)?,
-            habits: Habits { version, connection },
-            headers,
-            ammo: self.ammo()?,
-            passes,
-            limit,
+            habits,
+            ammo: Ammo { passes, limit, ..Ammo::from(self.source(headers, habits)?) },
             timeout: match self.get("timeout") {
                 Some(node) => length(node, "timeout", ANY_LENGTH)?,
                 None => TIMEOUT,
@@ -271,20 +227,29 @@ impl Phantom<'_> {
             let Some((name, value)) = inner.split_once(':') else {
                 return Err(not_a(node, "a header", EXPECTED));
             };
-            headers.push((name.trim().to_owned(), value.trim().to_owned()));
+            let header = (name.trim().to_owned(), value.trim().to_owned());
+            let habits =
+                Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerShot };
+            get("/", std::slice::from_ref(&header), habits)
+                .map_err(|error| refused(node, &error, EXPECTED))?;
+            headers.push(header);
         }
         Ok(headers)
     }
 
-    fn ammo(&self) -> Result<TankAmmo, PlanError> {
+    fn source(&self, headers: Vec<Header>, habits: Habits) -> Result<AmmoSource, PlanError> {
         const EXPECTED: &str = "`uris`, or `ammofile`";
+        const PATH: &str = "a path that begins with /, spaces percent-encoded: `/a%20b`";
         if let Some(node) = self.get("uris") {
+            let request = |(uri, node): (&str, &Node)| {
+                get(uri, &headers, habits).map_err(|error| refused(node, &error, PATH))
+            };
             let uris = lines(node, "paths such as `/`")?;
-            let uris: Vec<String> = uris.into_iter().map(|(line, _)| line.to_owned()).collect();
-            if uris.is_empty() {
+            let requests: Vec<Request> = uris.into_iter().map(request).collect::<Result<_, _>>()?;
+            if requests.is_empty() {
                 return Err(not_a(node, "a list of paths", "paths such as `/`"));
             }
-            return Ok(TankAmmo::Uris(uris));
+            return Ok(AmmoSource::List(requests.into()));
         }
         let Some(node) = self.get("ammofile") else {
             return Err(self.node.place.wrong(Mistake::Missing("uris"), EXPECTED));
@@ -304,7 +269,7 @@ impl Phantom<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => node.place.source.base.join(path),
         };
-        Ok(TankAmmo::File { path, format })
+        Ok(AmmoSource::File(AmmoFile { format, headers, ..AmmoFile::new(&path) }))
     }
 
     /// A number that is a bound; -1 is Tank's word for none.
@@ -429,6 +394,15 @@ fn lines<'a>(node: &'a Node, expected: &str) -> Result<Vec<(&'a str, &'a Node)>,
         all.extend(lines.filter(|line| !line.is_empty()).map(|line| (line, node)));
     }
     Ok(all)
+}
+
+fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, AmmoError> {
+    Request::build("GET", path, headers, b"", habits, None)
+}
+
+/// What makes no request, where it is written.
+fn refused(node: &Node, error: &AmmoError, expected: &str) -> PlanError {
+    node.place.wrong(Mistake::Refused(error.to_string()), expected)
 }
 
 fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'static str) {

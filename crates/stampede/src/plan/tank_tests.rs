@@ -8,7 +8,7 @@ use stampede_load::spec::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::error::{Look, PlanError, Source};
-use super::tank::{TankAmmo, TankConfig, parse};
+use super::tank::{TankConfig, parse};
 
 fn read(text: &str) -> Result<TankConfig, PlanError> {
     let (name, base) = ("load.yaml".to_owned(), PathBuf::from("folder"));
@@ -54,13 +54,13 @@ autostop:
         assert_eq!((*max_in_flight, *when_full), (1_000, WhenFull::Stretch));
         assert_eq!(config.habits.version, HttpVersion::Http11);
         assert_eq!(config.habits.connection, ConnectionHabit::PerShot);
-        assert_eq!(config.ammo, TankAmmo::Uris(vec!["/uri1".to_owned(), "/buy".to_owned()]));
-        assert_eq!((config.passes, config.limit), (Passes::Endless, None));
         assert_eq!(config.timeout, Nanos::from_secs(11));
         assert_eq!(config.autostop, ["time(1s,10s)", "http(5xx,10%,5s)", "net(xx,5,10s)"]);
-        let ammo = config.ammo().unwrap();
-        let AmmoSource::List(list) = &ammo.source else { panic!("a list") };
-        let first = String::from_utf8_lossy(&list[0].bytes);
+        assert_eq!((config.ammo.passes, config.ammo.limit), (Passes::Endless, None));
+        let AmmoSource::List(list) = &config.ammo.source else { panic!("a list") };
+        let [first, second] = [0, 1].map(|index| String::from_utf8_lossy(&list[index].bytes));
+        assert_eq!(list.len(), 2);
+        assert!(second.starts_with("GET /buy HTTP/1.1\r\n"), "{second}");
         assert!(first.starts_with("GET /uri1 HTTP/1.1\r\n"), "{first}");
         assert!(first.contains("\r\nHost: www.target.example.com\r\n"), "{first}");
         assert!(config.unsupported.iter().all(|key| key.key == "console"));
@@ -76,11 +76,10 @@ fn a_file_with_bounds() {
     )
     .unwrap();
     assert_eq!(config.url, "https://[::1]:8443");
+    assert_eq!((config.ammo.passes, config.ammo.limit), (Passes::Times(2), Some(1_000)));
+    let AmmoSource::File(file) = config.ammo.source else { panic!("a file") };
     let (path, format) = (PathBuf::from("folder/ammo/uris.txt"), Some(Format::UriPost));
-    assert_eq!(config.ammo, TankAmmo::File { path, format });
-    let ammo = config.ammo().unwrap();
-    assert_eq!((ammo.passes, ammo.limit), (Passes::Times(2), Some(1_000)));
-    let AmmoSource::File(file) = ammo.source else { panic!("a file") };
+    assert_eq!((file.path, file.format), (path, format));
     assert_eq!(file.headers, [("Host".to_owned(), "[::1]:8443".to_owned())]);
     assert_eq!(config.model, Model::Closed { users: 10, until: Until::Requests(u64::MAX) });
     assert_eq!(config.timeout, Nanos::from_secs(3));
@@ -96,7 +95,8 @@ fn a_file_with_bounds() {
         (config.url.as_str(), config.model),
         ("http://a", Model::Closed { users: 3, until })
     );
-    assert!(matches!(config.ammo, TankAmmo::File { format: None, .. }));
+    let AmmoSource::File(file) = config.ammo.source else { panic!("a file") };
+    assert_eq!(file.format, None);
     assert_eq!(config.habits.connection, ConnectionHabit::KeepAlive);
 }
 
@@ -134,6 +134,8 @@ fn every_mistake_is_shown() {
         with("address: 'a:99999'"),
         with("port: x"),
         with("uris: []"),
+        with("uris:\n  - /a\n  - b c\n  - /d"),
+        with("headers: ['[Bad name: a]']"),
         with("ammofile: x"),
         with("rps_schedule: line(1,2)"),
         with("rps_schedule: ''"),
@@ -174,7 +176,6 @@ proptest! {
         let lines: Vec<String> = plan.map(|line| format!("  {line}\n")).collect();
         if let Ok(config) = read(&format!("phantom:\n{}  {key}: {value}\n", lines.concat())) {
             prop_assert!(config.url.starts_with("http"));
-            let _ = config.ammo();
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn of(
     seed: u64,
 ) -> Result<Ammo, Failure> {
     if let Some(tank) = tank {
-        return tank.ammo().map_err(|error| wrong(&error));
+        return Ok(tank.ammo.clone());
     }
     let flags = &args.ammo;
     let Some(path) = &flags.ammo else { return Ok([request(args, target, habits)?].into()) };
