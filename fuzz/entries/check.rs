@@ -1,7 +1,7 @@
 //! A rule is read or refused with a place in its text; its name reads as the same rule, and
 //! what it asks of a body does no harm. A line end parts the rule from the body.
 
-use stampede_load::ammo::AnswerShape;
+use stampede_load::ammo::Request;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, ShotId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
@@ -28,11 +28,7 @@ pub fn run(input: &str) {
 fn ask(rule: Rule, body: &str) {
     let check = Check { rules: vec![rule], ..Check::default() };
     let mut http = Http1::new(&check, HABITS);
-    let request = stampede_load::ammo::Request {
-        bytes: Vec::new(),
-        answer: AnswerShape::ByHeaders,
-        tag: Default::default(),
-    };
+    let request = Request::default();
     http.start(ShotId(0), &request, &mut Vec::new());
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let mut ends = Vec::new();

@@ -58,9 +58,5 @@ pub fn same<P: Protocol>(make: impl Fn() -> P, shape: AnswerShape, bytes: &[u8],
 }
 
 fn request() -> Request {
-    Request {
-        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        answer: AnswerShape::ByHeaders,
-        tag: Default::default(),
-    }
+    Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), ..Request::default() }
 }

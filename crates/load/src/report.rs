@@ -251,9 +251,9 @@ impl TimeSet {
 pub struct Connections {
     /// Connect calls that succeeded.
     pub opened: u64,
-    /// Connections that carried a shot and had no answer by the end of the load, although
-    /// they were given at least half of it: a runtime that pins a worker to a connection
-    /// starves the others (such a trial is invalid).
+    /// Of these, the ones of clients that had no byte of an answer by the end of the load,
+    /// although they waited for at least half of it, on one connection or on several in turn: a
+    /// runtime that pins a worker to a connection starves the others (such a trial is invalid).
     pub never_answered: u64,
     /// Local addresses that they came from: more than one where its ports ran out (at a target in
     /// 127.0.0.0/8).

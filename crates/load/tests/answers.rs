@@ -12,7 +12,7 @@ use bad::{Case, Kind, LONG, SHORT, SHOTS, WAYS, address, broken, endless, load, 
 use stampede_known_server::{
     Accept, Answer, Behaviour, KnownServer, Listen, Reply, Then, Workers, Writing,
 };
-use stampede_load::ammo::{AnswerShape, Request, Tag};
+use stampede_load::ammo::{AnswerShape, Request};
 use stampede_load::report::{End, Second};
 use stampede_load::spec::{Check, ConnectionHabit, HttpVersion, Model, Rule, Until};
 use stampede_load::time::Nanos;
@@ -228,7 +228,7 @@ fn other_requests_are_answered_too() {
         let kept = ConnectionHabit::KeepAlive;
         let mut load = load(address(&server), Kind::Closed, kept, LONG);
         load.habits.version = version;
-        load.ammo = [Request { bytes: bytes.into(), answer, tag: Tag::NONE }].into();
+        load.ammo = [Request { bytes: bytes.into(), answer, ..Request::default() }].into();
         let fired = fired(&load, bytes);
         counted_as(&fired, &[("ok", SHOTS)], bytes);
         assert_eq!(fired.counts.bytes_sent, SHOTS * bytes.len() as u64, "{bytes:?}");

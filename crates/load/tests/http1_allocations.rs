@@ -4,7 +4,7 @@
 mod counting;
 
 use counting::allocations_so_far;
-use stampede_load::ammo::{AnswerShape, Request, Tag};
+use stampede_load::ammo::Request;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{AnswerEnd, Checked, Protocol, ShotId};
 use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
@@ -31,11 +31,8 @@ fn allocations(rules: &[&str]) -> u64 {
         ..Check::default()
     };
     let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
-    let request = Request {
-        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        answer: AnswerShape::ByHeaders,
-        tag: Tag::NONE,
-    };
+    let request =
+        Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), ..Request::default() };
     let answers: [&[u8]; 2] = [
         b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 21\r\n\r\n{\"n\":1,\"say\":\"hello\"}",
         b"HTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\nTransfer-Encoding: chunked\r\n\

@@ -239,6 +239,40 @@ fn clients_have_their_habits() {
     }
 }
 
+/// By a flag or in the ammo; the server closes, and does not say so.
+#[test]
+fn a_connection_that_is_to_be_closed_carries_no_other_shot() {
+    let place = Place::new();
+    let uris = place.write("uris.txt", "[Connection: close]\n/a\n/b\n").display().to_string();
+    let raw = ["GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"];
+    let raw = raw.map(|request| format!("{}\n{request}\n", request.len()));
+    let raw = place.write("raw.txt", &raw.concat()).display().to_string();
+    for said in [["-H", "Connection: close"], ["--ammo", &uris], ["--ammo", &raw]] {
+        let server = server(Behaviour::answering(Answer::ok().then(Then::Close)));
+        let args = [&["--users", "1", "--requests", "20"], &said[..]].concat();
+        let summary = fired(&server, &args);
+        assert_eq!(summary["shots_ok"], 20, "{said:?}: {summary:#}");
+        assert_eq!(summary["connections"], 20, "{said:?}");
+    }
+}
+
+/// Nobody was served in anyone's place: the failures are the server's, and the result.
+#[test]
+fn a_server_that_answers_nobody_is_measured() {
+    let place = Place::new();
+    let endless = Answer::raw("HTTP/1.1 200 OK\r\n\r\n").forever("x".repeat(1_000));
+    for answer in [Answer::none(Then::Hold), endless] {
+        let server = server(Behaviour::answering(answer));
+        let args = ["--connections", "2", "--for", "600ms", "--timeout", "300ms"];
+        let summary = fired(&server, &args);
+        assert_eq!((&summary["verdict"], &summary["shots_ok"]), (&"valid".into(), &0.into()));
+        let url = url(&server);
+        let args = [&["fire", &url][..], &args, &["--expect", "ok >= 99%"]].concat();
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    }
+}
+
 #[test]
 fn a_drawn_seed_is_told_and_can_be_given_again() {
     let server = server(Behaviour::answering(Answer::ok()));

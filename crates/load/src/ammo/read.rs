@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Fault, Input, KEPT_BYTES, Step};
-use super::request::Parts;
+use super::request::{Parts, asks_to_close};
 use super::{AmmoError, AmmoFile, AnswerShape, Format, Header, Request, Tag, Tags};
 use crate::protocol::fastcgi::{self, Script};
 use crate::spec::Habits;
@@ -150,6 +150,7 @@ impl Reading {
             request.answer = AnswerShape::of(self.draft.method.as_bytes());
             request.bytes.clear();
             request.bytes.extend_from_slice(&self.draft.body);
+            request.closes = asks_to_close(&request.bytes);
             return Entry::Request;
         }
         let draft = &mut self.draft;

@@ -15,6 +15,9 @@ pub struct Request {
     pub bytes: Vec<u8>,
     /// Whether the answer has no body whatever its headers say (HEAD).
     pub answer: AnswerShape,
+    /// Whether the connection is over after the answer, for the request says so: with
+    /// `Connection: close`, or as HTTP/1.0 without `keep-alive` (RFC 9112 section 9.3).
+    pub closes: bool,
     /// Under which name it is counted apart, in the load's table of names.
     pub tag: Tag,
 }
@@ -63,8 +66,28 @@ impl Request {
         self.answer = AnswerShape::of(parts.method.as_bytes());
         self.bytes.clear();
         parts.write(habits, &mut self.bytes);
+        self.closes = asks_to_close(&self.bytes);
         Ok(())
     }
+}
+
+/// Whether the head that `request` begins with says that its connection ends with the answer. A
+/// server that was told so need not say it again.
+pub(super) fn asks_to_close(request: &[u8]) -> bool {
+    let mut lines = request.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let is_old = lines.next().is_some_and(|line| line.ends_with(b" HTTP/1.0"));
+    let fields = lines.take_while(|line| !line.is_empty());
+    let values = fields.filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        line[..colon].eq_ignore_ascii_case(b"connection").then(|| &line[colon + 1..])
+    });
+    let elements = values.flat_map(|value| value.split(|byte| *byte == b','));
+    let (mut close, mut keep_alive) = (false, false);
+    for element in elements.map(<[u8]>::trim_ascii) {
+        close |= element.eq_ignore_ascii_case(b"close");
+        keep_alive |= element.eq_ignore_ascii_case(b"keep-alive");
+    }
+    close || (is_old && !keep_alive)
 }
 
 /// What holds for a request in any protocol that carries HTTP's.
@@ -233,6 +256,37 @@ mod tests {
         assert_eq!(said(Http11, PerShot).as_deref(), Some("close"));
         assert_eq!(said(Http10, KeepAlive).as_deref(), Some("keep-alive"));
         assert_eq!(said(Http10, PerShot), None);
+    }
+
+    #[test]
+    fn a_request_that_ends_its_connection_says_so() {
+        let head = |lines: &str| format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
+        for (lines, closes) in [
+            ("GET / HTTP/1.1", false),
+            ("GET / HTTP/1.1\nConnection: close", true),
+            ("GET / HTTP/1.1\nconnection:TE,  Close ", true),
+            ("GET / HTTP/1.1\nConnection: keep-alive\nConnection: close", true),
+            ("GET / HTTP/1.1\nConnection: keep-alive", false),
+            ("GET / HTTP/1.1\nX-Connection: close\nConnection: closed", false),
+            ("GET / HTTP/1.0", true),
+            ("GET / HTTP/1.0\nConnection: Keep-Alive", false),
+        ] {
+            assert_eq!(asks_to_close(head(lines).as_bytes()), closes, "{lines}");
+        }
+        assert!(asks_to_close(b"GET / HTTP/1.1\nConnection: close\n\n"), "line feeds alone do");
+        assert!(!asks_to_close(b"POST / HTTP/1.1\r\n\r\nConnection: close"), "that is its body");
+        assert!(!asks_to_close(b"") && !asks_to_close(b"\xff\n:\n"));
+    }
+
+    #[test]
+    fn a_built_request_knows_what_it_says_of_its_connection() {
+        let closes = |habits, headers: &[Header]| {
+            Request::build("GET", "/", headers, b"", habits, None).unwrap().closes
+        };
+        let per_shot = Habits { connection: ConnectionHabit::PerShot, ..KEPT };
+        let old = Habits { version: HttpVersion::Http10, ..KEPT };
+        assert_eq!([KEPT, per_shot, old].map(|habits| closes(habits, &[])), [false, true, false]);
+        assert!(closes(KEPT, &[header("connection", "close")]));
     }
 
     #[test]

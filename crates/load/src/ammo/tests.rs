@@ -44,7 +44,8 @@ fn read(bytes: &[u8]) -> Result<(Vec<String>, AmmoNotes), AmmoError> {
     let text = |request: &Request| {
         let text = String::from_utf8_lossy(&request.bytes).replace(version, "stampede/V");
         let shape = if request.answer == AnswerShape::NoBody { " (no body)" } else { "" };
-        format!("[{}]{shape} {text}", tags.name(request.tag))
+        let last = if request.closes { " (closes)" } else { "" };
+        format!("[{}]{shape}{last} {text}", tags.name(request.tag))
     };
     Ok((list.iter().map(text).collect(), notes))
 }
@@ -64,11 +65,11 @@ fn uris_with_tags_and_headers_that_change() {
     assert_eq!(
         lines(ammo),
         [
-            "[tag1] GET /?drg HTTP/1.1|Host: target|Connection: close|Cookie: None||",
-            "[] GET / HTTP/1.1|Host: target|Connection: close|Cookie: None||",
-            "[tag2] GET /buy HTTP/1.1|Host: target|Connection: close|Cookie: None||",
-            "[] GET /buy/?a=0&b=9 HTTP/1.1|Connection: close|Cookie: test|Host: shop||",
-            "[] GET /?x HTTP/1.1|Connection: close|Cookie: test|Host: shop||",
+            "[tag1] (closes) GET /?drg HTTP/1.1|Host: target|Connection: close|Cookie: None||",
+            "[] (closes) GET / HTTP/1.1|Host: target|Connection: close|Cookie: None||",
+            "[tag2] (closes) GET /buy HTTP/1.1|Host: target|Connection: close|Cookie: None||",
+            "[] (closes) GET /buy/?a=0&b=9 HTTP/1.1|Connection: close|Cookie: test|Host: shop||",
+            "[] (closes) GET /?x HTTP/1.1|Connection: close|Cookie: test|Host: shop||",
         ]
     );
     // A URL's own host, where no header says another.
@@ -101,9 +102,9 @@ fn whole_requests_go_out_as_they_are() {
     assert_eq!(
         lines(ammo),
         [
-            "[good] GET / HTTP/1.0|Host: xxx.tanks||",
-            "[] (no body) HEAD /a b HTTP/1.0||",
-            "[post] POST / HTTP/1.0|A:||xy",
+            "[good] (closes) GET / HTTP/1.0|Host: xxx.tanks||",
+            "[] (no body) (closes) HEAD /a b HTTP/1.0||",
+            "[post] (closes) POST / HTTP/1.0|A:||xy",
         ]
     );
 }

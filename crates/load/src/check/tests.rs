@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::json::{Expected, Path, There};
 use super::*;
-use crate::ammo::{AnswerShape, Request, Tag};
+use crate::ammo::{AnswerShape, Request};
 use crate::protocol::http1::Http1;
 use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, ShotId};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
@@ -19,7 +19,7 @@ fn rules(texts: &[&str]) -> Check {
 }
 
 fn request(answer: AnswerShape) -> Request {
-    Request { bytes: b"GET / HTTP/1.1\r\n\r\n".to_vec(), answer, tag: Tag::NONE }
+    Request { bytes: b"GET / HTTP/1.1\r\n\r\n".to_vec(), answer, ..Request::default() }
 }
 
 /// How a whole answer ends that comes in `pieces`, and what is at hand of it then.

@@ -254,6 +254,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.opened += 1;
         let connection = self.pool.at(slot);
         connection.state = State::Open;
+        connection.opened += 1;
         if let Some(began) = connection.waiting_since(&self.shots) {
             self.parts.recorder.connected(now.since(began));
         }
@@ -336,7 +337,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// The connection is lost, and every shot on it for the same reason.
     fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
         while let Some(shot) = self.pool.at(slot).shots.first().copied() {
-            let first_byte = self.pool.at(slot).protocol.first_byte();
+            let connection = self.pool.at(slot);
+            let first_byte = connection.protocol.first_byte();
+            connection.answered |= first_byte.is_some();
             let outcome = Outcome::Net(reason);
             let done = self.moment(shot, at);
             self.end_shot(shot, Ending { outcome, first_byte, status: None }, done);

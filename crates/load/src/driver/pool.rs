@@ -15,6 +15,8 @@ pub(crate) struct Connection<P> {
     pub(crate) shots: Vec<ShotId>,
     /// Whether any byte of an answer ever came here.
     pub(crate) answered: bool,
+    /// How often one was opened here.
+    pub(crate) opened: u64,
     /// For how long shots were under way here on opened connections without an answer.
     pub(crate) waited: Nanos,
 }
@@ -60,6 +62,7 @@ impl<P: Protocol> Pool<P> {
             state: State::Closed,
             shots: Vec::with_capacity(1),
             answered: false,
+            opened: 0,
             waited: Nanos(0),
         });
         slot
@@ -82,14 +85,14 @@ impl<P: Protocol> Pool<P> {
         &mut self.all[slot.index()]
     }
 
-    /// Places that had shots for at least half of `length` in all, on opened connections,
-    /// and never an answer.
+    /// Connections opened in places that had shots for at least half of `length` in all, and
+    /// never a byte of an answer.
     pub(crate) fn never_answered(&self, length: Nanos) -> u64 {
         let starved = self.all.iter().filter(|connection| {
             let waited = connection.waited.0;
             !connection.answered && waited > 0 && waited.saturating_mul(2) >= length.0
         });
-        starved.count() as u64
+        starved.map(|connection| connection.opened).sum()
     }
 }
 

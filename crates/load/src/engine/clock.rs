@@ -170,9 +170,13 @@ impl Clock {
         }
     }
 
-    /// Time since `from` was spun, not worked.
+    /// One turn of a spin, from `from` until now. One that took long was no spinning: somebody
+    /// else had the CPU, and of that time this thread's CPU time knows nothing.
     pub(super) fn spun_since(&mut self, from: Nanos) {
-        self.spun = self.spun.plus(self.now.since(from));
+        let turn = self.now.since(from);
+        if turn <= TURN_MAX {
+            self.spun = self.spun.plus(turn);
+        }
     }
 
     /// CPU time of this thread since the load began, without what was spun.
@@ -334,6 +338,8 @@ fn thread_cpu() -> Nanos {
 /// Nineteen steps down for one up: 95 %.
 const STEP_DOWN: Nanos = Nanos(100);
 const STEP_UP: Nanos = Nanos(19 * STEP_DOWN.0);
+/// A look at the clock, or into the kernel, takes 2 µs at most.
+const TURN_MAX: Nanos = Nanos(20_000);
 /// What is spun before anything is learned: a virtual machine's, as a rule.
 const SPIN_FIRST: Nanos = Nanos(60_000);
 /// For how long after a send its answer is waited for without sleeping. On a virtual machine a
@@ -467,6 +473,17 @@ mod tests {
         clock.spun = Nanos(100_001);
         let until = clock.lingers_until(Nanos::SECOND, Awaited::Soon(CROWD));
         assert_eq!(until, clock.now, "no more of it");
+    }
+
+    #[test]
+    fn a_turn_in_which_the_cpu_was_taken_away_is_not_spun() {
+        let mut clock = Clock::new(Waiting::Awake, Instant::now());
+        for turn in [1_000, 2_000, 3_000_000, TURN_MAX.0, TURN_MAX.0 + 1] {
+            let from = clock.now;
+            clock.now = from.plus(Nanos(turn));
+            clock.spun_since(from);
+        }
+        assert_eq!(clock.spun, Nanos(3_000 + TURN_MAX.0));
     }
 
     /// What is learned of answers that come `every` ns after their sends, of which there is one

@@ -370,12 +370,12 @@ impl Epoll {
     }
 
     fn spin_until(&mut self, until: Nanos) {
-        let from = self.clock.now();
         while self.events.is_empty() && self.clock.now() < until {
+            let from = self.clock.now();
             std::hint::spin_loop();
             self.poll(Patience::None);
+            self.clock.spun_since(from);
         }
-        self.clock.spun_since(from);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stampede_known_server::{Address as Known, Answer, KnownServer, Then, Writing};
 use stampede_load::Load;
-use stampede_load::ammo::{AnswerShape, Request, Tag};
+use stampede_load::ammo::Request;
 use stampede_load::spec::{Address, Check, ConnectionHabit, Habits, HttpVersion};
 use stampede_load::time::Nanos;
 pub use ways::{Kind, LONG, SHORT, WAYS};
@@ -173,11 +173,8 @@ pub fn endless() -> Vec<Case> {
 }
 
 pub fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos) -> Load {
-    let get = Request {
-        bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
-        answer: AnswerShape::ByHeaders,
-        tag: Tag::NONE,
-    };
+    let get =
+        Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), ..Request::default() };
     Load {
         habits: Habits { version: HttpVersion::Http11, connection },
         timeout,

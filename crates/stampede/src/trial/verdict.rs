@@ -7,7 +7,7 @@ use crate::monitor::sample::ResourceSample;
 use crate::runtime;
 use crate::store::record::{Judged, LoadRecord, Verdict};
 use crate::summary::words;
-use stampede_load::report::End;
+use stampede_load::report::{Counts, End};
 
 /// What a verdict is made of.
 #[derive(Clone, Copy, Debug)]
@@ -171,10 +171,13 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
+/// Who waited in vain while others were answered. Where nobody was, it is not who had the
+/// connections that decided: the server's failures are the result.
 fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
-    if connections.never_answered > 0 {
-        let failed = &evidence.load.counts.failed;
+    let Counts { ok, failed, .. } = &evidence.load.counts;
+    let some_answered = *ok > 0 || failed.keys().any(|kind| !kind.starts_with("net:"));
+    if connections.never_answered > 0 && some_answered {
         let most = failed.iter().max_by_key(|(_, count)| **count);
         let why = match most {
             // They waited, in vain.
@@ -305,7 +308,7 @@ mod tests {
     use crate::monitor::sample::RoleSample;
     use crate::observed::{Shown, changed as changed_between};
     use crate::store::record::{Given, Observed};
-    use stampede_load::report::{Connections, Counts};
+    use stampede_load::report::Connections;
 
     fn load() -> LoadRecord {
         LoadRecord {
@@ -420,6 +423,20 @@ mod tests {
         let verdict = judged(&starved, ModelKind::Closed);
         assert_eq!(verdict.judged, Judged::Invalid);
         assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_server_that_answers_nobody_starves_nobody() {
+        let mut dead = LoadRecord {
+            connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+            ..load()
+        };
+        dead.counts.ok = 0;
+        dead.counts.failed.insert("net:timeout".to_owned(), 1_000);
+        let verdict = judged(&dead, ModelKind::Closed);
+        assert_eq!((verdict.judged, verdict.reasons), (Judged::Valid, vec![]));
+        dead.counts.failed.insert("http:503".to_owned(), 1);
+        assert_eq!(judged(&dead, ModelKind::Closed).judged, Judged::Invalid, "somebody was");
     }
 
     #[test]

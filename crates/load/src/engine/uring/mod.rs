@@ -399,11 +399,12 @@ impl Uring {
     /// before we do, but that it came can be read from memory.
     fn spin_until(&mut self, until: Nanos) {
         while !self.has_more() && self.clock.now() < until {
-            let from = self.clock.now();
-            while !self.ring.has_news() && self.clock.refresh() < until {
+            while !self.ring.has_news() && self.clock.now() < until {
+                let from = self.clock.now();
                 std::hint::spin_loop();
+                self.clock.refresh();
+                self.clock.spun_since(from);
             }
-            self.clock.spun_since(from);
             self.look();
         }
     }

@@ -1,7 +1,7 @@
 //! A request to a FastCGI responder, with the parameters that a web server would give.
 
 use super::record::{KeepConnection, write_param, write_request};
-use crate::ammo::{AmmoError, AnswerShape, Request, Tag, check};
+use crate::ammo::{AmmoError, AnswerShape, Request, check};
 use crate::spec::ConnectionHabit;
 
 /// The script that answers, as the server finds it on its disk.
@@ -77,7 +77,7 @@ pub fn request(
     let mut bytes = Vec::with_capacity(params.len() + body.len() + 64);
     write_request(&mut bytes, &params, body, keep);
     let answer = if method == "HEAD" { AnswerShape::NoBody } else { AnswerShape::ByHeaders };
-    Ok(Request { bytes, answer, tag: Tag::NONE })
+    Ok(Request { bytes, answer, ..Request::default() })
 }
 
 type Params = Vec<(String, String)>;

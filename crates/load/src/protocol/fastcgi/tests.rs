@@ -3,7 +3,7 @@
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
-use crate::ammo::{AnswerShape, Request, Tag};
+use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
 use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, ShotId};
@@ -14,7 +14,7 @@ pub(super) const KEPT: ConnectionHabit = ConnectionHabit::KeepAlive;
 const PER_SHOT: ConnectionHabit = ConnectionHabit::PerShot;
 
 pub(super) fn request(answer: AnswerShape) -> Request {
-    Request { bytes: b"records".to_vec(), answer, tag: Tag::NONE }
+    Request { bytes: b"records".to_vec(), answer, ..Request::default() }
 }
 
 pub(super) fn asks(body: &[u8]) -> Check {

@@ -34,6 +34,8 @@ pub struct Http1 {
     /// The shot under way, or the last one.
     shot: ShotId,
     shape: AnswerShape,
+    /// Its request ends the connection.
+    closes: bool,
     first_byte: Option<Nanos>,
     /// Bytes of the answer under way, interim answers included.
     bytes: u64,
@@ -86,6 +88,7 @@ impl Http1 {
             state: State::Idle,
             shot: ShotId(0),
             shape: AnswerShape::ByHeaders,
+            closes: false,
             first_byte: None,
             bytes: 0,
             interim: 0,
@@ -146,6 +149,7 @@ impl Http1 {
         };
         self.next = match self.habits.connection {
             ConnectionHabit::PerShot => Next::Close,
+            ConnectionHabit::KeepAlive if self.closes => Next::Close,
             ConnectionHabit::KeepAlive => head.next(self.habits.version, body),
         };
         self.state = State::Body { status: head.status, body };
@@ -196,6 +200,7 @@ impl Protocol for Http1 {
         self.forget_answer();
         self.shot = shot;
         self.shape = request.answer;
+        self.closes = request.closes;
         self.state = State::Head;
         out.extend_from_slice(&request.bytes);
     }

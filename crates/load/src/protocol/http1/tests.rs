@@ -1,7 +1,7 @@
 //! Answers in a table, each with the end that the RFCs give it.
 
 use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
-use crate::ammo::{AnswerShape, Request, Tag};
+use crate::ammo::{AnswerShape, Request};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
@@ -15,7 +15,8 @@ pub(super) const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT
 pub(super) const PER_SHOT: Habits = Habits { connection: ConnectionHabit::PerShot, ..KEPT };
 
 pub(super) fn request(answer: AnswerShape) -> Request {
-    Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), answer, tag: Tag::NONE }
+    let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
+    Request { bytes, answer, ..Request::default() }
 }
 
 pub(super) fn asks(body: &[u8]) -> Check {
@@ -249,6 +250,22 @@ fn our_habit_decides_with_the_servers_word() {
         let ended = end_with(habits, AnswerShape::ByHeaders, bytes);
         assert_eq!(ended, Some((whole(200), next)), "{habits:?} {bytes:?}");
     }
+}
+
+/// Nor does it matter whether the server repeats it.
+#[test]
+fn a_request_that_says_close_is_the_last_on_its_connection() {
+    let mut http = Http1::new(&Check::default(), KEPT);
+    let bytes = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
+    let mut ends = |closes| {
+        let request = Request { closes, ..request(AnswerShape::ByHeaders) };
+        http.start(ShotId(7), &request, &mut Vec::new());
+        answer(&mut http, bytes.as_bytes()).unwrap().1
+    };
+    assert_eq!([ends(false), ends(false), ends(true)], [KeepOpen, KeepOpen, Close]);
+    http.reset();
+    http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().1, KeepOpen, "it says nothing again");
 }
 
 #[test]

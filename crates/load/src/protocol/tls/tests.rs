@@ -9,7 +9,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SupportedProtocolVersion};
 
 use super::{Certificates, Sessions, Setup, Tls};
-use crate::ammo::{AnswerShape, Request, Tag};
+use crate::ammo::Request;
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
 use crate::protocol::{Answer, Checked, Next, Protocol, ShotId};
@@ -53,7 +53,7 @@ fn client(setup: &Setup) -> Tls<Http1> {
 }
 
 fn request(bytes: &[u8]) -> Request {
-    Request { bytes: bytes.to_vec(), answer: AnswerShape::ByHeaders, tag: Tag::NONE }
+    Request { bytes: bytes.to_vec(), ..Request::default() }
 }
 
 fn get() -> Request {

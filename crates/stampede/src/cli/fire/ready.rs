@@ -124,7 +124,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         (Some(connections), true) => (None, Some(connections.clone())),
         (Some(connections), false) => (Some(connections.clone()), None),
     };
-    let keep_alive = match args.no_keep_alive {
+    let says_close = flags.keep_alive.is_none() && args.header.iter().any(|line| is_close(line));
+    let keep_alive = match args.no_keep_alive || says_close {
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
@@ -167,6 +168,14 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         }
     }
     Ok((choice, read.warm_up))
+}
+
+/// A header that says what `--no-keep-alive` does.
+fn is_close(header: &str) -> bool {
+    let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    parts.is_some_and(|(name, value)| {
+        name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+    })
 }
 
 /// The load of a `load.yaml`.
