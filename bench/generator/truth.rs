@@ -39,6 +39,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
         "by arithmetic",
         "apart",
         "server's µs each",
+        "first waits µs",
         "by arithmetic with these",
         "apart",
         "follows",
@@ -54,8 +55,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
             }
             if serves == Serves::Frozen {
                 // At the edge to those that do not wait arithmetic says 0, or nearly so.
-                let late =
-                    PERCENTILES.into_iter().filter(|(_, share)| frozen_us(*share, 0.0) > EXACT_US);
+                let late = PERCENTILES.into_iter().filter(|(_, share)| BARE.at(*share) > EXACT_US);
                 late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &shots)));
             }
         }
@@ -93,11 +93,11 @@ fn beside_stamps(
     ]
 }
 
-fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot]) -> [String; 9] {
+fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot]) -> [String; 10] {
     let all = |of: &dyn Fn(&Shot) -> f64| median(shots.iter().map(of));
     let printed = |shot: &Shot| printed(shot, percentile);
-    let at_once = frozen_us(share, 0.0);
-    let with_work = |shot: &Shot| frozen_us(share, each_us(&shot.stamps));
+    let at_once = BARE.at(share);
+    let with_work = |shot: &Shot| Frozen::seen(&shot.stamps).at(share);
     let apart = all(&|shot| printed(shot) - with_work(shot));
     [
         engine.name().to_owned(),
@@ -105,7 +105,8 @@ fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot])
         format!("{:.0}", all(&printed)),
         format!("{at_once:.0}"),
         format!("{:+.2} %", 100.0 * (all(&printed) / at_once - 1.0)),
-        format!("{:.1}", all(&|shot| each_us(&shot.stamps))),
+        format!("{:.1}", all(&|shot| Frozen::seen(&shot.stamps).each_us)),
+        format!("{:.0}", all(&|shot| Frozen::seen(&shot.stamps).first_us)),
         format!("{:.0}", all(&with_work)),
         format!("{:+.2} %", 100.0 * apart / all(&with_work)),
         yes(apart.abs() <= EXACT * all(&with_work)),
@@ -174,20 +175,37 @@ fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
     us
 }
 
-/// Frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the shots that are due from then on, one each
-/// 500 µs, the first waits for 500 ms, and each for so much less than the one before, but for the
-/// `each_us` that the server takes to answer that one.
-fn frozen_us(share: f64, each_us: f64) -> f64 {
-    let later = (1.0 - share) * f64::from(RATE * SECONDS) / FREEZES;
-    (FROZEN_US - later * (EVERY_US - each_us)).max(0.0)
+/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10. Of the shots that are due from then
+/// on, one each 500 µs, the first waits longest, and each for so much less than the one before, but
+/// for what the server takes to answer that one.
+struct Frozen {
+    /// How long the first waits.
+    first_us: f64,
+    /// How long the server takes for one of those that it was kept from.
+    each_us: f64,
 }
 
-/// How long the server takes for one of those that it was kept from: from answer to answer, where
-/// that is not from shot to shot. On average.
-fn each_us(stamps: &Stamps) -> f64 {
-    let gaps = answer_to_answer_us(stamps).into_iter();
-    let at_work: Vec<f64> = gaps.filter(|gap| *gap < EVERY_US / 2.0).collect();
-    at_work.iter().sum::<f64>() / at_work.len().max(1) as f64
+/// As it is asked to be, with a server that takes no time.
+const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
+
+impl Frozen {
+    /// As it was, from answer to answer: over a freeze 500 µs more than the first waits, which was due
+    /// so long after the one before; and where that is not from shot to shot, the server's work. On
+    /// average.
+    fn seen(stamps: &Stamps) -> Frozen {
+        let gaps = answer_to_answer_us(stamps);
+        let of = |is_one: &dyn Fn(f64) -> bool| {
+            let some: Vec<f64> = gaps.iter().copied().filter(|gap| is_one(*gap)).collect();
+            some.iter().sum::<f64>() / some.len().max(1) as f64
+        };
+        let over_a_freeze = of(&|gap| gap > FROZEN_US / 2.0);
+        Frozen { first_us: over_a_freeze - EVERY_US, each_us: of(&|gap| gap < EVERY_US / 2.0) }
+    }
+
+    fn at(&self, share: f64) -> f64 {
+        let later = (1.0 - share) * f64::from(RATE * SECONDS) / FREEZES;
+        (self.first_us - later * (EVERY_US - self.each_us)).max(0.0)
+    }
 }
 
 const SERVERS: [(Serves, &str); 3] =

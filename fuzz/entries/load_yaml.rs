@@ -36,7 +36,8 @@ fn understood(config: &TankConfig, lines: usize) {
     }
     // As `fire` reads them: what it could not read was passed over or refused.
     if !config.autostop.is_empty() {
-        let all = config.autostop.join(" ");
+        let all = config.autostop.iter().map(|criterion| criterion.text.as_str());
+        let all = all.collect::<Vec<_>>().join(" ");
         assert!(Autostop::parse(&all).is_ok(), "{all}");
     }
 }

@@ -258,7 +258,7 @@ pub enum TargetError {
         source: InvalidUri,
     },
     /// FTP, say.
-    #[error("`{0}` is not a protocol that stampede speaks yet")]
+    #[error("`{0}` is not a protocol that stampede speaks")]
     Protocol(String),
     /// No protocol in it.
     #[error("`{0}` has no http://")]
@@ -308,8 +308,14 @@ impl TargetError {
                 "write it as fcgi://127.0.0.1:9000/var/www/index.php/path, the script as \
                  php-fpm finds it on its disk, then the path that the app sees",
             ),
-            TargetError::NoAddress { .. } | TargetError::Tls(_) => None,
-            _ => Some("write it as http://127.0.0.1:8080/path, or unix:/run/app.sock:/path"),
+            TargetError::NoAddress { .. } => {
+                Some("look whether it is written right, or give the address: http://127.0.0.1/path")
+            }
+            TargetError::Tls(_) => None,
+            _ => Some(
+                "write it as http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or \
+                 fcgi://127.0.0.1:9000/var/www/index.php/path for php-fpm itself",
+            ),
         }
     }
 }

@@ -293,7 +293,7 @@ fn flags_that_would_do_nothing_are_refused() {
     refused(&place, &connections, &TABLE[5..8]);
 }
 
-const TABLE: [&[&str]; 10] = [
+const TABLE: [&[&str]; 11] = [
     &["--connections", "5"],
     &["--threads", "0"],
     &["--expect", "cpu_cost < 5ms"],
@@ -303,6 +303,7 @@ const TABLE: [&[&str]; 10] = [
     &["--arrivals", "poisson"],
     &["--seed", "5"],
     &["--status", "20"],
+    &["--load-cpus", "9999"],
     &["-H", "Bad Name: x"],
 ];
 
@@ -322,6 +323,10 @@ fn what_would_fire_or_write_nothing_is_refused_in_words() {
     let place = Place::new();
     place.write("ammo", "/a\n/b\n");
     place.write("broken.yaml", "phantom: {address: [\n");
+    let phantom = "phantom:\n  address: a:1\n  uris: [/]\n  rps_schedule: const(1,1s)\n";
+    place.write("off.yaml", &format!("{phantom}  enabled: false\n"));
+    let criteria = "autostop:\n  autostop:\n  - limit(9s), http(200,10%,2s)\n";
+    place.write("misfit.yaml", &format!("{phantom}{criteria}"));
     let load = ["fire", "http://127.0.0.1:1/", "--users", "1", "--requests", "1"];
     let tank = |file| vec!["fire", "http://127.0.0.1:1/", "--tank", file];
     let said = [
@@ -332,9 +337,19 @@ fn what_would_fire_or_write_nothing_is_refused_in_words() {
         [&load[..], &["--csv", "same", "--phout", "same"]].concat(),
         [&load[..], &["--cookie", "session"]].concat(),
         [&load[..], &["--load-cpus", "0,0"]].concat(),
+        [&load[..], &["--status", "2xx,299-200"]].concat(),
+        [&load[..], &["--http", "2"]].concat(),
+        [&load[..], &["--basic-auth", "me"]].concat(),
+        [&load[..], &["-d", "@nowhere"]].concat(),
+        [&load[..], &["--csv", "-"]].concat(),
+        vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--connections", "0"],
+        vec!["fire", "broken.yaml"],
+        vec!["fire", "ammo", "--users", "1"],
         vec!["fire", "http://127.0.0.1:1/", "--rate", "1", "--for", "1s", "--seed", "5"],
         tank("nowhere.yaml"),
         tank("broken.yaml"),
+        tank("off.yaml"),
+        tank("misfit.yaml"),
     ]
     .map(|args| {
         let output = finish(place.stampede(&args), LIMIT);
@@ -353,11 +368,14 @@ fn what_ends_with_the_ammo_is_said() {
     let ammo = place.path().join("ammo").display().to_string();
     let by_limit = fired(&server, &["--users", "2", "--ammo", &ammo, "--ammo-limit", "8"]);
     assert_eq!(by_limit["shots_ok"], 8, "{by_limit:#}");
-    assert_eq!(by_limit["notes"].to_string(), "[]", "that was asked for");
-    let once = fired(&server, &["--rate", "100", "--for", "5s", "--ammo", &ammo, "--once"]);
+    let notes = by_limit["notes"].to_string();
+    assert!(!notes.contains("was over"), "that was asked for: {notes}");
+    let once = ["--rate", "100", "--for", "5s", "--ammo", &ammo, "--once", "--status", "2xx,301"];
+    let once = fired(&server, &once);
     assert_eq!(once["shots_ok"], 3, "{once:#}");
     let notes = once["notes"].to_string();
     assert!(notes.contains("the ammo was over after 3 shots, in "), "{notes}");
+    assert!(notes.contains("`/page?q=1` of the URL is not fired"), "{notes}");
 }
 
 #[test]

@@ -210,7 +210,7 @@ impl Watch {
     ) -> Option<String> {
         let (found, unit, bound) = measured(level, fitting, seen.ended());
         self.in_a_row(found >= bound, seconds)
-            .then(|| format!("`{mask}` was {}{unit} of the answers, for {seconds} s", short(found)))
+            .then(|| format!("`{mask}` was {}{unit} of the shots, for {seconds} s", short(found)))
     }
 
     fn codes_total(
@@ -230,8 +230,7 @@ impl Watch {
             Level::Share(_) => sum / self.window.len() as f64,
         };
         let is_met = self.window.len() == seconds as usize && found >= bound - ROUNDING;
-        is_met
-            .then(|| format!("{name} was {}{unit} of the answers, over {seconds} s", short(found)))
+        is_met.then(|| format!("{name} was {}{unit} of the shots, over {seconds} s", short(found)))
     }
 
     fn total_time(

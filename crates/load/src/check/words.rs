@@ -1,7 +1,5 @@
 //! What an answer had instead of what was asked, in words. For examples only.
 
-use std::time::Duration;
-
 use super::inspect::fields;
 use super::{Ask, BODY_BYTES_MAX, Wanted};
 use crate::time::Nanos;
@@ -55,7 +53,7 @@ pub(super) fn too_large(size: u64) -> String {
 
 /// It took longer than a rule allows.
 pub(crate) fn took(service_time: Nanos) -> String {
-    format!("took {:?}", Duration::from(service_time))
+    format!("took {:.1} ms", service_time.0 as f64 / 1e6)
 }
 
 /// Bytes of other people as one line that does nothing to a terminal.

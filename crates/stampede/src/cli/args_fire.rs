@@ -1,5 +1,6 @@
 //! The arguments of `fire`, as clap reads them.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -21,8 +22,9 @@ pub struct FireArgs {
     pub ammo: AmmoFlags,
     /// Connections at once, each with one shot under way: users where neither --rate nor
     /// --schedule is given, else the same as --max-in-flight
-    #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"])]
-    pub connections: Option<String>,
+    #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"],
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub connections: Option<u32>,
     /// Close after each shot: the same as --keep-alive off
     #[arg(long, conflicts_with = "keep_alive")]
     pub no_keep_alive: bool,
@@ -51,9 +53,8 @@ pub struct FireArgs {
     #[arg(long, short = 'd', value_name = "BODY")]
     pub body: Option<String>,
     /// Statuses that count as correct, comma-separated [default: 200-299]
-    #[arg(long, value_delimiter = ',', value_name = "N,M",
-          value_parser = clap::value_parser!(u16).range(100..=599))]
-    pub status: Vec<u16>,
+    #[arg(long, value_delimiter = ',', value_name = "N,M-N,2xx", value_parser = statuses)]
+    pub status: Vec<RangeInclusive<u16>>,
     /// Text that a correct body contains
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub contains: Option<String>,
@@ -89,6 +90,19 @@ pub struct FireArgs {
     /// Print the summary as JSON (docs/fire.schema.json)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `200`, `200-299` or `2xx`.
+fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let status = |text: &str| text.parse().ok().filter(|status| (100..=599).contains(status));
+    let range = match (text.strip_suffix("xx"), text.split_once('-')) {
+        (Some(class), _) => status(&format!("{class}00")).map(|first: u16| first..=first + 99),
+        (None, Some((first, last))) => status(first).zip(status(last)).map(|(a, b)| a..=b),
+        (None, None) => status(text).map(|status| status..=status),
+    };
+    let known = range.filter(|range| !range.is_empty());
+    known
+        .ok_or_else(|| "expected a status as 200, a range as 200-299, or a class as 2xx".to_owned())
 }
 
 /// Engines of the load generator.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use stampede_load::ammo::{
     Ammo, AmmoError, AmmoFile, Format, Header, Passes, Request, Source as AmmoSource,
 };
-use stampede_load::autostop::{Autostop, AutostopError, Problem};
+use stampede_load::autostop::{Autostop, AutostopError, Problem, Unfit};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
-use super::error::{Mistake, PlanError, Source, Wrong};
+use super::error::{Mistake, Place, PlanError, Source, Wrong};
 use super::read::{file_text, home};
 use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
 use super::tree::{self, Node, Value, shortened};
@@ -38,10 +38,26 @@ pub struct TankConfig {
     pub ammo: Ammo,
     /// `timeout`; 11 s where nothing is said.
     pub timeout: Nanos,
-    /// Criteria of the section `autostop`, each as Tank writes it: `time(1s,10s)`.
-    pub autostop: Vec<String>,
+    /// Criteria of the section `autostop`.
+    pub autostop: Vec<Criterion>,
     /// What is written there and has no meaning here, in the file's order.
     pub unsupported: Vec<Unsupported>,
+}
+
+/// A criterion that ends the load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Criterion {
+    /// As Tank writes it: `time(1s,10s)`.
+    pub text: String,
+    place: Place,
+}
+
+impl Criterion {
+    /// It does not fit the load: shown where it is written.
+    pub fn misfit(&self, unfit: &Unfit) -> PlanError {
+        const EXPECTED: &str = "the correct statuses beside `--tank`: `--status 200`";
+        self.place.wrong(Mistake::Refused(unfit.to_string()), EXPECTED)
+    }
 }
 
 /// A key without a meaning here.
@@ -101,6 +117,11 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     let phantom = root
         .get("phantom")
         .ok_or_else(|| root.place.wrong(Mistake::Missing("phantom"), "`phantom: {address: …}`"))?;
+    if is_off(phantom) {
+        let mistake = Mistake::Refused("`phantom` is not enabled, so nothing is fired".to_owned());
+        let place = &phantom.get("enabled").unwrap_or(phantom).place;
+        return Err(place.wrong(mistake, "`enabled: true`, or `phantom` without it"));
+    }
     let fields = Phantom { node: phantom, unsupported: &mut unsupported };
     let mut config = fields.config()?;
     if let Some(node) = root.get("autostop").filter(|node| !is_off(node)) {
@@ -335,7 +356,7 @@ fn constant_users(node: &Node, ammo_ends: bool) -> Result<Model, PlanError> {
     Ok(Model::Closed { users, until })
 }
 
-fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<String>, PlanError> {
+fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Criterion>, PlanError> {
     const EXPECTED: &str = "criteria such as `time(1s,10s)`";
     let mut criteria = Vec::new();
     for (key, value) in entries(node, "`autostop: {autostop: […]}`")? {
@@ -355,13 +376,20 @@ fn autostop(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<Strin
 }
 
 /// Those of a text that are judged here; Tank's others are passed over.
-fn criteria_in(node: &Node, unsupported: &mut Vec<Unsupported>) -> Result<Vec<String>, PlanError> {
+fn criteria_in(
+    node: &Node,
+    unsupported: &mut Vec<Unsupported>,
+) -> Result<Vec<Criterion>, PlanError> {
     let mut criteria = Vec::new();
     let mut at = 0;
     for text in node.text().unwrap_or_default().split_inclusive(')') {
-        let written = text.trim_matches([' ', ',', '\n', '\r', '\t']);
+        let lead = text.len() - text.trim_start_matches(BETWEEN).len();
+        let written = text.trim_matches(BETWEEN);
         match Autostop::parse(text) {
-            Ok(_) => criteria.push(written.to_owned()),
+            Ok(_) => {
+                let place = node.inside(at + lead, written.len());
+                criteria.push(Criterion { text: written.to_owned(), place });
+            }
             Err(AutostopError { problem: Problem::Empty, .. }) => {}
             Err(error) => {
                 let place = node.inside(at + error.offset, error.length);
@@ -432,6 +460,8 @@ fn known_keys() -> Vec<&'static str> {
 }
 
 const ADDRESS: &str = "`host:port`, such as `127.0.0.1:8080` or `[::1]:80`";
+/// What stands between criteria.
+const BETWEEN: [char; 5] = [' ', ',', '\n', '\r', '\t'];
 const READ: [&str; 17] = [
     "address",
     "ammo_limit",

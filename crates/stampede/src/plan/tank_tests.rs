@@ -16,6 +16,10 @@ fn read(text: &str) -> Result<TankConfig, PlanError> {
 }
 
 /// The sample of Tank's tutorial, in its new and its old form.
+fn criteria(config: &TankConfig) -> Vec<&str> {
+    config.autostop.iter().map(|criterion| criterion.text.as_str()).collect()
+}
+
 #[test]
 fn the_tutorial_is_understood() {
     let new = r#"
@@ -55,7 +59,7 @@ autostop:
         assert_eq!(config.habits.version, HttpVersion::Http11);
         assert_eq!(config.habits.connection, ConnectionHabit::PerShot);
         assert_eq!(config.timeout, Nanos::from_secs(11));
-        assert_eq!(config.autostop, ["time(1s,10s)", "http(5xx,10%,5s)", "net(xx,5,10s)"]);
+        assert_eq!(criteria(&config), ["time(1s,10s)", "http(5xx,10%,5s)", "net(xx,5,10s)"]);
         assert_eq!((config.ammo.passes, config.ammo.limit), (Passes::Endless, None));
         let AmmoSource::List(list) = &config.ammo.source else { panic!("a list") };
         let [first, second] = [0, 1].map(|index| String::from_utf8_lossy(&list[index].bytes));
@@ -112,7 +116,7 @@ fn what_has_no_meaning_is_said_in_words() {
          - http(5xx,10%,5s,buy) quantile(95,1s,10s)\n  report_file: a.txt\n",
     );
     let config = config.unwrap();
-    assert_eq!(config.autostop, ["limit(1m)", "quantile(95,1s,10s)"]);
+    assert_eq!(criteria(&config), ["limit(1m)", "quantile(95,1s,10s)"]);
     let lines: Vec<String> = config.unsupported.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
@@ -154,6 +158,8 @@ fn every_mistake_is_shown() {
         with("timeout: 1s")
             + "autostop:\n  autostop:\n  - time(1s,10s)\n  - limit(1m) htp(5xx,1,2s)\n",
         with("timeout: 1s") + "autostop: {autostop: 'time(1s)'}\n",
+        with("enabled: false"),
+        "phantom:\n".to_owned(),
     ];
     let shown = texts.iter().map(|text| match read(text) {
         Err(error) => error.render(Look::Plain),

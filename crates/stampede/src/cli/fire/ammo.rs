@@ -75,6 +75,10 @@ fn give(args: &FireArgs, headers: &mut Vec<(String, String)>) -> Result<(), Fail
         headers.push(("Cookie".to_owned(), args.cookie.join("; ")));
     }
     if let Some(user) = &args.basic_auth {
+        if !user.contains(':') {
+            let text = "`--basic-auth` has no `:` between name and password".to_owned();
+            return Err(Failure::rendered(text).hint("it is 'name:password', 'name:' without one"));
+        }
         headers.push(("Authorization".to_owned(), format!("Basic {}", STANDARD.encode(user))));
     }
     Ok(())
@@ -86,6 +90,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
     let body = match args.body.as_deref() {
         Some(file) if file.starts_with('@') => std::fs::read(&file[1..]).map_err(|error| {
             Failure::rendered(format!("cannot read body `{}`: {error}", &file[1..]))
+                .hint("`-d @FILE` sends what is in FILE, `-d TEXT` the text itself")
         })?,
         Some(text) => text.as_bytes().to_vec(),
         None => Vec::new(),
@@ -98,7 +103,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
 /// What a correct answer looks like.
 pub fn check(args: &FireArgs) -> Result<Check, Failure> {
     Ok(Check {
-        statuses: args.status.clone(),
+        statuses: args.status.iter().cloned().flatten().collect(),
         body_contains: args.contains.clone().unwrap_or_default().into_bytes(),
         rules: args.check.iter().map(|text| rule(text)).collect::<Result<_, _>>()?,
     })

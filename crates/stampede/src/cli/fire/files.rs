@@ -50,6 +50,10 @@ pub(super) struct Out {
 
 impl Out {
     fn create(path: &Path) -> Result<Out, Failure> {
+        if path == Path::new("-") {
+            let text = "`-` is no file here: stdout is the summary's".to_owned();
+            return Err(Failure::rendered(text).hint("name a file, such as `seconds.csv`"));
+        }
         let file = File::create(path).map_err(|error| {
             let text = format!("cannot write `{}`: {error}", path.display());
             Failure::rendered(text).hint("name a file in a folder that is there and yours")

@@ -15,7 +15,7 @@ use crate::cli::args_fire::{AmmoOrder, Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Expectation, KeepAlive, LoadChoice};
-use crate::plan::tank::{self, TankConfig};
+use crate::plan::tank::{self, Criterion, TankConfig};
 use crate::plan::{self, Overrides};
 use crate::reach::Reach;
 use crate::target::Target;
@@ -44,6 +44,7 @@ impl Ready {
         let tank = tank.map_err(|error| Failure::from_plan(&error))?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
         let url = args.url.clone().or(of_tank).unwrap_or_default();
+        is_no_file(&url)?;
         does_something(args)?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
@@ -56,14 +57,16 @@ impl Ready {
         }
         target.settle(&mut choice.client);
         let load = load(args, tank.as_ref(), &choice, &target)?;
-        let asked = [&args.connections, &args.load.users, &args.load.max_in_flight];
-        let asked = match asked.iter().any(|flag| flag.is_some()) {
+        let load = Load { cpus: cpus(args, machine)?, ..load };
+        let asked = [&args.load.users, &args.load.max_in_flight];
+        let asked = match args.connections.is_some() || asked.iter().any(|flag| flag.is_some()) {
             true => Asked::ByFlag,
             false => Asked::ByDefault,
         };
         let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
         notes.extend(passed_over.map(|key| key.to_string()));
+        notes.extend(idle_path(args, &target));
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
             let text =
                 format!("`{}` can be read once, and the warm-up would read it", pipe.display());
@@ -77,6 +80,19 @@ impl Ready {
         let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(Ready { url, choice, load, warm_up, autostop, notes })
     }
+}
+
+/// `stampede fire load.yaml`: what is meant is known.
+fn is_no_file(url: &str) -> Result<(), Failure> {
+    let path = Path::new(url);
+    if !path.is_file() {
+        return Ok(());
+    }
+    let hint = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("yaml" | "yml") => format!("for a `load.yaml`: `stampede fire --tank {url}`"),
+        _ => format!("for the requests of a file: `stampede fire URL --ammo {url}`"),
+    };
+    Err(Failure::rendered(format!("`{url}` is a file, and no URL")).hint(hint))
 }
 
 /// Flags of a schedule beside users, and a seed of nothing.
@@ -102,6 +118,13 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A path in the URL beside a file that has its own.
+fn idle_path(args: &FireArgs, target: &Target) -> Option<String> {
+    let has_own = args.ammo.ammo.is_some() && target.script().is_none();
+    (has_own && target.path != "/")
+        .then(|| format!("`{}` of the URL is not fired: the ammo has its paths", target.path))
+}
+
 /// Ammo that is no file.
 fn pipe(args: &FireArgs) -> Option<&Path> {
     let path = args.ammo.ammo.as_deref()?;
@@ -121,8 +144,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     // A connection carries one shot at a time: as many as may be under way, or as users.
     let (users, max_in_flight) = match (&args.connections, by_schedule) {
         (None, _) => (flags.users.clone(), flags.max_in_flight.clone()),
-        (Some(connections), true) => (None, Some(connections.clone())),
-        (Some(connections), false) => (Some(connections.clone()), None),
+        (Some(connections), true) => (None, Some(connections.to_string())),
+        (Some(connections), false) => (Some(connections.to_string()), None),
     };
     let says_close = flags.keep_alive.is_none() && args.header.iter().any(|line| is_close(line));
     let keep_alive = match args.no_keep_alive || says_close {
@@ -164,7 +187,9 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         None => {}
         Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
         Some(other) => {
-            return Err(Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{other}`")));
+            let text = format!("`--http` is 1.0 or 1.1, not `{other}`");
+            let hint = "HTTP/2 and HTTP/3 are not spoken here: fire at the same app by HTTP/1.1";
+            return Err(Failure::rendered(text).hint(hint));
         }
     }
     Ok((choice, read.warm_up))
@@ -217,19 +242,28 @@ fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Fail
 }
 
 /// The file's criteria, which were read with it, and those of the flags.
-fn autostop(of_tank: &[String], flags: &[String], load: &Load) -> Result<Option<Judge>, Failure> {
+fn autostop(
+    of_tank: &[Criterion],
+    flags: &[String],
+    load: &Load,
+) -> Result<Option<Judge>, Failure> {
     if !flags.is_empty() {
         let text = flags.join(" ");
         Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
     }
-    let all: Vec<&str> = of_tank.iter().chain(flags).map(String::as_str).collect();
+    let of_file = of_tank.iter().map(|criterion| criterion.text.as_str());
+    let all: Vec<&str> = of_file.chain(flags.iter().map(String::as_str)).collect();
     if all.is_empty() {
         return Ok(None);
     }
     let text = all.join(" ");
     let autostop = Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
-    let judge = Judge::new(&autostop, load);
-    judge.map(Some).map_err(|unfit| Failure::new(&unfit).hint(unfit.hint()))
+    Judge::new(&autostop, load).map(Some).map_err(|unfit| {
+        match of_tank.iter().find(|criterion| criterion.text == unfit.criterion) {
+            Some(written) => Failure::from_plan(&written.misfit(&unfit)),
+            None => Failure::new(&unfit).hint(unfit.hint()),
+        }
+    })
 }
 
 fn mistake(text: &str, error: &AutostopError) -> Failure {
@@ -275,7 +309,6 @@ fn load(
             Some(Engine::Epoll) => EngineChoice::Epoll,
             Some(Engine::IoUring) => EngineChoice::IoUring,
         },
-        cpus: cpus(args)?,
         company: Company::Nobody,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
@@ -283,15 +316,21 @@ fn load(
     })
 }
 
-/// Those that were named, each once.
-fn cpus(args: &FireArgs) -> Result<Vec<usize>, Failure> {
+/// Those that were named, each once and each there.
+fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> {
     let mut seen = HashSet::new();
-    match args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
-        None => Ok(args.load_cpus.clone()),
-        Some(twice) => {
-            let text = format!("`--load-cpus` names CPU {twice} twice");
-            Err(Failure::rendered(text).hint("each load thread has a CPU of its own"))
+    if let Some(twice) = args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
+        let text = format!("`--load-cpus` names CPU {twice} twice");
+        return Err(Failure::rendered(text).hint("each load thread has a CPU of its own"));
+    }
+    let allowed = &machine.cpus_allowed;
+    match args.load_cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(other) => {
+            let text = format!("`--load-cpus` names CPU {other}, which stampede may not run on");
+            let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+            Err(Failure::rendered(text).hint(format!("it may on CPU {}", allowed.join(","))))
         }
+        None => Ok(args.load_cpus.clone()),
     }
 }
 

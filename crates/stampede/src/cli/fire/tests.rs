@@ -248,7 +248,7 @@ fn made() -> Report {
         reasons: vec!["a load thread was 85 % busy".to_owned()],
         notes: vec!["a connection per shot may run out of ports".to_owned()],
         end: Ended::Autostop,
-        autostop: Some("http(5xx,10%,5s): `5xx` was 12 % of the answers, for 5 s".to_owned()),
+        autostop: Some("http(5xx,10%,5s): `5xx` was 12 % of the shots, for 5 s".to_owned()),
         expectations: vec![
             expectation("p95 < 100ms", ExpectationOutcome::Met, None),
             expectation("ok >= 99.9%", ExpectationOutcome::NotMet, Some("98.6 %")),
