@@ -18,19 +18,26 @@ pub fn closed(arguments: &[&str]) {
     let [url, users, seconds, engine] = arguments else { panic!("URL USERS SECONDS ENGINE") };
     let users = users.parse().expect("a number of users");
     let until = Until::For(Nanos::from_secs(seconds.parse().expect("a number of seconds")));
-    print(&fired(url, Model::Closed { users, until }, engine));
+    print(&fired(url, Model::Closed { users, until }, engine, &["/".to_owned()]));
 }
 
-/// `URL PER_SECOND SECONDS ENGINE`
+/// `URL PER_SECOND SECONDS ENGINE`, and `numbered` where each shot asks for its number.
 pub fn open(arguments: &[&str]) {
-    let [url, rate, seconds, engine] = arguments else { panic!("URL PER_SECOND SECONDS ENGINE") };
+    let [url, rate, seconds, engine, numbered @ ..] = arguments else {
+        panic!("URL PER_SECOND SECONDS ENGINE [numbered]")
+    };
     let schedule = Segments::parse(&format!("const({rate},{seconds}s)")).expect("a schedule");
+    let planned = schedule.planned();
     let (max_in_flight, when_full) = (MAX_IN_FLIGHT, WhenFull::Queue);
     let model = Model::Open { schedule, arrivals: Arrivals::Uniform, max_in_flight, when_full };
-    print(&fired(url, model, engine));
+    let paths = match numbered {
+        [] => vec!["/".to_owned()],
+        _ => (0..planned).map(|shot| format!("/{shot}")).collect(),
+    };
+    print(&fired(url, model, engine, &paths));
 }
 
-fn fired(url: &str, model: Model, engine: &str) -> Fired {
+fn fired(url: &str, model: Model, engine: &str, paths: &[String]) -> Fired {
     let (scheme, address) = url.split_once("://").expect("SCHEME://ADDRESS:PORT/");
     let address: SocketAddr = address.trim_end_matches('/').parse().expect("ADDRESS:PORT/");
     let wire = match scheme {
@@ -43,7 +50,10 @@ fn fired(url: &str, model: Model, engine: &str) -> Fired {
     let client = Client::named("stampede").expect("our own");
     let host = [("Host", address.to_string())];
     let host: Vec<(String, String)> = host.map(|(name, value)| (name.into(), value)).into();
-    let get = Request::build("GET", "/", &host, b"", client.habits, None).expect("a request");
+    let get = |path: &String| {
+        Request::build("GET", path, &host, b"", client.habits, None).expect("a request")
+    };
+    let requests: Vec<Request> = paths.iter().map(get).collect();
     let engine = match engine {
         "epoll" => EngineChoice::Epoll,
         "io_uring" => EngineChoice::IoUring,
@@ -55,7 +65,7 @@ fn fired(url: &str, model: Model, engine: &str) -> Fired {
         engine,
         cpus: vec![LOAD_CPU],
         company: Company::Nobody,
-        ..Load::new(Address::Tcp(address), model, [get])
+        ..Load::new(Address::Tcp(address), model, requests)
     };
     fire(&load, &Stop::default(), &mut Quiet).expect("a load")
 }

@@ -13,7 +13,7 @@ mod table;
 mod truth;
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use nginx::Scheme;
 
@@ -24,47 +24,63 @@ fn main() -> ExitCode {
         ["serve", rest @ ..] => stamped::serve(rest),
         ["fire-closed", rest @ ..] => child::closed(rest),
         ["fire-open", rest @ ..] => child::open(rest),
+        ["part", words @ ..] => match part(words) {
+            Ok(text) => print!("{text}"),
+            Err(why) => return failed(&why),
+        },
         parts => match bench(parts) {
             Ok(()) => {}
-            Err(why) => {
-                eprintln!("error: {why}");
-                return ExitCode::from(2);
-            }
+            Err(why) => return failed(&why),
         },
     }
     ExitCode::SUCCESS
 }
 
-/// The parts that were named, or all, printed as they end and written into a file.
+fn failed(why: &str) -> ExitCode {
+    eprintln!("error: {why}");
+    ExitCode::from(2)
+}
+
+/// The parts that were named, or all, printed as they end and written into a file. Each is a
+/// process of its own: a child is as large as its parent when it begins, and that counts as the
+/// largest that it was.
 fn bench(words: &[&str]) -> Result<(), String> {
-    let number = |name: &str, otherwise| {
-        let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
-    };
-    let (rounds, seconds) = (number("rounds", 5)?, number("seconds", 1)?);
-    let (minutes, rate) = (number("minutes", 1)?, number("rate", 200)?);
-    let parts: Vec<&&str> = words.iter().filter(|word| !word.contains('=')).collect();
-    let known = ["closed", "tls", "lag", "truth", "memory"];
-    if let Some(unknown) = parts.iter().find(|part| !known.contains(part)) {
-        return Err(format!("`{unknown}` is none of {}", known.join(", ")));
+    let (numbers, parts): (Vec<&str>, Vec<&str>) =
+        words.iter().partition(|word| word.contains('='));
+    if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(part)) {
+        return Err(format!("`{unknown}` is none of {}", PARTS.join(", ")));
     }
-    let rounds = rounds as usize;
     let mut report = facts::head();
     print!("{report}");
-    for part in known.into_iter().filter(|part| parts.is_empty() || parts.contains(&part)) {
-        let text = match part {
-            "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)?,
-            "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds)?,
-            "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds)?,
-            "truth" => truth::truth(rounds)?,
-            _ => closed::memory(minutes, rate)?,
-        };
-        let text = format!("\n## {}\n{text}", heading(part));
+    for part in PARTS.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
+        let mut command = Command::new(itself());
+        let command = command.args(["part", part]).args(&numbers).stderr(Stdio::inherit());
+        let output = command.output().map_err(|why| format!("no process for {part}: {why}"))?;
+        if !output.status.success() {
+            return Err(format!("{part} ended with {}", output.status));
+        }
+        let text = format!("\n## {}\n{}", heading(part), String::from_utf8_lossy(&output.stdout));
         print!("{text}");
         report += &text;
     }
     println!("\nwritten: {}", facts::write(&report)?);
     Ok(())
+}
+
+/// One of them: its name, and what it takes as `name=number`.
+fn part(words: &[&str]) -> Result<String, String> {
+    let number = |name: &str, otherwise| {
+        let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
+    };
+    let (rounds, seconds) = (number("rounds", 5)? as usize, number("seconds", 1)?);
+    match words.first().copied().unwrap_or_default() {
+        "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds),
+        "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds),
+        "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds),
+        "truth" => truth::truth(rounds),
+        _ => closed::memory(number("minutes", 1)?, number("rate", 200)?),
+    }
 }
 
 fn heading(part: &str) -> &'static str {
@@ -93,6 +109,7 @@ fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
+const PARTS: [&str; 5] = ["closed", "tls", "lag", "truth", "memory"];
 /// The server's CPU.
 const SERVER_CPU: usize = 0;
 /// The load thread's CPU, and that of the peers.

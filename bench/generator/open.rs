@@ -28,6 +28,20 @@ impl Shot {
         Shot::by(command.ok_or("has no schedule")?, server, rate, seconds)
     }
 
+    /// By a schedule, each shot with its number, by which its stamp is found: whatever the order in
+    /// which a server works off what waits. Ours alone.
+    pub fn fire_numbered(
+        server: Stamped,
+        engine: Peer,
+        rate: u32,
+        seconds: u32,
+    ) -> Result<Shot, String> {
+        let mut command =
+            engine.by_a_schedule(&server.url, rate, seconds).ok_or("has no schedule")?;
+        command.arg("numbered");
+        Shot::by(command, server, rate, seconds)
+    }
+
     /// So many users, each with a connection of its own.
     pub fn fire_closed(
         server: Stamped,

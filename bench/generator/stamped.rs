@@ -56,14 +56,18 @@ impl Stamped {
         Ok(Stamped { process, output, url })
     }
 
-    /// Ends it; its stamps in the order of arrival.
+    /// Ends it; its stamps in the order of the requests' numbers, where they have some, and of
+    /// arrival.
     pub fn finish(mut self) -> Result<Stamps, String> {
         drop(self.process.stdin.take());
         let mut bytes = Vec::new();
         self.output.read_to_end(&mut bytes).map_err(|why| why.to_string())?;
         let _ = self.process.wait();
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        Ok(bytes.chunks_exact(16).map(|pair| (number(&pair[..8]), number(&pair[8..]))).collect())
+        let stamps = bytes.chunks_exact(24).map(|stamp| stamp.chunks_exact(8).map(number));
+        let mut stamps: Vec<Vec<u64>> = stamps.map(Iterator::collect).collect();
+        stamps.sort_by_key(|stamp| stamp[0]);
+        Ok(stamps.iter().map(|stamp| (stamp[1], stamp[2])).collect())
     }
 }
 
@@ -95,8 +99,9 @@ pub fn serve(arguments: &[&str]) {
     let _ = std::io::stdin().read(&mut [0]);
     let mut bytes = Vec::new();
     for stamp in server.finish() {
-        bytes.extend_from_slice(&stamp.arrived_ns.to_le_bytes());
-        bytes.extend_from_slice(&stamp.answered_ns.to_le_bytes());
+        for number in [stamp.number, stamp.arrived_ns, stamp.answered_ns] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
     }
     let _ = std::io::stdout().write_all(&bytes);
 }

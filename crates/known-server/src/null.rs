@@ -60,6 +60,9 @@ pub enum Waiting {
 /// One request, in ns of the machine's monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
+    /// The number that its path is, as 17 in `GET /17`; 0 where it is none. With several requests in
+    /// one read that of the first.
+    pub number: u64,
     /// Just before the read that brought it.
     pub arrived_ns: u64,
     /// When the call that sent its answer had returned.
@@ -183,6 +186,13 @@ struct Server {
     zero_ns: Option<u64>,
 }
 
+/// Of a request that begins with `GET /17 `.
+fn number_of(request: &[u8]) -> u64 {
+    let path = request.strip_prefix(b"GET /").unwrap_or_default();
+    let digits = path.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, byte| number.saturating_mul(10) + u64::from(byte - b'0'))
+}
+
 struct Connection {
     fd: OwnedFd,
     /// A request of which a part came.
@@ -269,7 +279,8 @@ impl Server {
         if requests > 0 {
             self.zero_ns.get_or_insert(arrived_ns);
         }
-        let stamp = Stamp { arrived_ns, answered_ns: monotonic_ns() };
+        let answered_ns = monotonic_ns();
+        let stamp = Stamp { number: number_of(&self.read), arrived_ns, answered_ns };
         let room = self.manner.stamps - self.stamps.len();
         self.stamps.extend((0..requests).map(|_| stamp).take(room));
     }

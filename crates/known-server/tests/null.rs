@@ -143,10 +143,12 @@ fn stamps_say_when_requests_came_and_a_freeze_keeps_them_waiting() {
     };
     let server = NullServer::start_in(&Listen::Tcp, manner).unwrap();
     let mut stream = connect(&server);
-    (0..4).for_each(|_| ask(&mut stream, GET, OK));
+    let numbered = GET.replace("GET / ", "GET /17 ");
+    [GET, &numbered, GET, GET].into_iter().for_each(|request| ask(&mut stream, request, OK));
     assert_eq!(server.answered(), 4);
     let stamps = server.finish();
-    assert_eq!(stamps.len(), 3, "as many as were asked for");
+    let numbers: Vec<u64> = stamps.iter().map(|stamp| stamp.number).collect();
+    assert_eq!(numbers, [0, 17, 0], "as many as were asked for");
     let moments: Vec<u64> =
         stamps.iter().flat_map(|stamp| [stamp.arrived_ns, stamp.answered_ns]).collect();
     assert!(moments.is_sorted(), "{moments:?}");
