@@ -193,17 +193,16 @@ struct Frozen {
 const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
 
 impl Frozen {
-    /// As it was, from answer to answer: over a freeze 500 µs more than the first waits, which was due
-    /// so long after the one before; and where that is not from shot to shot, the server's work. On
-    /// average.
+    /// As it was, by the gaps from answer to answer. Those that are longer than two shots apart it stood
+    /// still for: frozen, which is 500 µs more than the first waits, which was due so long after the
+    /// one before; and, after the first freeze, taking on the connections of all that waited. Those
+    /// that are shorter than half of it are its work on one of them. On average.
     fn seen(stamps: &Stamps) -> Frozen {
         let gaps = answer_to_answer_us(stamps);
-        let of = |is_one: &dyn Fn(f64) -> bool| {
-            let some: Vec<f64> = gaps.iter().copied().filter(|gap| is_one(*gap)).collect();
-            some.iter().sum::<f64>() / some.len().max(1) as f64
-        };
-        let over_a_freeze = of(&|gap| gap > FROZEN_US / 2.0);
-        Frozen { first_us: over_a_freeze - EVERY_US, each_us: of(&|gap| gap < EVERY_US / 2.0) }
+        let still: f64 = gaps.iter().filter(|gap| **gap > 2.0 * EVERY_US).sum();
+        let work: Vec<f64> = gaps.into_iter().filter(|gap| *gap < EVERY_US / 2.0).collect();
+        let each_us = work.iter().sum::<f64>() / work.len().max(1) as f64;
+        Frozen { first_us: still / FREEZES - EVERY_US, each_us }
     }
 
     fn at(&self, share: f64) -> f64 {
