@@ -79,7 +79,8 @@ fn part(words: &[&str]) -> Result<String, String> {
         "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds),
         "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds),
         "truth" => truth::truth(rounds),
-        _ => closed::memory(number("minutes", 1)?, number("rate", 200)?),
+        "memory" => closed::memory(number("minutes", 1)?, number("rate", 200)?),
+        other => Err(format!("`{other}` is no part")),
     }
 }
 

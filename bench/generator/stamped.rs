@@ -67,6 +67,11 @@ impl Stamped {
         let stamps = bytes.chunks_exact(24).map(|stamp| stamp.chunks_exact(8).map(number));
         let mut stamps: Vec<Vec<u64>> = stamps.map(Iterator::collect).collect();
         stamps.sort_by_key(|stamp| stamp[0]);
+        let is_numbered = stamps.iter().any(|stamp| stamp[0] > 0);
+        let is_whole = stamps.iter().enumerate().all(|(shot, stamp)| stamp[0] == shot as u64);
+        if is_numbered && !is_whole {
+            return Err("a shot was lost, or came torn or with another: no stamp is its own".into());
+        }
         Ok(stamps.iter().map(|stamp| (stamp[1], stamp[2])).collect())
     }
 }

@@ -100,6 +100,7 @@ fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot])
     let at_once = BARE.at(share);
     let with_work = |shot: &Shot| Frozen::seen(&shot.stamps).at(share);
     let apart = all(&|shot| printed(shot) - with_work(shot));
+    let is_as_told = shots.iter().all(|shot| Frozen::seen(&shot.stamps).is_as_told());
     [
         engine.name().to_owned(),
         percentile.to_owned(),
@@ -110,7 +111,7 @@ fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot])
         format!("{:.0}", all(&|shot| Frozen::seen(&shot.stamps).first_us)),
         format!("{:.0}", all(&with_work)),
         format!("{:+.2} %", 100.0 * apart / all(&with_work)),
-        yes(apart.abs() <= EXACT * all(&with_work)),
+        yes(apart.abs() <= EXACT * all(&with_work) && is_as_told),
     ]
 }
 
@@ -168,9 +169,15 @@ fn inside_us(stamps: &Stamps) -> Vec<f64> {
 
 /// Sorted. The first answer has none before it.
 fn answer_to_answer_us(stamps: &Stamps) -> Vec<f64> {
-    let mut answered: Vec<u64> = stamps.iter().map(|(_, answered)| *answered).collect();
-    answered.sort_unstable();
-    sorted(answered.windows(2).map(|two| two[1] - two[0]))
+    let mut gaps: Vec<f64> = answered_us(stamps).windows(2).map(|two| two[1] - two[0]).collect();
+    gaps.sort_by(f64::total_cmp);
+    gaps
+}
+
+/// When the server answered, from its first arrival on, one after the other.
+fn answered_us(stamps: &Stamps) -> Vec<f64> {
+    let first = stamps.iter().map(|(arrived, _)| *arrived).min().unwrap_or(0);
+    sorted(stamps.iter().map(|(_, answered)| answered.saturating_sub(first)))
 }
 
 fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
@@ -193,16 +200,30 @@ struct Frozen {
 const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
 
 impl Frozen {
-    /// As it was, by the gaps from answer to answer. Those that are longer than two shots apart it stood
-    /// still for: frozen, which is 500 µs more than the first waits, which was due so long after the
-    /// one before; and, after the first freeze, taking on the connections of all that waited. Those
-    /// that are shorter than half of it are its work on one of them. On average.
+    /// As it was, by the gaps from answer to answer. For the longest it was frozen: that is 500 µs more
+    /// than the first waits, which was due so long after the one before. Longer than two shots apart
+    /// and soon after it was taking on the connections of all that waited, after the first freeze.
+    /// Shorter than half of it was its work on one of them, on average.
     fn seen(stamps: &Stamps) -> Frozen {
-        let gaps = answer_to_answer_us(stamps);
-        let still: f64 = gaps.iter().filter(|gap| **gap > 2.0 * EVERY_US).sum();
-        let work: Vec<f64> = gaps.into_iter().filter(|gap| *gap < EVERY_US / 2.0).collect();
+        let (mut still, mut thawed, mut work) = (0.0, None, Vec::new());
+        for two in answered_us(stamps).windows(2) {
+            let gap = two[1] - two[0];
+            let is_after = thawed.is_some_and(|thawed| two[0] - thawed < WORKED_OFF_US);
+            if gap > FROZEN_US / 2.0 {
+                (still, thawed) = (still + gap, Some(two[1]));
+            } else if is_after && gap > 2.0 * EVERY_US {
+                still += gap;
+            } else if gap < EVERY_US / 2.0 {
+                work.push(gap);
+            }
+        }
         let each_us = work.iter().sum::<f64>() / work.len().max(1) as f64;
         Frozen { first_us: still / FREEZES - EVERY_US, each_us }
+    }
+
+    /// Whether it froze for as long as it was told to.
+    fn is_as_told(&self) -> bool {
+        (self.first_us - FROZEN_US).abs() <= EXACT * FROZEN_US
     }
 
     fn at(&self, share: f64) -> f64 {
@@ -224,6 +245,8 @@ const SECONDS: u32 = 10;
 /// So many are inside.
 const FREEZES: f64 = 4.0;
 const FROZEN_US: f64 = 500_000.0;
+/// After so long nobody waits any more.
+const WORKED_OFF_US: f64 = 100_000.0;
 /// How exact a printed percentile has to be: to this share of it, or to so many µs.
 const EXACT: f64 = 0.01;
 const EXACT_US: f64 = 20.0;

@@ -190,7 +190,9 @@ struct Server {
 fn number_of(request: &[u8]) -> u64 {
     let path = request.strip_prefix(b"GET /").unwrap_or_default();
     let digits = path.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0, |number: u64, byte| number.saturating_mul(10) + u64::from(byte - b'0'))
+    digits.fold(0, |number: u64, byte| {
+        number.saturating_mul(10).saturating_add(u64::from(byte - b'0'))
+    })
 }
 
 struct Connection {

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::fastcgi::Script;
+use crate::spec::{ConnectionHabit, Habits};
 
 pub use error::AmmoError;
 pub use format::Format;
@@ -57,6 +58,16 @@ impl Ammo {
     /// A file, in turn, again from its beginning after its end.
     pub fn file(file: AmmoFile) -> Ammo {
         Ammo::from(Source::File(file))
+    }
+
+    /// Whether each of its first [`LOOKED_AT`] requests ends its connection, which `habits` would
+    /// keep: a connection a shot then. Of a pipe, or of what cannot be read, nothing is known.
+    pub fn ends_connections(&self, habits: Habits) -> bool {
+        match &self.source {
+            _ if habits.connection == ConnectionHabit::PerShot => false,
+            Source::List(list) => list.iter().take(LOOKED_AT).all(|request| request.closes),
+            Source::File(file) => read::ends_connections(file, habits).unwrap_or(false),
+        }
     }
 
     /// Whether the load is over before its schedule is, once all is fired.
@@ -183,3 +194,6 @@ impl AmmoNotes {
 
 /// Reasons that are told apart: methods of an access log are, and they can be anything.
 const REASONS_MAX: usize = 16;
+
+/// Requests by which it is told whether connections are kept.
+pub const LOOKED_AT: usize = 100;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Fault, Input, KEPT_BYTES, Step};
 use super::request::{Parts, asks_to_close};
-use super::{AmmoError, AmmoFile, AnswerShape, Format, Header, Request, Tag, Tags};
+use super::{AmmoError, AmmoFile, AnswerShape, Format, Header, LOOKED_AT, Request, Tag, Tags};
 use crate::protocol::fastcgi::{self, Script};
 use crate::spec::Habits;
 
@@ -189,6 +189,22 @@ impl Reading {
         }
         self.last.1
     }
+}
+
+/// `None` where nothing is known: a pipe, which can be read once, or no entry at all.
+pub(super) fn ends_connections(file: &AmmoFile, habits: Habits) -> Option<bool> {
+    std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut reading = Reading::of(file, habits, &Tags::new()).ok()?;
+    let (mut request, mut seen) = (Request::default(), 0);
+    while seen < LOOKED_AT {
+        match reading.next(&mut request).ok()? {
+            Entry::Request if !request.closes => return Some(false),
+            Entry::Request => seen += 1,
+            Entry::Skipped(_) => {}
+            Entry::Broken(_) | Entry::End => break,
+        }
+    }
+    (seen > 0).then_some(true)
 }
 
 fn fill_fastcgi(

@@ -26,7 +26,7 @@ pub struct Judge {
     "`{criterion}`: correct answers are counted together, and some statuses of them fit `{mask}` and some do not"
 )]
 pub struct Unfit {
-    /// As written.
+    /// As it is written without blanks.
     pub criterion: String,
     /// Its mask.
     pub mask: String,

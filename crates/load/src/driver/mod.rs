@@ -62,6 +62,8 @@ pub(crate) struct Driver<P, E, F> {
     answers: Vec<Answer>,
     examples: Examples,
     opened: u64,
+    /// When something of an answer was taken last, on whichever connection.
+    answered_last: Option<Nanos>,
     not_due: u64,
     end: End,
 }
@@ -75,6 +77,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             answers: Vec::with_capacity(1),
             examples: Examples::default(),
             opened: 0,
+            answered_last: None,
             not_due: 0,
             end: End::Complete,
         }
@@ -309,7 +312,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 }
                 _ => usable = Usable::No,
             }
-            self.pool.at(slot).answered |= answer.bytes > 0;
+            if answer.bytes > 0 {
+                self.pool.at(slot).answered = true;
+                self.answered_last = Some(came);
+            }
             let done = self.moment(answer.shot, came);
             let service_time = done.since(self.shots.at(answer.shot).shot.started);
             let outcome = match service_time > self.parts.timeout {
@@ -402,7 +408,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             State::Opening | State::Closed => Reached::Not,
         };
         if !connection.answered && reached == Reached::Connected {
-            let until = known_end.map_or(done, |end| end.min(done));
+            // Others were answered until then: after that nobody was, and it waited in nobody's place.
+            let until = self.answered_last.unwrap_or(done);
+            let until = known_end.map_or(until, |end| end.min(until)).min(done);
             connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
         }
         // As long as the schedule has not ended, whatever is done is done inside it.

@@ -421,6 +421,17 @@ fn connections_that_starve_behind_pinned_workers_are_counted() {
 }
 
 #[test]
+fn nobody_starves_behind_a_server_that_fell_silent() {
+    // It answers for 200 ms, then never again: those that came after waited in nobody's place.
+    let mut case = Case { timeout: ms(1_000), ..open(every(ms(20), 75), 100) };
+    let answers = std::iter::repeat_n(RequestFate::Answer, 10);
+    case.script.requests = answers.chain(vec![RequestFate::Never; 65]).collect();
+    let (fired, _) = fired(&case);
+    assert_eq!((fired.counts.ok, failed(&fired)), (10, vec![("net:timeout", 65)]));
+    assert_eq!(fired.connections.never_answered, 0);
+}
+
+#[test]
 fn a_stopped_load_accounts_for_every_shot() {
     let mut case = Case { stop_at: Some(0), ..open(every(ms(10), 100), 4) };
     let (nothing, _) = fired(&case);

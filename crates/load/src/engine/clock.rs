@@ -31,6 +31,8 @@ pub(super) struct Clock {
     now: Nanos,
     wall: Option<Wall>,
     spun: Nanos,
+    /// How often another program took this thread's CPU, as far as it was asked.
+    switches: i64,
     /// CPU time of this thread before the load began.
     cpu_before: Nanos,
     overshoot: Option<Overshoot>,
@@ -60,6 +62,7 @@ impl Clock {
             now: Nanos(0),
             wall: None,
             spun: Nanos(0),
+            switches: 0,
             cpu_before: Nanos(0),
             overshoot,
             quick: Quick::new(patience),
@@ -71,7 +74,7 @@ impl Clock {
     /// Sets its zero, and that of busy time; on the load thread, before the first shot.
     pub(super) fn begin(&mut self, epoch: Instant) {
         (self.epoch, self.wall) = (epoch, None);
-        self.cpu_before = thread_cpu();
+        (self.cpu_before, self.switches) = (thread_cpu(), switched_away());
     }
 
     pub(super) fn now(&self) -> Nanos {
@@ -170,13 +173,21 @@ impl Clock {
         }
     }
 
-    /// One turn of a spin, from `from` until now. One that took long was no spinning: somebody
-    /// else had the CPU, and of that time this thread's CPU time knows nothing.
+    /// One turn of a spin, from `from` until now.
     pub(super) fn spun_since(&mut self, from: Nanos) {
-        let turn = self.now.since(from);
-        if turn <= TURN_MAX {
-            self.spun = self.spun.plus(turn);
+        self.count_turn(self.now.since(from), switched_away);
+    }
+
+    /// One that took long was no spinning where another program had the CPU meanwhile: of that time
+    /// this thread's CPU time knows nothing. (Of what a host takes it does: that was spun.)
+    fn count_turn(&mut self, turn: Nanos, switches: impl FnOnce() -> i64) {
+        if turn > TURN_MAX {
+            let before = std::mem::replace(&mut self.switches, switches());
+            if before < self.switches {
+                return;
+            }
         }
+        self.spun = self.spun.plus(turn);
     }
 
     /// CPU time of this thread since the load began, without what was spun.
@@ -335,6 +346,15 @@ fn thread_cpu() -> Nanos {
     Nanos(cpu.tv_sec as u64 * Nanos::SECOND.0 + cpu.tv_nsec as u64)
 }
 
+/// How often this thread lost its CPU to another against its will.
+fn switched_away() -> i64 {
+    // SAFETY: plain numbers, for which all zeroes are a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: is written by the call and lives through it.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    usage.ru_nivcsw
+}
+
 /// Nineteen steps down for one up: 95 %.
 const STEP_DOWN: Nanos = Nanos(100);
 const STEP_UP: Nanos = Nanos(19 * STEP_DOWN.0);
@@ -476,14 +496,21 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_in_which_the_cpu_was_taken_away_is_not_spun() {
+    fn a_turn_in_which_another_had_the_cpu_is_not_spun() {
         let mut clock = Clock::new(Waiting::Awake, Instant::now());
-        for turn in [1_000, 2_000, 3_000_000, TURN_MAX.0, TURN_MAX.0 + 1] {
-            let from = clock.now;
-            clock.now = from.plus(Nanos(turn));
-            clock.spun_since(from);
-        }
-        assert_eq!(clock.spun, Nanos(3_000 + TURN_MAX.0));
+        let asked = std::cell::Cell::new(0);
+        let switches = |count| {
+            asked.set(asked.get() + 1);
+            count
+        };
+        clock.count_turn(Nanos(1_000), || switches(1));
+        clock.count_turn(TURN_MAX, || switches(1));
+        assert_eq!((clock.spun.0, asked.get()), (1_000 + TURN_MAX.0, 0), "not asked each turn");
+        clock.count_turn(Nanos(3_000_000), || switches(1));
+        assert_eq!(clock.spun.0, 1_000 + TURN_MAX.0, "another had it");
+        // The host, which the thread's CPU time does not know from spinning.
+        clock.count_turn(Nanos(3_000_000), || switches(1));
+        assert_eq!((clock.spun.0, asked.get()), (3_001_000 + TURN_MAX.0, 2));
     }
 
     /// What is learned of answers that come `every` ns after their sends, of which there is one

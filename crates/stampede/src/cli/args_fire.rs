@@ -94,7 +94,12 @@ pub struct FireArgs {
 
 /// `200`, `200-299` or `2xx`.
 fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
-    let status = |text: &str| text.parse().ok().filter(|status| (100..=599).contains(status));
+    let is_number = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let status = |text: &str| {
+        let number: Option<u16> = Some(text).filter(is_number).and_then(|text| text.parse().ok());
+        number.filter(|status| (100..=599).contains(status))
+    };
+    let text = &text.trim().to_ascii_lowercase();
     let range = match (text.strip_suffix("xx"), text.split_once('-')) {
         (Some(class), _) => status(&format!("{class}00")).map(|first: u16| first..=first + 99),
         (None, Some((first, last))) => status(first).zip(status(last)).map(|(a, b)| a..=b),

@@ -53,10 +53,13 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// It does not fit the load: shown where it is written.
-    pub fn misfit(&self, unfit: &Unfit) -> PlanError {
-        const EXPECTED: &str = "the correct statuses beside `--tank`: `--status 200`";
-        self.place.wrong(Mistake::Refused(unfit.to_string()), EXPECTED)
+    /// It does not fit the load, if it is this one: shown where it is written.
+    pub fn misfit(&self, unfit: &Unfit) -> Option<PlanError> {
+        const EXPECTED: &str =
+            "beside `--tank` which statuses are correct, as `--status 200`: all of a mask, or none";
+        let criteria = Autostop::parse(&self.text).ok()?.to_string();
+        let is_this = criteria == unfit.criterion;
+        is_this.then(|| self.place.wrong(Mistake::Refused(unfit.to_string()), EXPECTED))
     }
 }
 
@@ -117,6 +120,9 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     let phantom = root
         .get("phantom")
         .ok_or_else(|| root.place.wrong(Mistake::Missing("phantom"), "`phantom: {address: …}`"))?;
+    if matches!(phantom.value, Value::Null) {
+        return Err(phantom.place.wrong(Mistake::Missing("address"), ADDRESS));
+    }
     if is_off(phantom) {
         let mistake = Mistake::Refused("`phantom` is not enabled, so nothing is fired".to_owned());
         let place = &phantom.get("enabled").unwrap_or(phantom).place;
@@ -441,15 +447,16 @@ fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'stati
 
 /// A section that is there and switched off.
 fn is_off(section: &Node) -> bool {
-    let enabled = section.get("enabled").and_then(Node::text);
-    matches!(enabled, Some("false" | "0" | "no" | "off")) || matches!(section.value, Value::Null)
+    let enabled = section.get("enabled").and_then(Node::text).map(str::to_ascii_lowercase);
+    matches!(enabled.as_deref(), Some("false" | "0" | "no" | "off"))
+        || matches!(section.value, Value::Null)
 }
 
-/// A switch, which Tank also takes as a number.
+/// A switch, which Tank also takes as a number, and as YAML 1.1 writes it: `True`, `NO`.
 fn on(node: &Node) -> Result<bool, PlanError> {
-    match node.text() {
-        Some("1") => Ok(true),
-        Some("0") => Ok(false),
+    match node.text().map(str::to_ascii_lowercase).as_deref() {
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        Some("0" | "false" | "no" | "off") => Ok(false),
         _ => super::value::switch(node),
     }
 }

@@ -158,7 +158,7 @@ fn every_mistake_is_shown() {
         with("timeout: 1s")
             + "autostop:\n  autostop:\n  - time(1s,10s)\n  - limit(1m) htp(5xx,1,2s)\n",
         with("timeout: 1s") + "autostop: {autostop: 'time(1s)'}\n",
-        with("enabled: false"),
+        with("enabled: False"),
         "phantom:\n".to_owned(),
     ];
     let shown = texts.iter().map(|text| match read(text) {

@@ -57,7 +57,11 @@ impl Ready {
         }
         target.settle(&mut choice.client);
         let load = load(args, tank.as_ref(), &choice, &target)?;
-        let load = Load { cpus: cpus(args, machine)?, ..load };
+        let mut load = Load { cpus: cpus(args, machine)?, ..load };
+        if load.ammo.ends_connections(load.habits) {
+            load.habits.connection = ConnectionHabit::PerShot;
+            choice.client.keep_alive = KeepAlive::Off;
+        }
         let asked = [&args.load.users, &args.load.max_in_flight];
         let asked = match args.connections.is_some() || asked.iter().any(|flag| flag.is_some()) {
             true => Asked::ByFlag,
@@ -120,7 +124,8 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
 
 /// A path in the URL beside a file that has its own.
 fn idle_path(args: &FireArgs, target: &Target) -> Option<String> {
-    let has_own = args.ammo.ammo.is_some() && target.script().is_none();
+    let by_tank = args.ammo.tank.is_some() && args.url.is_some();
+    let has_own = (args.ammo.ammo.is_some() || by_tank) && target.script().is_none();
     (has_own && target.path != "/")
         .then(|| format!("`{}` of the URL is not fired: the ammo has its paths", target.path))
 }
@@ -147,8 +152,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         (Some(connections), true) => (None, Some(connections.to_string())),
         (Some(connections), false) => (Some(connections.to_string()), None),
     };
-    let says_close = flags.keep_alive.is_none() && args.header.iter().any(|line| is_close(line));
-    let keep_alive = match args.no_keep_alive || says_close {
+    let keep_alive = match args.no_keep_alive {
         true => Some("off".to_owned()),
         false => flags.keep_alive.clone(),
     };
@@ -193,14 +197,6 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         }
     }
     Ok((choice, read.warm_up))
-}
-
-/// A header that says what `--no-keep-alive` does.
-fn is_close(header: &str) -> bool {
-    let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-    parts.is_some_and(|(name, value)| {
-        name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
-    })
 }
 
 /// The load of a `load.yaml`.
@@ -259,8 +255,8 @@ fn autostop(
     let text = all.join(" ");
     let autostop = Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
     Judge::new(&autostop, load).map(Some).map_err(|unfit| {
-        match of_tank.iter().find(|criterion| criterion.text == unfit.criterion) {
-            Some(written) => Failure::from_plan(&written.misfit(&unfit)),
+        match of_tank.iter().find_map(|criterion| criterion.misfit(&unfit)) {
+            Some(error) => Failure::from_plan(&error),
             None => Failure::new(&unfit).hint(unfit.hint()),
         }
     })
@@ -316,19 +312,22 @@ fn load(
     })
 }
 
-/// Those that were named, each once and each there.
+/// Those that were named: each once, and online.
 fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> {
     let mut seen = HashSet::new();
     if let Some(twice) = args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
         let text = format!("`--load-cpus` names CPU {twice} twice");
         return Err(Failure::rendered(text).hint("each load thread has a CPU of its own"));
     }
-    let allowed = &machine.cpus_allowed;
-    match args.load_cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(other) => {
-            let text = format!("`--load-cpus` names CPU {other}, which stampede may not run on");
-            let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-            Err(Failure::rendered(text).hint(format!("it may on CPU {}", allowed.join(","))))
+    // Whether it may run on one that is there, the kernel says.
+    let online = &machine.cpus_online;
+    let absent = |cpu: &&usize| !online.is_empty() && !online.contains(cpu);
+    match args.load_cpus.iter().find(absent) {
+        Some(absent) => {
+            let text =
+                format!("`--load-cpus` names CPU {absent}, which this machine does not have");
+            let online: Vec<String> = online.iter().map(ToString::to_string).collect();
+            Err(Failure::rendered(text).hint(format!("it has {}", online.join(","))))
         }
         None => Ok(args.load_cpus.clone()),
     }

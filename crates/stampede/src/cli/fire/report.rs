@@ -110,7 +110,8 @@ pub struct Report {
     pub connections: u64,
     /// Local addresses that they came from: more than one where the ports of one ran out.
     pub local_addresses: u32,
-    /// Of those connections, the ones that never got an answer though they had the time.
+    /// Of those connections, the ones of clients that never got an answer, in all of the time in
+    /// which others did.
     pub connections_never_answered: u64,
     /// Shots under way at once, at most.
     pub in_flight_max: u32,
