@@ -431,7 +431,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let ended = self.parts.recorder.finish(busy);
         let scheduled = self.parts.pace.end().unwrap_or(ended.last_end);
         let never_answered = match self.parts.habit {
-            ConnectionHabit::KeepAlive => self.pool.never_answered(scheduled),
+            ConnectionHabit::KeepAlive => {
+                let answering = self.answered_last.map_or(scheduled, |last| last.min(scheduled));
+                self.pool.never_answered(answering)
+            }
             // A connection that carries one shot cannot pin a worker for the trial.
             ConnectionHabit::PerShot => 0,
         };
