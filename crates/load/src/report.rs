@@ -252,8 +252,8 @@ pub struct Connections {
     /// Connect calls that succeeded.
     pub opened: u64,
     /// Of these, the ones of clients that had no byte of an answer by the end of the load,
-    /// although they waited for at least half of it, on one connection or on several in turn: a
-    /// runtime that pins a worker to a connection starves the others (such a trial is invalid).
+    /// although they waited for at least half of the time in which others were answered, on one
+    /// connection or on several in turn: a runtime that pins a worker to a connection starves the others (such a trial is invalid).
     pub never_answered: u64,
     /// Local addresses that they came from: more than one where its ports ran out (at a target in
     /// 127.0.0.0/8).

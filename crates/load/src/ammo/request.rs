@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use super::{AmmoError, Tag};
+use crate::protocol::http1::{Said, elements};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 /// A header's name and value.
@@ -81,13 +82,11 @@ pub(super) fn asks_to_close(request: &[u8]) -> bool {
         let colon = line.iter().position(|byte| *byte == b':')?;
         line[..colon].eq_ignore_ascii_case(b"connection").then(|| &line[colon + 1..])
     });
-    let elements = values.flat_map(|value| value.split(|byte| *byte == b','));
-    let (mut close, mut keep_alive) = (false, false);
-    for element in elements.map(<[u8]>::trim_ascii) {
-        close |= element.eq_ignore_ascii_case(b"close");
-        keep_alive |= element.eq_ignore_ascii_case(b"keep-alive");
+    match values.flat_map(elements).fold(Said::Nothing, Said::and) {
+        Said::Close => true,
+        Said::KeepAlive => false,
+        Said::Nothing => is_old,
     }
-    close || (is_old && !keep_alive)
 }
 
 /// What holds for a request in any protocol that carries HTTP's.

@@ -409,8 +409,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         };
         if !connection.answered && reached == Reached::Connected {
             // Others were answered until then: after that nobody was, and it waited in nobody's place.
-            let until = self.answered_last.unwrap_or(done);
-            let until = known_end.map_or(until, |end| end.min(until)).min(done);
+            let until = [known_end, self.answered_last].into_iter().flatten().fold(done, Ord::min);
             connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
         }
         // As long as the schedule has not ended, whatever is done is done inside it.

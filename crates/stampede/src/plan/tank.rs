@@ -447,16 +447,15 @@ fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'stati
 
 /// A section that is there and switched off.
 fn is_off(section: &Node) -> bool {
-    let enabled = section.get("enabled").and_then(Node::text).map(str::to_ascii_lowercase);
-    matches!(enabled.as_deref(), Some("false" | "0" | "no" | "off"))
-        || matches!(section.value, Value::Null)
+    let enabled = section.get("enabled").map(on);
+    matches!(enabled, Some(Ok(false))) || matches!(section.value, Value::Null)
 }
 
-/// A switch, which Tank also takes as a number, and as YAML 1.1 writes it: `True`, `NO`.
+/// A switch, which Tank also takes as a number.
 fn on(node: &Node) -> Result<bool, PlanError> {
-    match node.text().map(str::to_ascii_lowercase).as_deref() {
-        Some("1" | "true" | "yes" | "on") => Ok(true),
-        Some("0" | "false" | "no" | "off") => Ok(false),
+    match node.text() {
+        Some("1") => Ok(true),
+        Some("0") => Ok(false),
         _ => super::value::switch(node),
     }
 }

@@ -153,7 +153,7 @@ pub(super) fn out_of_range(node: &Node, what: &'static str, expected: &str) -> P
 
 /// `true` or `false`, as YAML 1.2 and 1.1 write them.
 pub(super) fn switch(node: &Node) -> Result<bool, PlanError> {
-    match node.text() {
+    match node.text().map(str::to_ascii_lowercase).as_deref() {
         Some("true" | "on" | "yes") => Ok(true),
         Some("false" | "off" | "no") => Ok(false),
         _ => Err(not_a(node, "a switch", "`true` or `false`")),

@@ -41,9 +41,9 @@ enum Coding {
     Bad,
 }
 
-/// Connection, over all its fields.
+/// Connection, over all its fields, of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+pub(crate) enum Said {
     Nothing,
     KeepAlive,
     Close,
@@ -168,7 +168,7 @@ impl Coding {
 
 impl Said {
     /// `close` wins over `keep-alive`, wherever it stands.
-    fn and(self, element: &[u8]) -> Said {
+    pub(crate) fn and(self, element: &[u8]) -> Said {
         if self == Said::Close || element.eq_ignore_ascii_case(b"close") {
             Said::Close
         } else if element.eq_ignore_ascii_case(b"keep-alive") {
@@ -180,7 +180,7 @@ impl Said {
 }
 
 /// The elements of a comma-separated list (RFC 9110 section 5.6.1), blanks off.
-fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 

@@ -23,6 +23,7 @@ use crate::spec::{Check, ConnectionHabit, Habits};
 use crate::time::Nanos;
 use body::Body;
 use head::Head;
+pub(crate) use head::{Said, elements};
 
 /// One connection that speaks HTTP/1.x.
 #[derive(Debug)]
