@@ -144,7 +144,8 @@ function expectationWords(one: Cell["expectations"][number]): string {
   if (one.outcome === "not_met") {
     return `expected \`${one.text}\`: not met${one.figure ? ` (${one.figure})` : ""}`;
   }
-  return one.outcome === "unknown" ? `expected \`${one.text}\`: cannot be said` : "";
+  const known = one.figure ? ` (${one.figure})` : "";
+  return one.outcome === "unknown" ? `expected \`${one.text}\`: cannot be said${known}` : "";
 }
 
 /** Shots without a correct answer, by kind. */

@@ -207,7 +207,14 @@ impl Url {
 }
 
 fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<Url, TargetError> {
-    let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+    let encoded;
+    let (socket, path) = match encoded_socket(rest) {
+        Some((socket, path)) => {
+            encoded = socket;
+            (&*encoded, path)
+        }
+        None => rest.split_once(':').unwrap_or((rest, "/")),
+    };
     match socket.len() {
         0 => Err(TargetError::NoSocket(prefix)),
         1..=SOCKET_PATH_MAX => {
@@ -216,6 +223,16 @@ fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<U
         }
         length => Err(TargetError::LongSocket(length)),
     }
+}
+
+/// As other programs write it, the socket in place of the host: `//%2Frun%2Fapp.sock/path`.
+fn encoded_socket(rest: &str) -> Option<(String, &str)> {
+    let rest = rest.strip_prefix("//")?;
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (socket, path) = rest.split_at(end);
+    let socket = percent_decode_str(socket).decode_utf8().ok()?;
+    let path = if path.is_empty() { "/" } else { path };
+    socket.starts_with('/').then(|| (socket.into_owned(), path))
 }
 
 /// The script of a FastCGI URL, and path and query as the app sees them: what follows the
@@ -351,6 +368,9 @@ mod tests {
             ("unix:/run/a.sock", "/run/a.sock", "localhost", "/"),
             ("unix:/run/a.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),
             ("http+unix:/run/a.sock:/a", "/run/a.sock", "localhost", "/a"),
+            ("http+unix://%2Frun%2Fa.sock/a?b", "/run/a.sock", "localhost", "/a?b"),
+            ("unix://%2Frun%2Fa.sock", "/run/a.sock", "localhost", "/"),
+            ("unix:///run/a.sock", "///run/a.sock", "localhost", "/"),
             ("https://127.0.0.1/a", "127.0.0.1:443", "127.0.0.1", "/a"),
             ("https://[::1]:80/", "[::1]:80", "[::1]:80", "/"),
             ("fcgi://127.0.0.1/w/a.php", "127.0.0.1:9000", "localhost", "/a.php"),

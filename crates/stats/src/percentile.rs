@@ -64,18 +64,21 @@ impl<'a> Ranked<'a> {
 
     /// What stands at percentile `percent`, above 0 and at most 100 (`99.9`): the shot with
     /// rank ceil(percent / 100 × planned), 1 at least. 100 is the slowest of all, and is
-    /// never `TooFew` unless nothing was planned.
+    /// never `TooFew` unless nothing was planned; nor is one above another that is `Failed`.
     pub fn percentile(&self, percent: f64) -> Percentile {
         let planned = self.planned();
         if planned == 0 {
             return Percentile::TooFew;
         }
         let rank = rank(percent, planned);
-        if planned - rank < BEYOND && percent < 100.0 {
-            return Percentile::TooFew;
-        }
+        let is_slowest = percent >= 100.0;
         if rank > self.answered.len() {
-            return Percentile::Failed;
+            // None is below the last one that enough shots lie beyond, and all are of no answer.
+            let sure = is_slowest || self.failed > BEYOND || self.answered.is_empty();
+            return if sure { Percentile::Failed } else { Percentile::TooFew };
+        }
+        if planned - rank < BEYOND && !is_slowest {
+            return Percentile::TooFew;
         }
         Percentile::At(self.answered.at_rank(rank))
     }
@@ -162,6 +165,21 @@ mod tests {
         assert!(matches!(ranked.percentile(90.0), Percentile::At(_)));
         assert_eq!(ranked.percentile(90.1), Percentile::TooFew);
         assert!(matches!(ranked.percentile(100.0), Percentile::At(_)));
+    }
+
+    #[test]
+    fn what_is_above_a_failed_one_has_failed() {
+        // The last that ten lie beyond is the 90th: of no answer with eleven failed, not with ten.
+        let at = |answered, failed, percent| {
+            let answered = times((0..answered).map(|_| 1_000_000));
+            Ranked { answered: &answered, failed }.percentile(percent)
+        };
+        assert_eq!(at(89, 11, 95.0), Percentile::Failed);
+        assert_eq!(at(90, 10, 95.0), Percentile::TooFew);
+        assert_eq!(at(89, 11, 89.1), Percentile::Failed);
+        // Of five, all without an answer, nothing else can be said.
+        assert_eq!(at(0, 5, 50.0), Percentile::Failed);
+        assert_eq!(at(1, 5, 50.0), Percentile::TooFew);
     }
 
     #[test]

@@ -208,9 +208,9 @@ impl Watch {
         level: Level,
         seconds: u32,
     ) -> Option<String> {
-        let (found, unit, bound) = measured(level, fitting, seen.ended());
+        let (found, bound) = measured(level, fitting, seen.ended());
         self.in_a_row(found >= bound, seconds)
-            .then(|| format!("`{mask}` was {}{unit} of the shots, for {seconds} s", short(found)))
+            .then(|| format!("{} `{mask}`, for {seconds} s", were(level, found)))
     }
 
     fn codes_total(
@@ -223,14 +223,13 @@ impl Watch {
     ) -> Option<String> {
         self.push((fitting, seen.ended()), seconds);
         let each = self.window.iter().map(|&(fitting, ended)| measured(level, fitting, ended));
-        let (sum, unit, bound) =
-            each.fold((0.0, "", 0.0), |(sum, ..), (found, unit, bound)| (sum + found, unit, bound));
+        let (sum, bound) = each.fold((0.0, 0.0), |(sum, _), (found, bound)| (sum + found, bound));
         let found = match level {
             Level::Count(_) => sum,
             Level::Share(_) => sum / self.window.len() as f64,
         };
         let is_met = self.window.len() == seconds as usize && found >= bound - ROUNDING;
-        is_met.then(|| format!("{name} was {}{unit} of the shots, over {seconds} s", short(found)))
+        is_met.then(|| format!("{} {name}, over {seconds} s", were(level, found)))
     }
 
     fn total_time(
@@ -395,11 +394,21 @@ fn net_fits(mask: &Mask, code: u32) -> bool {
     if mask.is_any() { code != 0 } else { mask.fits(code) }
 }
 
-/// What a level is compared with, its unit, and the level.
-fn measured(level: Level, fitting: f64, ended: f64) -> (f64, &'static str, f64) {
+/// What a level is compared with, and the level.
+fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
     match level {
-        Level::Count(count) => (fitting, "", f64::from(count)),
-        Level::Share(share) => (fitting * 100.0 / ended, " %", share.percent()),
+        Level::Count(count) => (fitting, f64::from(count)),
+        Level::Share(share) => (fitting * 100.0 / ended, share.percent()),
+    }
+}
+
+/// How many shots, in words that go on with what they were.
+fn were(level: Level, found: f64) -> String {
+    let number = short(found);
+    match level {
+        Level::Share(_) => format!("{number} % of the shots were"),
+        Level::Count(_) if number == "1" => "1 shot was".to_owned(),
+        Level::Count(_) => format!("{number} shots were"),
     }
 }
 

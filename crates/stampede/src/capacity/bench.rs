@@ -120,7 +120,7 @@ fn seen(look: &Look) -> (Seen, Vec<String>) {
         .filter_map(|judged| match &judged.outcome {
             Expected::Met => None,
             Expected::NotMet { figure } => Some(format!("{}: {figure}", judged.text)),
-            Expected::Unknown => Some(format!("{}: not known", judged.text)),
+            Expected::Unknown { .. } => Some(format!("{}: not known", judged.text)),
         })
         .collect();
     let fault = verdict::generators_fault(&record.verdict);

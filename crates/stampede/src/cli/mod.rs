@@ -17,6 +17,7 @@ mod doctor;
 mod fail;
 mod fairness;
 mod fire;
+mod foreign;
 mod get;
 mod history;
 mod init;
@@ -39,7 +40,10 @@ pub use fail::{Failure, Outcome};
 
 /// Runs what the arguments ask for. Results go to stdout, everything else to stderr.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => foreign::explained(error).exit(),
+    };
     match dispatch(cli) {
         Ok(outcome) => outcome.into(),
         Err(failure) => failure.print(),

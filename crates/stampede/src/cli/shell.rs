@@ -50,7 +50,9 @@ pub fn man() -> Result<Outcome, Failure> {
 /// Writes to stdout; a reader that went away (`| head`) is not an error.
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
     match std::io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(&error)),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::rendered(format!("standard output: {error}")))
+        }
         _ => Ok(Outcome::Fine),
     }
 }

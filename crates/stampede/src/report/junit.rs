@@ -75,13 +75,14 @@ fn expectation(group: &Group, cell: &CellSummary, judged: &Judged) -> TestCase {
             };
             fails("not met", format!("expected {}, {found}", judged.text))
         }
-        Expected::Unknown if is_about_another_run(&judged.text) => {
+        Expected::Unknown { .. } if is_about_another_run(&judged.text) => {
             skipped("it is about another run".to_owned())
         }
-        Expected::Unknown if cell.trials_counted > 0 => {
-            fails("not shown", format!("expected {}, which could not be shown", judged.text))
+        Expected::Unknown { figure } if cell.trials_counted > 0 => {
+            let known = figure.as_ref().map_or(String::new(), |figure| format!(": {figure}"));
+            fails("not shown", format!("expected {}, which could not be shown{known}", judged.text))
         }
-        Expected::Unknown => skipped("nothing was measured".to_owned()),
+        Expected::Unknown { .. } => skipped("nothing was measured".to_owned()),
     };
     case(group, cell, &judged.text, status)
 }

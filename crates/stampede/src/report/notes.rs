@@ -219,12 +219,14 @@ fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, Strin
                 Expected::NotMet { figure } => {
                     add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
                 }
-                Expected::Unknown if is_about_another_run(text) => {
+                Expected::Unknown { .. } if is_about_another_run(text) => {
                     let why = "it is about the change from another run";
                     add(Weight::Doubt, format!("{name}: {text} is not judged here: {why}"));
                 }
-                Expected::Unknown => {
-                    add(Weight::Doubt, format!("{name}: expected {text}, which cannot be said"));
+                Expected::Unknown { figure } => {
+                    let known = figure.as_ref().map_or(String::new(), |one| format!(": {one}"));
+                    let what = format!("{name}: expected {text}, which cannot be said{known}");
+                    add(Weight::Doubt, what);
                 }
             }
         }

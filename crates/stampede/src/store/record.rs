@@ -283,6 +283,19 @@ pub struct LoadRecord {
     pub end: End,
 }
 
+impl LoadRecord {
+    /// Of a closed load: whether it could not have been more, for a load thread had no time left.
+    /// Of a shorter one than 100 ms that cannot be said: beginning counts as busy.
+    pub fn is_generators_limit(&self) -> bool {
+        self.busy_share_max > BUSY_CLOSED && self.lasted_ns >= SURELY_BUSY_NS
+    }
+}
+
+/// Beyond it a closed load measures the generator.
+const BUSY_CLOSED: f64 = 0.95;
+/// Shorter loads are busy with beginning.
+const SURELY_BUSY_NS: u64 = 100_000_000;
+
 /// What the runtime is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RuntimeRecord {

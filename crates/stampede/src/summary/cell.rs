@@ -36,7 +36,7 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
         let outcome = match text.parse() {
             Ok(expectation) => judge(&cell, &on_disk, &expectation),
             // Written by a later version: it cannot be said here.
-            Err(_) => Expected::Unknown,
+            Err(_) => Expected::Unknown { figure: None },
         };
         cell.expectations.push(model::Judged { text: text.to_owned(), outcome });
     }

@@ -28,6 +28,11 @@ pub fn judge_load(
     Judge { model, figures: &figures, percentile: &any }.judge(expectation)
 }
 
+/// Nothing is known of the figure.
+const UNKNOWN: Expected = Expected::Unknown { figure: None };
+/// A shot without a correct answer stands at the percentile.
+const FAILED: &str = "failed";
+
 /// What is judged.
 struct Judge<'a> {
     model: LoadModel,
@@ -40,10 +45,10 @@ impl Judge<'_> {
     fn judge(&self, expectation: &Expectation) -> Expected {
         if expectation.worse {
             // A change needs the run that it is a change from.
-            return Expected::Unknown;
+            return UNKNOWN;
         }
         let Some(Measured { figure, words }) = self.measured(&expectation.figure) else {
-            return Expected::Unknown;
+            return UNKNOWN;
         };
         let found = |prefix: &str, value: f64| Expected::NotMet {
             figure: format!("{prefix}{}", words(value)),
@@ -52,30 +57,34 @@ impl Judge<'_> {
             Figure::Exact(estimate) => match holds(estimate.value, expectation) {
                 Some(true) => Expected::Met,
                 Some(false) => found("", estimate.value),
-                None => Expected::Unknown,
+                None => UNKNOWN,
             },
-            // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; of the rest nothing is known.
+            // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; for the rest it says too little.
             Figure::AtLeast(estimate) => match holds(estimate.value, expectation) {
                 Some(false) if expectation.relation.starts_with('<') => {
                     found("at least ", estimate.value)
                 }
                 Some(true) if expectation.relation.starts_with('>') => Expected::Met,
-                _ => Expected::Unknown,
+                _ => {
+                    let known = format!("at least {}", words(estimate.value));
+                    Expected::Unknown { figure: Some(known) }
+                }
             },
             // Slower than all answers, so slower than any bound.
             Figure::Failed if expectation.relation.starts_with('<') => {
-                Expected::NotMet { figure: "failed".to_owned() }
+                Expected::NotMet { figure: FAILED.to_owned() }
             }
+            Figure::Failed => Expected::Unknown { figure: Some(FAILED.to_owned()) },
             // No percentile is above the longest of all.
             Figure::TooFew if expectation.relation.starts_with('<') => {
                 let longest = self.times().get(Stat::Max);
                 let holds = |max: f64| holds(max, expectation) == Some(true);
                 match longest {
                     Figure::Exact(longest) if holds(longest.value) => Expected::Met,
-                    _ => Expected::Unknown,
+                    _ => UNKNOWN,
                 }
             }
-            Figure::Failed | Figure::TooFew | Figure::None => Expected::Unknown,
+            Figure::TooFew | Figure::None => UNKNOWN,
         }
     }
 

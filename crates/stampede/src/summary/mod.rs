@@ -83,7 +83,7 @@ impl Summary {
             cell.expectations.iter().any(|judged| match judged.outcome {
                 model::Expected::Met => false,
                 model::Expected::NotMet { .. } => true,
-                model::Expected::Unknown => measured && !is_about_another_run(&judged.text),
+                model::Expected::Unknown { .. } => measured && !is_about_another_run(&judged.text),
             })
         })
     }

@@ -557,6 +557,10 @@ pub enum Expected {
         /// What was found instead, in words.
         figure: String,
     },
-    /// Cannot be said: no figure, a lower bound only, or it needs another run.
-    Unknown,
+    /// Cannot be said: too few shots, a lower bound only, or it needs another run.
+    Unknown {
+        /// What is known of the figure, in words; none: nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        figure: Option<String>,
+    },
 }

@@ -87,9 +87,7 @@ fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
         let scheduled = load.scheduled_ns as f64 / 1e9;
         let throughput = load.ok_inside as f64 / scheduled;
         figures.throughput_per_second = match model {
-            LoadModel::Closed if load.busy_share_max > GENERATOR_LIMIT => {
-                Figure::at_least(throughput)
-            }
+            LoadModel::Closed if load.is_generators_limit() => Figure::at_least(throughput),
             _ => Figure::exact(throughput),
         };
         if model == LoadModel::Open {
@@ -102,9 +100,6 @@ fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
         figures.sent_bytes_per_second = Figure::exact(counts.bytes_sent as f64 / lasted);
     }
 }
-
-/// In the closed model a load thread that is busier than this may be what was measured.
-const GENERATOR_LIMIT: f64 = 0.95;
 
 fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: LoadModel) {
     let failed = failed(load);

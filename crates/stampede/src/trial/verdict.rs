@@ -141,9 +141,10 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
             add(verdict, Judged::Suspect, text);
         }
         // The throughput is real, only not the runtime's limit.
-        ModelKind::Closed if share > BUSY_CLOSED => {
+        ModelKind::Closed if evidence.load.is_generators_limit() => {
             let rate = evidence.load.ok_inside as f64 / (evidence.load.scheduled_ns as f64 / 1e9);
-            let text = format!("at least {rate:.0}/s: the generator's limit ({percent:.0} % busy)");
+            let rate = words::rate(rate);
+            let text = format!("at least {rate}/s: the generator's limit ({percent:.0} % busy)");
             add(verdict, Judged::Valid, text);
         }
         _ => {}
@@ -293,8 +294,6 @@ const LATENESS_SHARE: f64 = 0.05;
 pub const SENT_SHARE: f64 = 0.995;
 /// Beyond it a load thread's queueing shows in the response times.
 const BUSY_OPEN: f64 = 0.80;
-/// Beyond it a closed load measures the generator.
-const BUSY_CLOSED: f64 = 0.95;
 /// Fewer starts than this say nothing about a ratio.
 const LITTLE_STARTS: u64 = 100;
 /// Further apart than this is not rounding.
@@ -478,7 +477,9 @@ mod tests {
         assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
         let closed = judged(&busy, ModelKind::Closed);
         assert_eq!(closed.judged, Judged::Valid);
-        assert_eq!(closed.notes, ["at least 100/s: the generator's limit (97 % busy)"]);
+        assert_eq!(closed.notes, ["at least 100.0/s: the generator's limit (97 % busy)"]);
+        let short = LoadRecord { lasted_ns: 500_000, ..busy };
+        assert!(judged(&short, ModelKind::Closed).notes.is_empty(), "busy with beginning");
     }
 
     #[test]

@@ -60,11 +60,12 @@ impl Limits<'_> {
             words::count(hard)
         );
         let fewer = hard.saturating_sub(self.spare_files);
+        let raise = format!("raise the limit: `ulimit -n {needed}` as root, or `LimitNOFILE`");
         match self.asked {
-            Asked::ByFlag => Err(Failure::rendered(text).hint(format!(
-                "ask for {fewer} connections at most, or raise the limit: `ulimit -n {needed}` as \
-                 root, or `LimitNOFILE`"
-            ))),
+            Asked::ByFlag => Err(Failure::rendered(text).hint(match fewer {
+                0 => raise,
+                _ => format!("ask for {} connections at most, or {raise}", words::count(fewer)),
+            })),
             Asked::ByDefault => {
                 Ok(Some(format!("{text}: shots beyond that fail as `net:no-file`")))
             }

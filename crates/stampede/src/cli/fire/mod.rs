@@ -57,17 +57,19 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     drop(shown);
     let report = fired.report(&ready, &machine);
     files.end(&report, &fired.fired);
-    if args.json {
+    let text = if args.json {
         let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
-        print(format!("{json}\n").as_bytes())?;
+        format!("{json}\n")
     } else {
-        print(summary::text(&report).as_bytes())?;
-    }
-    let written = files.written();
-    written.iter().for_each(|failure| {
+        summary::text(&report)
+    };
+    // It was fired: what cannot be written of it is said, and ends nothing else.
+    let printed = print(text.as_bytes()).err();
+    let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
+    lost.iter().for_each(|failure| {
         failure.print();
     });
-    Ok(if written.is_empty() { fired.outcome(&report) } else { Outcome::Incomplete })
+    Ok(if lost.is_empty() { fired.outcome(&report) } else { Outcome::Incomplete })
 }
 
 fn fire(load: &Load, listener: &mut dyn Listener) -> Result<Fired, Failure> {

@@ -143,7 +143,11 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     let by_schedule = given.rate.is_some() || given.schedule.is_some();
     let is_said = by_schedule || given.users.is_some() || args.connections.is_some();
     if !is_said && tank.is_none() {
-        return Err(Failure::rendered("no load to fire".to_owned()).hint(LOAD_HINT));
+        let hint = match given.requests {
+            Some(_) => "who fires them? `--users 4` beside `--requests`",
+            None => LOAD_HINT,
+        };
+        return Err(Failure::rendered("no load to fire".to_owned()).hint(hint));
     }
     let flags = plan_flags::load(given);
     // A connection carries one shot at a time: as many as may be under way, or as users.

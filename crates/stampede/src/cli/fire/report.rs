@@ -156,7 +156,8 @@ pub struct Expectation {
     pub text: String,
     /// How it came out.
     pub outcome: ExpectationOutcome,
-    /// What was found instead, in words; null unless it is not met.
+    /// What was found instead, in words, or what is known of it; null where it is met and where
+    /// nothing is known: too few shots.
     pub found: Option<String>,
 }
 
@@ -199,8 +200,8 @@ pub struct TimesNs {
     pub mean: TimeNs,
 }
 
-/// A time in ns; `failed` where a shot without a correct answer stands; null where fewer than
-/// ten shots lie beyond a percentile, or there are none at all.
+/// A time in ns; `failed` where a shot without a correct answer stands, or at a lower percentile;
+/// null where else fewer than ten shots lie beyond a percentile, or there are none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TimeNs {
@@ -476,8 +477,8 @@ fn expectations(
             Expected::NotMet { figure } => {
                 Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
             }
-            Expected::Unknown => {
-                Expectation { text, outcome: ExpectationOutcome::Unknown, found: None }
+            Expected::Unknown { figure } => {
+                Expectation { text, outcome: ExpectationOutcome::Unknown, found: figure }
             }
         }
     });

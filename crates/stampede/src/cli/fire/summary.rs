@@ -42,7 +42,8 @@ fn verdict(report: &Report) -> String {
             (ExpectationOutcome::Met, _) => "met".to_owned(),
             (ExpectationOutcome::NotMet, Some(found)) => format!("NOT MET: {found}"),
             (ExpectationOutcome::NotMet, None) => "NOT MET".to_owned(),
-            (ExpectationOutcome::Unknown, _) => "not known: too few shots for it".to_owned(),
+            (ExpectationOutcome::Unknown, Some(known)) => format!("not known: {known}"),
+            (ExpectationOutcome::Unknown, None) => "not known: too few shots for it".to_owned(),
         };
         text.push_str(&format!("{}: {outcome}\n", expected.text));
     }

@@ -13,7 +13,7 @@ pub fn generator(facts: &Facts<'_>) -> Option<Found> {
     let percent = load.busy_share_max * 100.0;
     let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
     let text = match facts.model {
-        LoadModel::Closed if load.busy_share_max > BUSY_CLOSED => {
+        LoadModel::Closed if load.is_generators_limit() => {
             format!("the generator: a load thread was {percent:.0} % busy, so this is its limit")
         }
         LoadModel::Open if load.lateness_ns_sure > allowed => format!(
@@ -235,6 +235,5 @@ const STALLED_SHARE: f64 = 0.05;
 /// Less is a single period of a quota.
 const THROTTLED_SHARE: f64 = 0.01;
 /// As the verdict has them.
-const BUSY_CLOSED: f64 = 0.95;
 const LATENESS_NS: u64 = 1_000_000;
 const LATENESS_SHARE: f64 = 0.05;

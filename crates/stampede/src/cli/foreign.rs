@@ -1,0 +1,91 @@
+//! What other load generators call options, for whoever types them after `fire`.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// The error, and where `fire` was given an option of another load generator, what it is here:
+/// nearest names would mislead.
+pub fn explained(error: clap::Error) -> clap::Error {
+    let is_fire = std::env::args_os().nth(1).is_some_and(|command| command == "fire");
+    if is_fire { explained_to_fire(error) } else { error }
+}
+
+fn explained_to_fire(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let Some(here) = here(given) else { return error };
+    let text =
+        format!("`{given}` of other load generators, here: {here} (all: docs/coming-from.md)");
+    error.remove(ContextKind::SuggestedArg);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![text.into()]));
+    error
+}
+
+/// `-n` or `--concurrency`, with its value or without one.
+fn here(given: &str) -> Option<&'static str> {
+    let name = given.split_once('=').map_or(given, |(name, _)| name);
+    NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, here)| *here)
+}
+
+/// Those that are no option of `fire`.
+const NAMES: [(&[&str], &str); 16] = [
+    (&["-n", "--iterations"], "`--requests 1000`, beside `--users`"),
+    (&["-c", "--concurrency", "--clients", "--vus", "-u"], "`--users 100`"),
+    (&["-z", "-D", "--duration"], "`--for 30s`"),
+    (&["-t"], "`--for 30s` (ab's) or `--threads 2` (wrk's)"),
+    (&["-R", "-q", "--rps", "--qps"], "`--rate 500`, beside `--for`"),
+    (&["--stages", "--stage"], "`--schedule 'line(1,1000,60s) const(1000,60s)'`"),
+    (&["-k", "--keepalive"], "always so, but for `--no-keep-alive`"),
+    (&["--disable-keepalive", "--no-connection-reuse"], "`--no-keep-alive`"),
+    (&["-p", "-b"], "`-d @FILE`"),
+    (&["-T", "--content-type"], "`-H 'Content-Type: application/json'`, or `--timeout 2s` (wrk's)"),
+    (&["-m"], "`-X POST`"),
+    (&["-C"], "`--cookie name=value`"),
+    (&["-A", "-a"], "`--basic-auth user:password`"),
+    (&["-s"], "`--ammo FILE` (wrk's) or `--timeout 30s` (ab's)"),
+    (&["-r", "--insecure"], "always so"),
+    (
+        &["--no-tui", "--no-progress", "--quiet"],
+        "so in a pipe and with `--json`: there is no screen",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::{CommandFactory as _, Parser as _};
+
+    fn said(arguments: &[&str]) -> String {
+        let line = ["stampede", "fire", "http://127.0.0.1/"].iter().chain(arguments);
+        explained_to_fire(Cli::try_parse_from(line).expect_err("no option of fire")).to_string()
+    }
+
+    #[test]
+    fn options_of_others_are_told_what_they_are_here() {
+        insta::assert_snapshot!(
+            [&["-c", "10"][..], &["--duration=30s"], &["-k"], &["--rat", "5"]]
+                .map(said)
+                .join("\n----\n")
+        );
+    }
+
+    #[test]
+    fn none_of_them_is_an_option_of_fire() {
+        let cli = Cli::command();
+        let fire = cli.find_subcommand("fire").expect("fire");
+        let own: Vec<String> = fire
+            .get_arguments()
+            .flat_map(|one| {
+                let long = one.get_long().map(|name| format!("--{name}"));
+                long.into_iter().chain(one.get_short().map(|name| format!("-{name}")))
+            })
+            .collect();
+        for name in NAMES.iter().flat_map(|(names, _)| *names) {
+            assert!(!own.iter().any(|known| known == name), "{name}");
+        }
+    }
+}
