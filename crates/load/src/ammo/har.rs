@@ -4,24 +4,25 @@
 use serde::Deserialize;
 
 use super::Header;
-use super::input::{Broken, Draft, Fault, Input, Step, shown};
+use super::input::{Draft, Fault, Input, Step, shown};
+use super::json::Json;
 
 #[derive(Debug, Default)]
 pub(super) struct Har {
-    /// `None` before the file was read.
-    entries: Option<std::vec::IntoIter<Entry>>,
+    place: Place,
     /// Of the first entry: a page's requests to others are not for the server under load.
     host: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Document {
-    log: Log,
-}
-
-#[derive(Debug, Deserialize)]
-struct Log {
-    entries: Vec<Entry>,
+/// How far the archive was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Begin,
+    /// Behind an entry.
+    Entries,
+    /// Behind the last one, or behind what is no archive.
+    End,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,17 +61,15 @@ struct PostData {
 
 impl Har {
     pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
-        if self.entries.is_none() {
-            // Read once, whatever comes of it: what is no archive has no further entry.
-            self.entries = Some(Vec::new().into_iter());
-            self.entries = Some(read(input)?.into_iter());
+        let entry = self.entry(Json { input: &mut *input, hint: HINT });
+        if !matches!(entry, Ok(Some(_))) {
+            self.place = Place::End;
         }
-        let Some(entries) = &mut self.entries else { return Ok(Step::End) };
-        let Some(Entry { request }) = entries.next() else { return Ok(Step::End) };
+        let Some(Entry { request }) = entry? else { return Ok(Step::End) };
         if !request.url.starts_with("http://") && !request.url.starts_with("https://") {
             return Ok(Step::Skipped("no HTTP request".to_owned()));
         }
-        draft.begin(1, &request.method);
+        draft.begin(input.line_number() + 1, &request.method);
         draft.set_url(&request.url);
         let host = self.host.get_or_insert_with(|| draft.host.clone());
         if *host != draft.host {
@@ -90,6 +89,23 @@ impl Har {
             None => Ok(Step::Request),
         }
     }
+
+    /// The next entry; `None` where there is none any more.
+    fn entry(&mut self, mut json: Json<'_>) -> Result<Option<Entry>, Fault> {
+        let goes_on = match self.place {
+            Place::Begin => {
+                json.input.take_mark()?;
+                json.member("log")?;
+                json.member("entries")?;
+                json.expect(b'[')?;
+                json.peek()? != Some(b']')
+            }
+            Place::Entries => json.goes_on(b']')?,
+            Place::End => false,
+        };
+        self.place = Place::Entries;
+        if goes_on { json.value().map(Some) } else { Ok(None) }
+    }
 }
 
 impl PostData {
@@ -105,20 +121,6 @@ impl PostData {
         let pairs = self.params.iter().map(|pair| format!("{}={}", pair.name, pair.value));
         let pairs: Vec<String> = pairs.collect();
         draft.body.extend_from_slice(pairs.join("&").as_bytes());
-    }
-}
-
-fn read(input: &mut Input) -> Result<Vec<Entry>, Fault> {
-    let document: Result<Document, _> = serde_json::from_reader(input.rest(HAR_BYTES_MAX));
-    match document {
-        Ok(document) => Ok(document.log.entries),
-        Err(error) if error.is_io() => Err(Fault::Io(error.into())),
-        Err(error) => {
-            let (line, what) = (error.line() as u64, error.to_string());
-            let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-            let hint = "a HAR file is an object with `log.entries`, each with a `request` that has `method` and `url`; it has at most 256 MiB";
-            Err(Fault::Broken(Broken { line: line.max(1), what, hint }))
-        }
     }
 }
 
@@ -143,6 +145,4 @@ fn cut(host: &str) -> String {
     shown(host.as_bytes())
 }
 
-/// A browser's archive of a long session has some 100 MiB, most of it answers, which are
-/// not kept.
-const HAR_BYTES_MAX: u64 = 256 << 20;
+const HINT: &str = "a HAR file is an object with `log.entries`, each with a `request` that has `method` and `url`; an entry has at most 256 MiB";

@@ -170,8 +170,7 @@ impl Input {
             return Err(self.broken(what, "an entry has at most 16 MiB"));
         }
         let read = (&mut self.reader).take(count as u64).read_to_end(out)?;
-        self.bytes += read as u64;
-        self.line += out.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.count(out);
         if read < count {
             let what = format!("`{count}` bytes are announced, and the file ends after `{read}`");
             return Err(Fault::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
@@ -179,13 +178,35 @@ impl Input {
         Ok(())
     }
 
-    /// The rest of the file, of which more than `most` bytes are not looked at.
-    pub(crate) fn rest(&mut self, most: u64) -> impl Read + '_ {
-        (&mut self.reader).take(most)
+    /// The next byte, which stays; `None` at the end of the file.
+    pub(crate) fn peek_byte(&mut self) -> io::Result<Option<u8>> {
+        Ok(self.reader.fill_buf()?.first().copied())
+    }
+
+    /// Takes the byte that was looked at.
+    pub(crate) fn take_byte(&mut self) {
+        let taken = self.reader.buffer().first().copied();
+        self.count(taken.as_slice());
+        self.reader.consume(taken.iter().len());
+    }
+
+    /// Takes the mark that a file of UTF-8 may begin with.
+    pub(crate) fn take_mark(&mut self) -> io::Result<()> {
+        for byte in BYTE_ORDER_MARK {
+            if self.peek_byte()? == Some(*byte) {
+                self.take_byte();
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.line += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
     }
 
     /// Bytes read so far.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes
     }
 
@@ -194,9 +215,23 @@ impl Input {
         self.line
     }
 
+    /// What was read byte by byte is no request, in the line behind the last line end.
+    pub(crate) fn broken_after(&self, what: String, hint: &'static str) -> Fault {
+        Fault::Broken(Broken { line: self.line + 1, what, hint })
+    }
+
     /// The line read last is no request.
     pub(crate) fn broken(&self, what: String, hint: &'static str) -> Fault {
         Fault::Broken(Broken { line: self.line, what, hint })
+    }
+}
+
+/// Byte by byte, counted.
+impl Read for Input {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(out)?;
+        self.count(&out[..read]);
+        Ok(read)
     }
 }
 

@@ -6,6 +6,7 @@ mod error;
 mod format;
 mod har;
 mod input;
+mod json;
 mod json_lines;
 mod read;
 mod request;

@@ -111,7 +111,7 @@ impl Reading {
 
     /// Bytes read in this pass.
     pub(super) fn bytes(&self) -> u64 {
-        self.input.bytes()
+        self.input.bytes_read()
     }
 
     /// Begins the next pass: headers that the last one ended with hold no more.

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
+mod har;
+
 use super::read::{Entry, Reading};
 use super::supply::{Flow, Supply, look, supply_of};
 use super::*;
@@ -138,26 +140,6 @@ fn a_log_gives_what_can_be_fired_again() {
 }
 
 #[test]
-fn an_archive_gives_the_requests_to_its_first_host() {
-    let ammo = br#"{"log": {"version": "1.2", "entries": [
-        {"time": 5, "request": {"method": "GET", "url": "https://shop.example/a?b=c#d",
-         "headers": [{"name": ":authority", "value": "x"}, {"name": "Connection", "value": "k"},
-                     {"name": "Cookie", "value": "s=1"}]},
-         "response": {"status": 200, "content": {"text": "long"}}},
-        {"request": {"method": "GET", "url": "https://cdn.example/x.js"}},
-        {"request": {"method": "GET", "url": "data:image/png,x"}},
-        {"request": {"method": "POST", "url": "https://shop.example/buy", "headers": [],
-         "postData": {"mimeType": "application/json", "text": "{}"}}},
-        {"request": {"method": "POST", "url": "https://shop.example/form", "postData":
-         {"mimeType": "application/x-www-form-urlencoded",
-          "params": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]}}}]}}"#;
-    let (texts, notes) = read(ammo).unwrap();
-    insta::assert_snapshot!(texts.join("\n---\n").replace('\r', ""));
-    let skipped: Vec<_> = notes.skipped.iter().map(|(why, n)| (why.as_str(), *n)).collect();
-    assert_eq!(skipped, [("another host than `shop.example`", 1), ("no HTTP request", 1)]);
-}
-
-#[test]
 fn objects_a_line() {
     let ammo = br#"{"path": "/"}
 
@@ -190,7 +172,7 @@ fn a_file_is_fired_at_fastcgi_too() {
 
 #[test]
 fn every_mistake_says_where_it_is_and_what_to_do() {
-    let cases: [&[u8]; 20] = [
+    let cases: [&[u8]; 24] = [
         b"",
         b"\n \n",
         b"\x1f\x8b\x08\x00",
@@ -211,6 +193,10 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
         b"1.1.1.1 - - [x] \"POST / HTTP/1.1\" 200 0\n1.1.1.1 - - [x] \"-\" 200 0\n",
         b"{\"path\": \"/\"}\n{\"path\": \"/\", \"pat\": 1}\n",
         b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\"}}]}}",
+        b"{\"log\": {}}",
+        b"{\"log\":\n{\"pages\": [1, 2], \"x\": 5}}",
+        b"{\"log\": {\"entries\": 5}}",
+        b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"http://a/\"}}\n",
     ];
     let errors = cases.iter().map(|ammo| match read(ammo) {
         Ok((texts, notes)) => panic!("{texts:?} {notes:?}"),
