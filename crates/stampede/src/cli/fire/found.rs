@@ -57,8 +57,16 @@ fn harmless(bytes: &[u8]) -> String {
     mask_secrets(&text)
 }
 
+/// What a reader of the result must know, and what counts against nobody.
+pub fn notes(fired: &Fired, model: &Model) -> Vec<String> {
+    [about_naps(fired), about_slow_connects(fired), about_early_end(fired, model)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 /// Short sleeps of the generator, which an answer may have come in.
-pub fn about_naps(fired: &Fired) -> Option<String> {
+fn about_naps(fired: &Fired) -> Option<String> {
     let mean = fired.naps.lasted.0.checked_div(fired.naps.count)?;
     let (naps, mean) = (words::count(fired.naps.count), words::time(mean as f64));
     Some(format!(
@@ -74,8 +82,22 @@ pub fn about_quota(aside: &ResourceSample) -> Option<String> {
     (throttled > 0).then(|| format!("a CPU quota held the generator back for {length}"))
 }
 
+/// Connections whose first packet was not answered.
+fn about_slow_connects(fired: &Fired) -> Option<String> {
+    let times = &fired.connect_time;
+    let slow = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
+    (slow > 0).then(|| {
+        format!(
+            "{} of {} connections took a second or more: so the kernel asks again where the server's \
+             queue of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
+            words::count(slow),
+            words::count(times.len())
+        )
+    })
+}
+
 /// A schedule whose ammo was over before.
-pub fn about_early_end(fired: &Fired, model: &Model) -> Option<String> {
+fn about_early_end(fired: &Fired, model: &Model) -> Option<String> {
     let Model::Open { schedule, .. } = model else { return None };
     let is_over = fired.end == End::Complete && fired.scheduled < schedule.length();
     let (shots, after) =
@@ -122,6 +144,9 @@ pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
     }
     found
 }
+
+/// Linux asks for a connection again after 1 s, 3 s and 7 s (tcp(7), `tcp_syn_retries`).
+const ASKED_AGAIN_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -132,13 +132,8 @@ impl Measured {
     fn report(&self, ready: &Ready, machine: &MachineFacts) -> Report {
         let record = load_record(&self.fired, &ready.load, &ready.choice);
         let mut verdict = self.judge(&record, &ready.load.model, machine);
-        for note in &ready.notes {
-            verdict::add(&mut verdict, Judged::Valid, note.clone());
-        }
-        if let Some(note) = found::about_naps(&self.fired) {
-            verdict::add(&mut verdict, Judged::Valid, note);
-        }
-        if let Some(note) = found::about_early_end(&self.fired, &ready.load.model) {
+        let found = found::notes(&self.fired, &ready.load.model);
+        for note in ready.notes.iter().cloned().chain(found) {
             verdict::add(&mut verdict, Judged::Valid, note);
         }
         for (judged, text) in found::about_ammo(&self.fired) {

@@ -61,7 +61,32 @@ pub fn text(report: &Report, fired: &Fired) -> String {
     }
     let help = "How late the generator itself started shots.";
     text.summary("stampede_lateness_seconds", help, &report.lateness_ns, &times.lateness);
+    tags(&mut text, report, fired);
     text.0
+}
+
+/// The same by tag, where there are tags: a name's rows stand together.
+fn tags(text: &mut Text, report: &Report, fired: &Fired) {
+    if report.tags.is_empty() {
+        return;
+    }
+    let name = "stampede_tag_shots_total";
+    text.about(name, "counter", "Shots that ended, by tag and outcome.");
+    for (tag, figures) in &report.tags {
+        text.row(name, &[("tag", tag), ("outcome", "ok")], figures.shots_ok as f64);
+        text.row(name, &[("tag", tag), ("outcome", "failed")], figures.shots_failed as f64);
+    }
+    let all = || report.tags.iter().zip(report.tags.keys().map(|tag| fired.tags.get(tag)));
+    let response = all().filter_map(|((tag, report), fired)| {
+        Some((tag, report.response_time_ok_ns.as_ref()?, &fired?.response_time))
+    });
+    let service = all().filter_map(|((tag, report), fired)| {
+        Some((tag, &report.service_time_ok_ns, &fired?.service_time))
+    });
+    let due = "From when a shot was due, of the ok ones of a tag.";
+    let started = "From when a shot was started, of the ok ones of a tag.";
+    text.tagged("stampede_tag_response_time_seconds", due, &response.collect::<Vec<_>>());
+    text.tagged("stampede_tag_service_time_seconds", started, &service.collect::<Vec<_>>());
 }
 
 /// Name, type, help and value of what has no label.
@@ -121,6 +146,20 @@ impl Text {
     /// Of `all`, whose histogram gives sum and count.
     fn summary(&mut self, name: &str, help: &str, all: &TimesNs, histogram: &Times) {
         self.about(name, "summary", help);
+        self.figures(name, &[], all, histogram);
+    }
+
+    /// Of each tag, whose histogram gives sum and count.
+    fn tagged(&mut self, name: &str, help: &str, tags: &[(&String, &TimesNs, &Times)]) {
+        if !tags.is_empty() {
+            self.about(name, "summary", help);
+        }
+        for (tag, times, histogram) in tags {
+            self.figures(name, &[("tag", tag)], times, histogram);
+        }
+    }
+
+    fn figures(&mut self, name: &str, labels: &[(&str, &str)], all: &TimesNs, histogram: &Times) {
         let quantiles = [
             ("0.5", all.p50),
             ("0.75", all.p75),
@@ -136,11 +175,11 @@ impl Text {
                 TimeNs::Failed(_) => f64::INFINITY,
                 TimeNs::Unknown(()) => continue,
             };
-            self.row(name, &[("quantile", quantile)], value);
+            self.row(name, &[labels, &[("quantile", quantile)]].concat(), value);
         }
         let count = histogram.len() as f64;
-        self.row(&format!("{name}_sum"), &[], histogram.mean() * count / 1e9);
-        self.row(&format!("{name}_count"), &[], count);
+        self.row(&format!("{name}_sum"), labels, histogram.mean() * count / 1e9);
+        self.row(&format!("{name}_count"), labels, count);
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Then};
+use stampede_stats::histogram::Times;
 
 use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
 use super::*;
@@ -347,7 +348,16 @@ fn prometheus_reads_what_is_written_for_it() {
     fired.times.service_time.record_many(1_000_000, 2_957);
     fired.connect_time.clear();
     fired.connect_time.record_many(100_000, 2_999);
-    let report = Report { url: "http://127.0.0.1:8080/\"q\\".to_owned(), ..made() };
+    let all_of = |ns| {
+        let mut times = Times::coarse();
+        times.record_many(ns, 20);
+        times
+    };
+    let (response_time, service_time) = (all_of(2_000_000), all_of(1_000_000));
+    let buy = TagFigures { ok: 20, failed: 1, service_time, response_time };
+    fired.tags = [("buy".to_owned(), buy)].into();
+    let url = "http://127.0.0.1:8080/\"q\\".to_owned();
+    let report = Report { url, tags: tags(&fired, LoadModel::Open), ..made() };
     insta::assert_snapshot!(prometheus::text(&report, &fired));
 }
 
@@ -397,4 +407,27 @@ fn a_load_yaml_is_fired() {
     let report = measured.report(&ready, &machine);
     assert_eq!((report.shots_planned, report.shots_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
+}
+
+/// A server whose queue of new connections is full at first: the kernel asks again after 1 s.
+#[test]
+fn connections_that_were_asked_for_again_are_told() {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    rustix::net::listen(&listener, 0).expect("a shorter queue");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let serving = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        for stream in listener.incoming().take(5) {
+            let mut stream = stream.expect("a connection");
+            let _ = stream.read(&mut [0; 1024]).expect("a request");
+            stream.write_all(b"HTTP/1.0 200 OK\r\n\r\n").expect("an answer");
+        }
+    });
+    let flags = ["--users", "5", "--requests", "5", "--no-keep-alive", "--timeout", "9s"];
+    let (report, _) = measured_at(&url, &flags);
+    serving.join().expect("the server ends");
+    assert_eq!(report.shots_ok, 5, "{:?}", report.errors);
+    let said = report.notes.iter().any(|note| note.contains("connections took a second or more"));
+    assert!(said, "{:?}", report.notes);
 }
