@@ -207,14 +207,10 @@ impl Url {
 }
 
 fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<Url, TargetError> {
-    let encoded;
-    let (socket, path) = match encoded_socket(rest) {
-        Some((socket, path)) => {
-            encoded = socket;
-            (&*encoded, path)
-        }
-        None => rest.split_once(':').unwrap_or((rest, "/")),
-    };
+    let (socket, path) = &encoded_socket(rest).unwrap_or_else(|| {
+        let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+        (socket.to_owned(), path.to_owned())
+    });
     match socket.len() {
         0 => Err(TargetError::NoSocket(prefix)),
         1..=SOCKET_PATH_MAX => {
@@ -226,12 +222,12 @@ fn unix(url: &str, prefix: &'static str, rest: &str, scheme: Scheme) -> Result<U
 }
 
 /// As other programs write it, the socket in place of the host: `//%2Frun%2Fapp.sock/path`.
-fn encoded_socket(rest: &str) -> Option<(String, &str)> {
+fn encoded_socket(rest: &str) -> Option<(String, String)> {
     let rest = rest.strip_prefix("//")?;
-    let end = rest.find('/').unwrap_or(rest.len());
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (socket, path) = rest.split_at(end);
-    let socket = percent_decode_str(socket).decode_utf8().ok()?;
-    let path = if path.is_empty() { "/" } else { path };
+    let socket = percent_decode_str(socket.trim_end_matches(':')).decode_utf8().ok()?;
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     socket.starts_with('/').then(|| (socket.into_owned(), path))
 }
 
@@ -370,6 +366,8 @@ mod tests {
             ("http+unix:/run/a.sock:/a", "/run/a.sock", "localhost", "/a"),
             ("http+unix://%2Frun%2Fa.sock/a?b", "/run/a.sock", "localhost", "/a?b"),
             ("unix://%2Frun%2Fa.sock", "/run/a.sock", "localhost", "/"),
+            ("unix://%2Frun%2Fa.sock?b", "/run/a.sock", "localhost", "/?b"),
+            ("unix://%2Frun%2Fa.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),
             ("unix:///run/a.sock", "///run/a.sock", "localhost", "/"),
             ("https://127.0.0.1/a", "127.0.0.1:443", "127.0.0.1", "/a"),
             ("https://[::1]:80/", "[::1]:80", "[::1]:80", "/"),

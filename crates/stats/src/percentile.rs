@@ -19,7 +19,7 @@ pub struct Ranked<'a> {
 pub enum Percentile {
     /// A correct answer that took this many ns.
     At(u64),
-    /// A shot without a correct answer.
+    /// A shot without a correct answer, here or at a lower percentile that [`BEYOND`] lie beyond.
     Failed,
     /// Fewer than [`BEYOND`] shots lie beyond it: a figure that the next trial would not
     /// repeat. Also what an empty set has.

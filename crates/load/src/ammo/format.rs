@@ -23,8 +23,7 @@ pub enum Format {
     Request,
     /// A web server's log, common or combined: method and path of each line.
     AccessLog,
-    /// What a browser records: `log.entries` of HTTP Archive 1.2. All of it is read into
-    /// memory.
+    /// What a browser records: `log.entries` of HTTP Archive 1.2.
     Har,
     /// An object a line: `{"method": "POST", "path": "/buy", "headers": {"X-A": "b"},
     /// "body": "c=d", "tag": "buy"}`, of which `path` alone must be there. `uri` or `url` for
@@ -68,6 +67,12 @@ impl Format {
     /// Whether its entries can have tags.
     pub(super) fn has_tags(self) -> bool {
         !matches!(self, Format::AccessLog | Format::Har)
+    }
+
+    /// Bytes in which there is a request, where those of a list of requests are so many: most of
+    /// an archive are answers.
+    pub(super) fn begins_within(self, bytes: u64) -> u64 {
+        if self == Format::Har { bytes.saturating_mul(64) } else { bytes }
     }
 
     /// What a file that begins so is.

@@ -10,6 +10,8 @@ use super::json::Json;
 #[derive(Debug, Default)]
 pub(super) struct Har {
     place: Place,
+    /// First line of the entry.
+    line: u64,
     /// Of the first entry: a page's requests to others are not for the server under load.
     host: Option<String>,
 }
@@ -61,7 +63,7 @@ struct PostData {
 
 impl Har {
     pub(super) fn next(&mut self, input: &mut Input, draft: &mut Draft) -> Result<Step, Fault> {
-        let entry = self.entry(Json { input: &mut *input, hint: HINT });
+        let entry = self.entry(Json { input, hint: HINT });
         if !matches!(entry, Ok(Some(_))) {
             self.place = Place::End;
         }
@@ -69,7 +71,7 @@ impl Har {
         if !request.url.starts_with("http://") && !request.url.starts_with("https://") {
             return Ok(Step::Skipped("no HTTP request".to_owned()));
         }
-        draft.begin(input.line_number() + 1, &request.method);
+        draft.begin(self.line, &request.method);
         draft.set_url(&request.url);
         let host = self.host.get_or_insert_with(|| draft.host.clone());
         if *host != draft.host {
@@ -104,6 +106,8 @@ impl Har {
             Place::End => false,
         };
         self.place = Place::Entries;
+        json.peek()?;
+        self.line = json.input.line_number() + 1;
         if goes_on { json.value().map(Some) } else { Ok(None) }
     }
 }

@@ -180,7 +180,13 @@ impl Input {
 
     /// The next byte, which stays; `None` at the end of the file.
     pub(crate) fn peek_byte(&mut self) -> io::Result<Option<u8>> {
-        Ok(self.reader.fill_buf()?.first().copied())
+        loop {
+            match self.reader.fill_buf() {
+                Ok(there) => return Ok(there.first().copied()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Takes the byte that was looked at.

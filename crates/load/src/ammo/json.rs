@@ -71,14 +71,16 @@ impl Json<'_> {
     /// An object, an array, a string or a word: what ends with its last byte. A number does not.
     pub(super) fn value<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         self.peek()?;
-        let bounded = self.input.by_ref().take(VALUE_BYTES_MAX);
-        let read = T::deserialize(&mut serde_json::Deserializer::from_reader(bounded));
-        read.map_err(|error| match error.is_io() {
-            true => Fault::Io(error.into()),
-            false => {
-                let what = error.to_string();
-                self.broken(what.split(" at line ").next().unwrap_or_default().to_owned())
+        let mut bounded = self.input.by_ref().take(VALUE_BYTES_MAX);
+        let read = T::deserialize(&mut serde_json::Deserializer::from_reader(&mut bounded));
+        let is_too_long = bounded.limit() == 0;
+        read.map_err(|error| {
+            if error.is_io() {
+                return Fault::Io(error.into());
             }
+            let what = error.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            self.broken(if is_too_long { TOO_LONG } else { what }.to_owned())
         })
     }
 
@@ -100,3 +102,4 @@ impl Json<'_> {
 
 /// An entry with its answer, most of which is passed over.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
+const TOO_LONG: &str = "longer than 256 MiB";

@@ -186,7 +186,7 @@ pub(super) fn look(
             Entry::End if held.is_empty() => return Err(empty(reading.file(), notes)),
             Entry::End => return Ok(Flow::List(Vec::from(held).into())),
         }
-        if held.is_empty() && reading.bytes() > MEMORY_BYTES {
+        if held.is_empty() && reading.bytes() > reading.format().begins_within(MEMORY_BYTES) {
             return Err(empty(reading.file(), notes));
         }
         if held_bytes > MEMORY_BYTES || is_large(&reading, held_bytes, passes) {

@@ -172,7 +172,7 @@ fn a_file_is_fired_at_fastcgi_too() {
 
 #[test]
 fn every_mistake_says_where_it_is_and_what_to_do() {
-    let cases: [&[u8]; 24] = [
+    let cases: [&[u8]; 25] = [
         b"",
         b"\n \n",
         b"\x1f\x8b\x08\x00",
@@ -193,6 +193,7 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
         b"1.1.1.1 - - [x] \"POST / HTTP/1.1\" 200 0\n1.1.1.1 - - [x] \"-\" 200 0\n",
         b"{\"path\": \"/\"}\n{\"path\": \"/\", \"pat\": 1}\n",
         b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\"}}]}}",
+        b"{\"log\": {\"entries\": [\n{\"request\":\n{\"method\": \"G T\", \"url\": \"http://a/\"}}]}}",
         b"{\"log\": {}}",
         b"{\"log\":\n{\"pages\": [1, 2], \"x\": 5}}",
         b"{\"log\": {\"entries\": 5}}",

@@ -20,6 +20,8 @@ fn explained_to_fire(mut error: clap::Error) -> clap::Error {
     let text =
         format!("`{given}` of other load generators, here: {here} (all: docs/coming-from.md)");
     error.remove(ContextKind::SuggestedArg);
+    // It goes by the nearest name.
+    error.remove(ContextKind::Usage);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![text.into()]));
     error
 }
@@ -31,26 +33,27 @@ fn here(given: &str) -> Option<&'static str> {
 }
 
 /// Those that are no option of `fire`.
-const NAMES: [(&[&str], &str); 16] = [
+const NAMES: [(&[&str], &str); 20] = [
     (&["-n", "--iterations"], "`--requests 1000`, beside `--users`"),
-    (&["-c", "--concurrency", "--clients", "--vus", "-u"], "`--users 100`"),
-    (&["-z", "-D", "--duration"], "`--for 30s`"),
-    (&["-t"], "`--for 30s` (ab's) or `--threads 2` (wrk's)"),
-    (&["-R", "-q", "--rps", "--qps"], "`--rate 500`, beside `--for`"),
+    (&["-c", "--concurrency", "--clients", "--vus"], "`--users 100`"),
+    (&["-u"], "`--users 100` (k6's) or `-X PUT -d @FILE` (ab's)"),
+    (&["-z", "--duration"], "`--for 30s`"),
+    (&["-D"], "`-d @FILE` (oha's, hey's) or `--for 30s` (h2load's)"),
+    (&["-t"], "`--for 30s` (ab's), `--threads 2` (wrk's) or `--timeout 20s` (oha's, hey's)"),
+    (&["-R", "--rps"], "`--rate 500`, beside `--for`"),
+    (&["-q"], "`--rate 500`, of all users together, beside `--for`"),
     (&["--stages", "--stage"], "`--schedule 'line(1,1000,60s) const(1000,60s)'`"),
-    (&["-k", "--keepalive"], "always so, but for `--no-keep-alive`"),
+    (&["-k", "--keepalive"], "always so, but for `--no-keep-alive` and `--client ab`"),
     (&["--disable-keepalive", "--no-connection-reuse"], "`--no-keep-alive`"),
-    (&["-p", "-b"], "`-d @FILE`"),
+    (&["-p"], "`-d @FILE` (ab's)"),
     (&["-T", "--content-type"], "`-H 'Content-Type: application/json'`, or `--timeout 2s` (wrk's)"),
     (&["-m"], "`-X POST`"),
     (&["-C"], "`--cookie name=value`"),
-    (&["-A", "-a"], "`--basic-auth user:password`"),
+    (&["-a"], "`--basic-auth user:password`"),
+    (&["-A"], "`--basic-auth user:password` (ab's) or `-H 'Accept: text/html'` (oha's, hey's)"),
     (&["-s"], "`--ammo FILE` (wrk's) or `--timeout 30s` (ab's)"),
-    (&["-r", "--insecure"], "always so"),
-    (
-        &["--no-tui", "--no-progress", "--quiet"],
-        "so in a pipe and with `--json`: there is no screen",
-    ),
+    (&["--insecure"], "always so: certificates are not verified"),
+    (&["--no-tui", "--no-progress"], "so in a pipe and with `--json`: there is no screen"),
 ];
 
 #[cfg(test)]

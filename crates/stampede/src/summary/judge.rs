@@ -1,6 +1,7 @@
 //! Whether a cell meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
 use stampede_load::report::TimeSet;
+use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
 use super::model::{CellSummary, Expected, Figure, Figures, LoadModel, Stat, TimeFigures};
@@ -133,10 +134,8 @@ fn percentile(cell: &CellSummary, trials: &[&TrialData], percent: f64) -> Figure
 /// Expectations are in ns whatever they are about.
 fn in_ns(us: Figure) -> Figure {
     match us {
-        Figure::Exact(mut estimate) => {
-            estimate.value *= 1e3;
-            Figure::Exact(estimate)
-        }
+        Figure::Exact(us) => Figure::Exact(Estimate { value: us.value * 1e3, ..us }),
+        Figure::AtLeast(us) => Figure::AtLeast(Estimate { value: us.value * 1e3, ..us }),
         other => other,
     }
 }

@@ -360,9 +360,9 @@ pub enum Figure {
     Exact(Estimate),
     /// At least this: a timeout cut it off, or the generator was at its limit.
     AtLeast(Estimate),
-    /// A shot without a correct answer stands there (in one of the trials at least).
+    /// A shot without a correct answer stands there or lower (in one of the trials at least).
     Failed,
-    /// Fewer than ten shots lie beyond it.
+    /// Else fewer than ten shots lie beyond it.
     TooFew,
     /// Does not exist here, or could not be read.
     #[default]

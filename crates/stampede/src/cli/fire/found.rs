@@ -88,8 +88,8 @@ fn about_slow_connects(fired: &Fired) -> Option<String> {
     let slow = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
     (slow > 0).then(|| {
         format!(
-            "{} of {} connections took a second or more: so the kernel asks again where the server's \
-             queue of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
+            "{} of {} connections took a second or more: the kernel asks again after one where the \
+             server's queue of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
             words::count(slow),
             words::count(times.len())
         )

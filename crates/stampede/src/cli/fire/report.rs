@@ -200,8 +200,9 @@ pub struct TimesNs {
     pub mean: TimeNs,
 }
 
-/// A time in ns; `failed` where a shot without a correct answer stands, or at a lower percentile;
-/// null where else fewer than ten shots lie beyond a percentile, or there are none at all.
+/// A time in ns; null where fewer than ten shots lie beyond a percentile, or there are none at all;
+/// `failed` where a shot without a correct answer stands that ten lie beyond, above such a one, and
+/// everywhere where no shot had a correct answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TimeNs {
