@@ -105,10 +105,13 @@ impl Har {
             Place::Entries => json.goes_on(b']')?,
             Place::End => false,
         };
+        if !goes_on {
+            return Ok(None);
+        }
         self.place = Place::Entries;
         json.peek()?;
         self.line = json.input.line_number() + 1;
-        if goes_on { json.value().map(Some) } else { Ok(None) }
+        json.value().map(Some)
     }
 }
 
