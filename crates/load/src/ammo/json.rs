@@ -95,7 +95,7 @@ impl Json<'_> {
         Ok(())
     }
 
-    pub(super) fn broken(&self, what: String) -> Fault {
+    fn broken(&self, what: String) -> Fault {
         self.input.broken_after(what, self.hint)
     }
 }

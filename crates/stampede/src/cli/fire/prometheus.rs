@@ -76,12 +76,12 @@ fn tags(text: &mut Text, report: &Report, fired: &Fired) {
         text.row(name, &[("tag", tag), ("outcome", "ok")], figures.shots_ok as f64);
         text.row(name, &[("tag", tag), ("outcome", "failed")], figures.shots_failed as f64);
     }
-    let all = || report.tags.iter().zip(report.tags.keys().map(|tag| fired.tags.get(tag)));
-    let response = all().filter_map(|((tag, report), fired)| {
-        Some((tag, report.response_time_ok_ns.as_ref()?, &fired?.response_time))
+    let response = report.tags.iter().filter_map(|(tag, figures)| {
+        let histogram = &fired.tags.get(tag)?.response_time;
+        Some((tag, figures.response_time_ok_ns.as_ref()?, histogram))
     });
-    let service = all().filter_map(|((tag, report), fired)| {
-        Some((tag, &report.service_time_ok_ns, &fired?.service_time))
+    let service = report.tags.iter().filter_map(|(tag, figures)| {
+        Some((tag, &figures.service_time_ok_ns, &fired.tags.get(tag)?.service_time))
     });
     let due = "From when a shot was due, of the ok ones of a tag.";
     let started = "From when a shot was started, of the ok ones of a tag.";
