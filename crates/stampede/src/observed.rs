@@ -1,8 +1,11 @@
 //! Whether runtimes were the same in all that should be the same, in words. Pure: it compares
 //! what is on disk, and is used while measuring and a year later alike.
 
+mod pages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::runtime::without_numbers;
 use crate::store::record::{Given, Judged, Observed, Provider};
 
 /// What a runtime showed, with what it cannot help and what the plan asked of it.
@@ -31,6 +34,8 @@ pub struct Differences {
 
 /// How verification says that something of one request was there in another.
 pub const VISIBLE: &str = " of one request is visible in a later one";
+/// Of a line that differs.
+const LINE_MAX: usize = 160;
 /// Keys shown in one reason; more would bury it.
 const KEYS_MAX: usize = 6;
 
@@ -76,11 +81,57 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
     if was.isolated && !is.isolated && !after.given.keeps_memory {
         suspect(format!("after the load: {}", not_isolated(is)));
     }
-    if was.answer_sha256 != is.answer_sha256 {
-        let text = "the app's answer was another one after the load than before it";
-        reasons.push((Judged::Invalid, text.to_owned()));
-    }
+    reasons.extend(other_answer(was, is));
     reasons
+}
+
+/// What another answer after the load than before it makes of a trial.
+fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, String)> {
+    const OTHER: &str = "the app's answer was another one after the load than before it";
+    if was.answer_sha256 == is.answer_sha256 {
+        return None;
+    }
+    if was.answer.is_empty() || is.answer.is_empty() {
+        return Some((Judged::Invalid, OTHER.to_owned()));
+    }
+    let ((was_head, was_body), (is_head, is_body)) = (parts(was), parts(is));
+    let has_status = |head: &str, other: &str| head.lines().next() == other.lines().next();
+    let lost_its_body = was_body.trim().is_empty() != is_body.trim().is_empty();
+    let is_like_it = has_status(was_head, is_head) && !lost_its_body;
+    // Of what changes by itself no more can be compared.
+    if is_like_it && (was.answer_changes || is.answer_changes) {
+        return None;
+    }
+    let shown = shown_difference(was, is);
+    if is_like_it && without_numbers(&was.answer) == without_numbers(&is.answer) {
+        let text = format!("numbers in the app's answer changed by themselves: {shown}");
+        return Some((Judged::Valid, text));
+    }
+    Some((Judged::Invalid, format!("{OTHER}: {shown}")))
+}
+
+/// Status and headers, and the body, of a masked answer.
+fn parts(observed: &Observed) -> (&str, &str) {
+    observed.answer.split_once("\n\n").unwrap_or((&observed.answer, ""))
+}
+
+/// The first line that differs.
+fn shown_difference(was: &Observed, is: &Observed) -> String {
+    let (mut before, mut after) = (was.answer.lines(), is.answer.lines());
+    loop {
+        match (before.next(), after.next()) {
+            (Some(before), Some(after)) if before == after => {}
+            (before, after) => {
+                let line = |line: Option<&str>| match line.map(str::trim) {
+                    None | Some("") => "nothing".to_owned(),
+                    Some(line) => {
+                        format!("`{}`", line.chars().take(LINE_MAX).collect::<String>())
+                    }
+                };
+                return format!("{} instead of {}", line(after), line(before));
+            }
+        }
+    }
 }
 
 fn differences(reference: &Shown, one: &Shown) -> Differences {
@@ -156,9 +207,17 @@ impl Pair<'_> {
 
     fn differences(&self) -> Differences {
         let mut found = self.beside_the_answer();
-        if self.first.observed.answer_sha256 != self.one.observed.answer_sha256 {
-            found.not_comparable.insert(0, "its masked answer is another".to_owned());
+        let (a, b) = (&self.first.observed, &self.one.observed);
+        let mut answers: Vec<String> = pages::differences(&a.pages, &b.pages);
+        let is_another = match a.answer_changes || b.answer_changes {
+            // What changes by itself is compared by status, title and length alone.
+            true => false,
+            false => a.answer_sha256 != b.answer_sha256,
+        };
+        if is_another && answers.is_empty() {
+            answers.push("its masked answer is another".to_owned());
         }
+        found.not_comparable.splice(0..0, answers);
         found
     }
 

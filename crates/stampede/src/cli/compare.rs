@@ -18,7 +18,7 @@ use crate::plan::model::{Fairness, Plan};
 use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
-use crate::store::{RunFolder, StoreError, StoredRun};
+use crate::store::{RunFolder, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, suggest};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
@@ -176,8 +176,10 @@ fn has_logs(run: &Path) -> bool {
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
-    let has_measured = stored.trials.iter().any(|trial| trial.record.load.is_some());
-    if !has_measured && !interrupt::asked() {
+    // A runtime that works, with an app that only redirects, is a row that is invalid.
+    let has_worked =
+        |trial: &StoredTrial| trial.record.load.is_some() || trial.record.runtime.before.is_some();
+    if !stored.trials.iter().any(has_worked) && !interrupt::asked() {
         Outcome::Nothing
     } else if !summary.is_whole() || !stored.record.is_whole(stored.trials.len()) {
         Outcome::Incomplete

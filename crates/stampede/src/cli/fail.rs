@@ -66,6 +66,12 @@ impl Failure {
         Failure { hint: error.hint(), ..Failure::new(error) }
     }
 
+    /// The same, where the hint would name the command that was just run.
+    pub fn from_runtime_alone(error: &RuntimeError) -> Failure {
+        let hint = error.hint().filter(|_| !error.is_for_a_look_alone());
+        Failure { hint, ..Failure::new(error) }
+    }
+
     /// A plan that cannot run here.
     pub fn from_refusal(refusal: &Refusal) -> Failure {
         match refusal {

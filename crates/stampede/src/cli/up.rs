@@ -9,8 +9,9 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
-use crate::runtime::{self, Catalogue, Places, Running, RuntimeError};
+use crate::runtime::{self, Arrived, Catalogue, Places, Running, RuntimeError};
 use crate::store::mask_secrets;
+use crate::summary;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
@@ -39,11 +40,15 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     placement.port = args.port;
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut running = match runtime::up(&catalogue, choice, &app, &placement) {
+    let mut running = match runtime::up_answering(&catalogue, choice, &app, &placement) {
         Ok(running) => running,
         Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
-        Err(error) => return Err(Failure::from_runtime(&error)),
+        Err(error) => return Err(Failure::from_runtime_alone(&error)),
     };
+    if let Some(wrong) = running.arrived().and_then(|arrived| arrived.wrong.as_ref()) {
+        eprintln!("note: the app does not answer correctly: {}", mask_secrets(wrong));
+        eprint!("{}", running.last_lines());
+    }
     let text = if args.json { as_json(&running) } else { as_text(&running) };
     print(text.as_bytes())?;
     let ended = wait(&mut running);
@@ -85,10 +90,8 @@ fn wait(running: &mut Running) -> Option<String> {
 fn as_text(running: &Running) -> String {
     let record = running.record();
     let mut text = format!("{} is up: {}\n", record.title, running.url());
-    text.push_str(&format!(
-        "first correct answer after {}\n\nprocesses\n",
-        words::time_ns(Nanos(record.first_answer_ns).0)
-    ));
+    text.push_str(&answered(running));
+    text.push_str("\nprocesses\n");
     for (role, pid) in running.processes() {
         text.push_str(&format!("  {pid:<7} {role:<5} {}\n", command(pid)));
     }
@@ -98,6 +101,26 @@ fn as_text(running: &Running) -> String {
     }
     text.push_str("\nCtrl-C stops it and removes its files\n");
     text
+}
+
+/// What its app answered, and how soon.
+fn answered(running: &Running) -> String {
+    let Some(arrived) = running.arrived() else { return String::new() };
+    let after = words::time_ns(Nanos(running.record().first_answer_ns).0);
+    let Arrived { path, answer, .. } = arrived;
+    let size = summary::words::bytes(answer.body.len() as f64);
+    let mut text = String::new();
+    if let Some(redirected) = arrived.redirected() {
+        text.push_str(&format!("{redirected}\n"));
+    }
+    let status = answer.status;
+    text.push_str(&format!("`{path}` answered after {after}: status {status}, {size}"));
+    match (answer.header("location"), answer.gist()) {
+        (Some(location), _) => text.push_str(&format!(", redirect to `{location}`")),
+        (None, gist) if !gist.is_empty() => text.push_str(&format!(", `{gist}`")),
+        (None, _) => {}
+    }
+    mask_secrets(&running.without_secrets(text)) + "\n"
 }
 
 /// A process's command line as the kernel shows it; servers write their state there.
@@ -112,8 +135,22 @@ fn as_json(running: &Running) -> String {
         .iter()
         .map(|(role, pid)| serde_json::json!({"pid": pid, "role": role, "command": command(*pid)}))
         .collect();
+    let answer = running.arrived().map(|arrived| {
+        let path = mask_secrets(&arrived.path);
+        let title = running.without_secrets(arrived.answer.gist());
+        let location = arrived.answer.header("location").map(mask_secrets);
+        serde_json::json!({
+            "path": path,
+            "status": arrived.answer.status,
+            "location": location,
+            "title": title,
+            "bytes": arrived.answer.body.len(),
+            "correct": arrived.wrong.is_none(),
+        })
+    });
     let value = serde_json::json!({
         "url": running.url(),
+        "answer": answer,
         "processes": processes,
         "folder": running.dir(),
         "runtime": running.record(),

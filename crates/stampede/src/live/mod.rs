@@ -11,7 +11,7 @@ mod group;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stampede_load::spec::Address;
@@ -23,8 +23,11 @@ use watch::Watched;
 use crate::causes::chain;
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::observed::Shown;
-use crate::plan::model::Watch;
-use crate::runtime::{Answer, App, get_as, holds_port, sha256};
+use crate::plan::model::{RequestSpec, Watch};
+use crate::runtime::{
+    Accepts, Answer, App, Arrived, PageRequest, Pages, Place, Site, arrive, get_with, holds_port,
+    is_redirect, sha256,
+};
 use crate::store::record::{Given, Observed, Provider, RuntimeRecord};
 use crate::target::Target;
 
@@ -150,38 +153,97 @@ impl Live {
     ///
     /// # Errors
     /// The page's answer is wrong, or does not come.
-    pub fn verify(&self, app: &App) -> Result<Observed, LiveError> {
-        let answer = self.page(app)?;
-        let again = self.page(app)?;
+    pub fn verify(
+        &self,
+        app: &App,
+        page: &PageRequest,
+        requests: &[&RequestSpec],
+    ) -> Result<Observed, LiveError> {
+        let port = match &self.target.address {
+            Address::Tcp(address) => address.port(),
+            Address::Unix(_) => 0,
+        };
+        let place = Place { app, port, dir: None };
+        let begun = Instant::now();
+        let answer = self.page(app, page)?;
+        let mut seen = vec![place.shown(&answer), place.shown(&self.page(app, page)?)];
+        let mut pages = Pages::ask(self, &place, requests);
+        std::thread::sleep(A_SECOND.saturating_sub(begun.elapsed()));
+        seen.push(place.shown(&self.page(app, page)?));
+        pages.ask_again(self, &place);
+        let first = seen.swap_remove(0);
+        let answer_changes = seen.iter().any(|again| *again != first);
         let mut notices = Vec::new();
-        let (first, second) = (answer.masked(&app.masks), again.masked(&app.masks));
-        let stable = if first == second {
-            first
-        } else {
+        let stable = if answer_changes {
             notices.push("the answer changes from request to request".into());
             format!("{}, changing", answer.status)
+        } else {
+            first.clone()
         };
         let (php_version, ini) = told(&answer);
         Ok(Observed {
             php_version,
             ini,
             answer_sha256: sha256(&stable),
+            answer_changes,
+            answer: first,
+            pages: pages.records(),
             notices,
             ..Observed::default()
         })
     }
 
-    fn page(&self, app: &App) -> Result<Answer, LiveError> {
-        let path = app.manifest.request.path.as_deref().unwrap_or("/");
-        // The client connects to our address, whatever stands here.
-        let url = format!("http://localhost{}{path}", self.base());
-        let client = ask::client(&self.target.address, ANSWERS_WITHIN);
-        let answer = get_as(&client, &url, &self.target.host)
+    /// Asks the page that shows whether the app works, and follows its redirects.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn arrive(&self, app: &App, page: &PageRequest) -> Result<Arrived, LiveError> {
+        arrive(self, app, page, "/", ANSWERS_WITHIN)
+            .map_err(|error| LiveError::Unverified(chain(&error)))
+    }
+
+    fn page(&self, app: &App, page: &PageRequest) -> Result<Answer, LiveError> {
+        let path = page.path.as_deref().unwrap_or("/");
+        let answer = self
+            .ask_path(path, &page.headers, ANSWERS_WITHIN)
             .map_err(|error| LiveError::Unverified(chain(&error)))?;
-        match app.wrong(&answer) {
+        // A redirect that was not followed is for the load to judge.
+        let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
+        match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
             Some(wrong) => Err(LiveError::Unverified(wrong)),
         }
+    }
+}
+
+impl Site for Live {
+    fn ask_path(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        within: Duration,
+    ) -> Result<Answer, ureq::Error> {
+        // The client connects to our address, whatever stands here.
+        let url = format!("http://localhost{}{path}", self.base());
+        let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
+        let headers: Vec<_> = own.into_iter().chain(headers.iter().cloned()).collect();
+        get_with(&ask::client(&self.target.address, within), &url, &headers)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        let mut hosts = vec![self.target.host.clone()];
+        if let Address::Tcp(address) = &self.target.address {
+            hosts.push(address.to_string());
+            hosts.extend(
+                address.ip().is_loopback().then(|| format!("localhost:{}", address.port())),
+            );
+        }
+        hosts
+    }
+
+    fn base(&self) -> &str {
+        Live::base(self)
     }
 }
 
@@ -211,6 +273,8 @@ fn shown(address: &Address) -> String {
 
 /// For a connection to be made.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
+/// Two answers so far apart differ where they show the time.
+const A_SECOND: Duration = Duration::from_millis(1050);
 /// Longest single question.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 

@@ -156,7 +156,7 @@ impl Answer {
 }
 
 /// What a page says in one line: its title, else its first line; all of it where that is only a brace.
-fn gist(body: &str) -> String {
+pub(super) fn gist(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|at| {
         let begin = at + lower[at..].find('>')? + 1;
@@ -229,12 +229,7 @@ pub(crate) fn client_config(timeout: Duration) -> ureq::config::Config {
 /// One question; the connection closes after it, for runtimes whose workers are held by
 /// connections.
 pub(crate) fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
-    get_as(client, url, "localhost")
-}
-
-/// The same, with a header `Host` of its own.
-pub(crate) fn get_as(client: &Agent, url: &str, host: &str) -> Result<Answer, ureq::Error> {
-    get_with(client, url, &[("Host".to_owned(), host.to_owned())])
+    get_with(client, url, &[])
 }
 
 /// The same, with these headers, as a load would send them.

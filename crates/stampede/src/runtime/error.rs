@@ -347,6 +347,18 @@ pub enum RuntimeError {
         /// Last lines of its logs, each on a line of its own.
         log: String,
     },
+    /// Its page is not the one that shows that the app works, and does not become it.
+    #[error("runtime `{runtime}` does not answer `{path}` correctly: {wrong}{log}")]
+    WrongPage {
+        /// Runtime's name.
+        runtime: String,
+        /// Path that was asked.
+        path: String,
+        /// What is wrong with the answer.
+        wrong: String,
+        /// Last lines of its logs, each on a line of its own.
+        log: String,
+    },
     /// Its database did not start.
     #[error("the database of runtime `{runtime}` did not answer within {within}: {last}{log}")]
     NoDatabase {
@@ -415,11 +427,41 @@ impl RuntimeError {
             }
             E::Ended { runtime, .. } => Some(look_alone(runtime)),
             E::NotReady { runtime, .. } => Some(look_alone(runtime)),
-            E::Unverified { runtime, .. } => Some(look_alone(runtime)),
+            E::Unverified { runtime, .. } | E::WrongPage { runtime, .. } => {
+                Some(look_alone(runtime))
+            }
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::NoDatabase { .. } => None,
+        }
+    }
+
+    /// Whether its hint is to start the runtime alone.
+    pub fn is_for_a_look_alone(&self) -> bool {
+        use RuntimeError as E;
+        matches!(
+            self,
+            E::Ended { .. } | E::NotReady { .. } | E::Unverified { .. } | E::WrongPage { .. }
+        )
+    }
+
+    /// Whether the same thing would go wrong again: it is about the app, the plan, or this machine's
+    /// programs and files, and not about what else was running.
+    pub fn is_lasting(&self) -> bool {
+        use RuntimeError as E;
+        match self {
+            E::NotReady { .. }
+            | E::Ended { .. }
+            | E::Unverified { .. }
+            | E::NoDatabase { .. }
+            | E::OutOfMemory { .. }
+            | E::PortTaken { .. }
+            | E::PortStolen { .. }
+            | E::Interrupted { .. }
+            | E::Live { .. } => false,
+            E::Io { .. } | E::Keeper { .. } | E::Lost { .. } => has_lasting_cause(self),
+            _ => true,
         }
     }
 
@@ -478,6 +520,25 @@ impl RuntimeError {
             _ => None,
         }
     }
+}
+
+/// Whether one of its causes is an error of the system that does not go away by itself.
+fn has_lasting_cause(error: &(dyn std::error::Error + 'static)) -> bool {
+    use std::io::ErrorKind as K;
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut kinds = causes.filter_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
+    kinds.any(|kind| {
+        matches!(
+            kind,
+            K::PermissionDenied
+                | K::NotFound
+                | K::StorageFull
+                | K::QuotaExceeded
+                | K::ReadOnlyFilesystem
+                | K::NotADirectory
+                | K::IsADirectory
+        )
+    })
 }
 
 /// `name` as people may have meant it: at most a third of its letters (at least two) away.

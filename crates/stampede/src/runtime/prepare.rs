@@ -26,6 +26,7 @@ use super::front;
 use super::library;
 use super::locate::{self, Located, Places};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
+use super::page::PageRequest;
 use super::port;
 use super::preparation::{Own, Workshop};
 use super::reach;
@@ -101,6 +102,8 @@ pub struct PreparedStack {
     pub waits: Vec<After>,
     /// What the command printed that was to be run in its copy, or why it did not; `None`: there was none.
     pub printed: Option<Result<String, String>>,
+    /// The page that shows whether the app works.
+    pub page: PageRequest,
 }
 
 /// The probe: shows what the SAPI is. See `verify`.
@@ -194,6 +197,7 @@ pub fn prepare(
         asks,
         waits,
         printed,
+        page: PageRequest::of(app, &[]),
     };
     Ok(Prepared { stack, keep })
 }

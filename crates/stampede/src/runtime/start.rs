@@ -1,4 +1,4 @@
-//! A started runtime: ready means the first *correct* answer.
+//! A started runtime. When it is ready: see `ready`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
-use super::answer::{Answer, client, get, get_with};
+use super::answer::{Answer, client, get_with};
 use super::database::{Asks, Told};
 use super::door::{After, Door};
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
+use super::page::{Arrived, PageRequest, Site};
 use super::port::{self, HOST};
 use super::prepare::{Prepared, PreparedStack};
 use crate::interrupt;
@@ -62,22 +63,18 @@ pub trait Guard: Send + Sync {
 /// What a guard says when it fails.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A runtime that answered correctly. Its processes end when this is dropped.
+/// A runtime that answered. Its processes end when this is dropped.
 pub struct Running {
     guard: Box<dyn Guard>,
     pub(super) stack: PreparedStack,
-    first_answer: Nanos,
-    first_request: Nanos,
+    pub(super) first_answer: Nanos,
+    pub(super) first_request: Nanos,
+    /// What its page answered at the start; `None`: nothing was asked of it.
+    pub(super) arrived: Option<Arrived>,
 }
 
-/// Between two tries; a refused connection costs some microseconds.
-const RETRY: Duration = Duration::from_millis(5);
 /// Between two looks at a door.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// After a wrong answer.
-const RETRY_WRONG: Duration = Duration::from_millis(100);
-/// Longest single question while it starts.
-const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// For a process to be gone after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -117,19 +114,6 @@ impl Guard for Stack {
     }
 }
 
-/// Starts a prepared stack and waits for its first correct answer.
-///
-/// # Errors
-/// A process ended, no correct answer came in time, or another process has the port, each with
-/// the last lines of its logs; or the person asked for an end.
-pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
-    let (mut running, begun) = Running::begin(prepared)?;
-    running.first_request =
-        running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
-    running.first_answer = Nanos::from(begun.elapsed());
-    running.settle()
-}
-
 impl Running {
     /// Has the keeper start its processes; says when that began. What a database takes to start is none
     /// of the runtime's: it is there before the runtime is started.
@@ -144,7 +128,7 @@ impl Running {
             begun = Instant::now();
         }
         let [first_answer, first_request] = [Nanos::default(); 2];
-        let mut running = Running { stack, guard, first_answer, first_request };
+        let mut running = Running { stack, guard, first_answer, first_request, arrived: None };
         for After { process, door } in running.stack.waits.clone() {
             running.go(process)?;
             running.wait_for(&door, begun)?;
@@ -192,11 +176,23 @@ impl Running {
         format!("http://{}", self.addr())
     }
 
-    /// URL of the page whose correct answer means ready.
-    pub fn page(&self) -> String {
-        let ready = &self.stack.runtime.manifest.ready.path;
-        let path = self.stack.app.manifest.request.path.as_ref().unwrap_or(ready);
-        format!("{}{path}", self.url())
+    /// The page that shows whether its app works; once it was asked, the one that its redirects
+    /// led to.
+    pub fn page(&self) -> PageRequest {
+        let path = self.arrived.as_ref().map(|arrived| arrived.path.clone());
+        let mut page = self.stack.page.clone();
+        page.path = path.or(page.path);
+        page
+    }
+
+    /// What its page answered at the start; `None`: nothing was asked of it.
+    pub fn arrived(&self) -> Option<&Arrived> {
+        self.arrived.as_ref()
+    }
+
+    /// Path of its page: see [`Running::page`].
+    pub fn page_path(&self) -> String {
+        self.page().path.unwrap_or_else(|| self.stack.runtime.manifest.ready.path.clone())
     }
 
     /// Queries that its database has answered so far; `None`: it has none.
@@ -311,47 +307,7 @@ impl Running {
     /// # Errors
     /// As the client says.
     pub fn ask(&self, within: Duration) -> Result<Answer, ureq::Error> {
-        get(&client(within), &self.page())
-    }
-
-    /// Asks another path once, with these headers.
-    ///
-    /// # Errors
-    /// As the client says.
-    pub fn ask_path(
-        &self,
-        path: &str,
-        headers: &[(String, String)],
-        within: Duration,
-    ) -> Result<Answer, ureq::Error> {
-        get_with(&client(within), &format!("{}{path}", self.url()), headers)
-    }
-
-    /// How long the first request took that was answered correctly.
-    fn wait_until_ready(&self, begun: Instant) -> Result<Nanos, RuntimeError> {
-        let within = self.stack.ready_within;
-        let client = client(ASK_WITHIN);
-        let page = self.page();
-        let mut last = "no connection".to_string();
-        while begun.elapsed() < within {
-            self.check_asked()?;
-            let sent = Instant::now();
-            match get(&client, &page) {
-                Ok(answer) => match self.stack.app.wrong(&answer) {
-                    None => return Ok(Nanos::from(sent.elapsed())),
-                    // It is up: to ask it a thousand times would fill its log.
-                    Some(wrong) => {
-                        last = self.without_secrets(wrong);
-                        std::thread::sleep(RETRY_WRONG);
-                    }
-                },
-                Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
-                Err(error) => last = error.to_string(),
-            }
-            self.check_exits()?;
-            std::thread::sleep(RETRY);
-        }
-        Err(self.not_ready(&last))
+        self.ask_path(&self.page_path(), &self.stack.page.headers, within)
     }
 
     /// No process may end while it starts.
@@ -403,7 +359,8 @@ impl Running {
         }
     }
 
-    fn log_lines(&self) -> String {
+    /// The last lines of its logs, each on a line of its own; empty when they say nothing.
+    pub(super) fn log_lines(&self) -> String {
         match self.last_lines() {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
@@ -439,6 +396,22 @@ impl Running {
                 end(*pid);
             }
         }
+    }
+}
+
+impl Site for Running {
+    fn ask_path(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        within: Duration,
+    ) -> Result<Answer, ureq::Error> {
+        get_with(&client(within), &format!("{}{path}", self.url()), headers)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        let port = self.stack.port;
+        vec!["localhost".to_owned(), format!("localhost:{port}"), format!("{HOST}:{port}")]
     }
 }
 

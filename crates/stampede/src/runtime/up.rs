@@ -6,13 +6,15 @@ use super::app::App;
 use super::catalogue::Catalogue;
 use super::cold::start_unasked;
 use super::error::RuntimeError;
+use super::page::PageRequest;
 use super::prepare::{Placement, Prepared, prepare};
-use super::start::{Failure, Keep, Running, start};
+use super::ready::{start, start_answering};
+use super::start::{Failure, Keep, Running};
 use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
-/// Prepares and starts. The keeper makes the work folder and looks after it from its first
-/// moment, so that nothing is left however stampede ends.
+/// Prepares and starts, and waits until `page` shows that the app works. The keeper makes the work
+/// folder and looks after it from its first moment, so that nothing is left however stampede ends.
 ///
 /// # Errors
 /// As `prepare` and `start`.
@@ -21,14 +23,25 @@ pub fn up(
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
+    page: PageRequest,
 ) -> Result<Running, RuntimeError> {
-    // Before the first runtime and not between two: all inherit the same limit.
-    let _ = stampede_load::open_files::raise_to(OPEN_FILES);
-    let options = KeeperOptions::default();
-    start(prepare(catalogue, choice, app, placement, under(&options))?)
+    start(asking(page, warm(catalogue, choice, app, placement)?))
 }
 
-/// The same with OPcache and the app's caches empty: its first answer is that of a cold start.
+/// The same, whatever the app's page answers.
+///
+/// # Errors
+/// As `prepare` and `start_answering`.
+pub fn up_answering(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Running, RuntimeError> {
+    start_answering(warm(catalogue, choice, app, placement)?)
+}
+
+/// With OPcache and the app's caches empty: its first answer is that of a cold start.
 ///
 /// # Errors
 /// As `prepare` and `start`.
@@ -37,8 +50,9 @@ pub fn up_cold(
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
+    page: PageRequest,
 ) -> Result<Running, RuntimeError> {
-    start(cold(catalogue, choice, app, placement)?)
+    start(asking(page, cold(catalogue, choice, app, placement)?))
 }
 
 /// The same, and nothing has been asked of it when it is given.
@@ -50,8 +64,9 @@ pub fn up_unasked(
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
+    page: PageRequest,
 ) -> Result<Running, RuntimeError> {
-    start_unasked(cold(catalogue, choice, app, placement)?)
+    start_unasked(asking(page, cold(catalogue, choice, app, placement)?))
 }
 
 /// With its caches as the app brought them, and nothing has been asked of it when it is given.
@@ -64,9 +79,24 @@ pub fn up_silent(
     app: &App,
     placement: &Placement,
 ) -> Result<Running, RuntimeError> {
+    start_unasked(warm(catalogue, choice, app, placement)?)
+}
+
+fn asking(page: PageRequest, mut prepared: Prepared) -> Prepared {
+    prepared.stack.page = page;
+    prepared
+}
+
+fn warm(
+    catalogue: &Catalogue,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<Prepared, RuntimeError> {
+    // Before the first runtime and not between two: all inherit the same limit.
     let _ = stampede_load::open_files::raise_to(OPEN_FILES);
     let options = KeeperOptions::default();
-    start_unasked(prepare(catalogue, choice, app, placement, under(&options))?)
+    prepare(catalogue, choice, app, placement, under(&options))
 }
 
 fn cold(
@@ -75,9 +105,7 @@ fn cold(
     app: &App,
     placement: &Placement,
 ) -> Result<Prepared, RuntimeError> {
-    let _ = stampede_load::open_files::raise_to(OPEN_FILES);
-    let options = KeeperOptions::default();
-    prepare(catalogue, choice, app, placement, under(&options))?.with_caches_empty()
+    warm(catalogue, choice, app, placement)?.with_caches_empty()
 }
 
 /// Work folders looked after by a keeper of their own.

@@ -6,15 +6,20 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use ureq::Agent;
 
-use super::answer::{client, get, lacks_version, sha256};
+use super::answer::{Answer, client, get, lacks_version, sha256};
 use super::app::App;
 use super::error::RuntimeError;
 use super::fastcgi;
+use super::page::{Accepts, Site, is_redirect};
+use super::pages::{Pages, Place};
 use super::port;
 use super::start::Running;
 use crate::observed::VISIBLE;
+use crate::plan::model::RequestSpec;
 use crate::store::record::{Observed, OpcacheState};
 
+/// Two answers so far apart differ where they show the time.
+const A_SECOND: Duration = Duration::from_millis(1050);
 /// Longest single question.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
 /// Far more than a worker takes to end after its last answer.
@@ -62,31 +67,54 @@ struct Probe {
 /// # Errors
 /// The page's answer is wrong, or the probe's answer does not come.
 pub fn verify(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
-    ask(running, app).map_err(|error| running.explained(error))
+    verify_pages(running, app, &[])
 }
 
-fn ask(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
+/// The same, and what it answers to the requests of a load, each a `GET`.
+///
+/// # Errors
+/// As [`verify`]. A wrong answer to one of `requests` is none.
+pub fn verify_pages(
+    running: &Running,
+    app: &App,
+    requests: &[&RequestSpec],
+) -> Result<Observed, RuntimeError> {
+    ask(running, app, requests).map_err(|error| running.explained(error))
+}
+
+fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observed, RuntimeError> {
     let asker = Asker { running, client: client(ASK_WITHIN) };
+    let place = Place { app, port: running.addr().port(), dir: Some(running.dir()) };
+    let begun = Instant::now();
     let answer = asker.page(app)?;
-    let again = asker.page(app)?;
-    let mut notices = Vec::new();
-    let (first, second) = (answer.masked(&app.masks), again.masked(&app.masks));
-    // Without an expected body only what is stable can be compared.
-    let shown = if first == second {
-        first
-    } else {
-        notices.push("the answer changes from request to request: say what moves in `mask`".into());
-        format!("{}, changing", answer.status)
-    };
+    let mut seen = vec![place.shown(&answer), place.shown(&asker.page(app)?)];
+    let mut pages = Pages::ask(running, &place, requests);
     let probe = asker.probe("show=1")?;
     if let Some(wrong) = lacks_version(&answer, app, &probe.php_version) {
         return Err(asker.fail(format!("the page: {wrong}")));
     }
     let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
-    notices.extend(missing.map(|name| format!("the app wants extension `{name}`: not loaded")));
+    let mut notices: Vec<String> =
+        missing.map(|name| format!("the app wants extension `{name}`: not loaded")).collect();
     let (isolated, leaks) = asker.isolation()?;
     notices.extend(leaks);
     let workers = asker.workers()?;
+    // What shows the time is another page in a second. One whose text is known does not.
+    if app.expected_body.is_none() || !pages.is_empty() {
+        asker.wait_until(begun + A_SECOND)?;
+        seen.push(place.shown(&asker.page(app)?));
+        pages.ask_again(running, &place);
+    }
+    let first = seen.swap_remove(0);
+    let answer_changes = seen.iter().any(|again| *again != first);
+    if answer_changes {
+        notices.push("the answer changes from request to request: say what moves in `mask`".into());
+    }
+    // Without an expected body only what is stable can be compared.
+    let shown = match answer_changes {
+        true => format!("{}, changing", answer.status),
+        false => first.clone(),
+    };
     let dir = running.dir().to_string_lossy().into_owned();
     let mut extensions: Vec<String> =
         probe.extensions.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -105,6 +133,9 @@ fn ask(running: &Running, app: &App) -> Result<Observed, RuntimeError> {
         opcache_state: probe.opcache_state,
         workers,
         answer_sha256: sha256(&shown),
+        answer_changes,
+        answer: running.without_secrets(first),
+        pages: pages.records(),
         isolated,
         notices,
     })
@@ -134,13 +165,25 @@ impl Asker<'_> {
         RuntimeError::Unverified { runtime: self.running.name().into(), problem }
     }
 
-    fn page(&self, app: &App) -> Result<super::answer::Answer, RuntimeError> {
-        let answer = get(&self.client, &self.running.page());
+    /// The page that shows whether the app works, as the redirects of the start led to it.
+    fn page(&self, app: &App) -> Result<Answer, RuntimeError> {
+        let (page, path) = (self.running.page(), self.running.page_path());
+        let answer = self.running.ask_path(&path, &page.headers, ASK_WITHIN);
         let answer = answer.map_err(|error| self.fail(format!("the page: {error}")))?;
-        match app.wrong(&answer) {
+        // A redirect that was not followed is for the load to judge.
+        let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
+        match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
             Some(wrong) => Err(self.fail(format!("the page: {wrong}"))),
         }
+    }
+
+    fn wait_until(&self, time: Instant) -> Result<(), RuntimeError> {
+        while Instant::now() < time {
+            self.running.check_asked()?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
 
     fn probe(&self, query: &str) -> Result<Probe, RuntimeError> {

@@ -428,11 +428,45 @@ pub struct Observed {
     pub workers: u32,
     /// SHA-256 of the masked answer (status, headers, body).
     pub answer_sha256: String,
+    /// Whether that answer changes by itself: asked again, and a second later, it was another one.
+    #[serde(default)]
+    pub answer_changes: bool,
+    /// The masked answer, to show where a later one differs. In memory only.
+    #[serde(skip)]
+    pub answer: String,
+    /// What the requests of the load were answered with before it, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageRecord>,
     /// Nothing of an earlier request was visible in a later one.
     pub isolated: bool,
     /// What else the reader should know, in words.
     #[serde(default)]
     pub notices: Vec<String>,
+}
+
+/// What a request was answered with, as far as it should be the same on every runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageRecord {
+    /// Path and query, secrets masked.
+    pub path: String,
+    /// HTTP status; 0: no answer came.
+    pub status: u16,
+    /// Where a redirect leads, as the header says it, secrets masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// The page's title, else its first line: 120 characters at most.
+    pub title: String,
+    /// Of the body.
+    pub bytes: u64,
+    /// Whether it was another one when it was asked for again, or may be.
+    #[serde(default)]
+    pub changes: bool,
+    /// Whether its title was.
+    #[serde(default)]
+    pub title_changes: bool,
+    /// The PHP error that it shows at its end, which a status of 200 hides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub php_error: Option<String>,
 }
 
 /// How full OPcache is, of the worker that answered: `opcache_get_status`.

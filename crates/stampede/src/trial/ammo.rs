@@ -3,7 +3,7 @@
 use stampede_load::ammo::Request;
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
-    Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
+    Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Rule, Until,
 };
 use stampede_load::time::Nanos;
 
@@ -12,22 +12,30 @@ use super::{Ctx, Subject};
 use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
+use crate::store::record::PageRecord;
 
 /// The load of `subject`, fired through `door` from the CPUs of `ctx`.
 ///
 /// # Errors
 /// In words: a request that cannot be built.
-pub(super) fn load(subject: &Subject<'_>, door: &Door, ctx: &Ctx<'_>) -> Result<Load, String> {
+pub(super) fn load(
+    subject: &Subject<'_>,
+    requests: &[RequestSpec],
+    pages: &[PageRecord],
+    door: &Door,
+    ctx: &Ctx<'_>,
+) -> Result<Load, String> {
     let choice = subject.load;
     let habits = habits(&choice.client);
-    let ammo = requests(&choice.requests, subject.app, door, habits)?;
+    let ammo: Result<Vec<Request>, String> =
+        requests.iter().map(|spec| request(spec, door, habits)).collect();
     Ok(Load {
         habits,
         timeout: choice.timeout,
-        check: check(subject.app),
+        check: check(subject.app, requests, pages),
         cpus: ctx.load_cpus.to_vec(),
         company: company(subject, ctx),
-        ..Load::new(door.address.clone(), choice.model.clone(), ammo)
+        ..Load::new(door.address.clone(), choice.model.clone(), ammo?)
     })
 }
 
@@ -49,17 +57,6 @@ pub fn habits(client: &Client) -> Habits {
     }
 }
 
-fn requests(
-    specs: &[RequestSpec],
-    app: &App,
-    door: &Door,
-    habits: Habits,
-) -> Result<Vec<Request>, String> {
-    let own = own_request(app);
-    let specs = if specs.is_empty() { &own[..] } else { specs };
-    specs.iter().map(|spec| request(spec, door, habits)).collect()
-}
-
 /// What is asked where the plan says nothing.
 pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
     let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
@@ -79,13 +76,22 @@ fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, S
         .map_err(|error| chain(&error))
 }
 
-fn check(app: &App) -> Check {
+fn check(app: &App, requests: &[RequestSpec], pages: &[PageRecord]) -> Check {
+    let body_contains = app.contains().unwrap_or_default().as_bytes().to_vec();
+    // Where every answer had a body before the load, one without is none of the app's pages.
+    let has_body = |page: &PageRecord| page.status == 0 || page.bytes > 0;
+    let are_all_known = requests.iter().all(|request| request.method == "GET");
+    let have_bodies = are_all_known && !pages.is_empty() && pages.iter().all(has_body);
+    let rule = (have_bodies && body_contains.is_empty()).then(|| Rule::parse(HAS_BODY).ok());
     Check {
         statuses: vec![app.manifest.expect.status],
-        body_contains: app.contains().unwrap_or_default().as_bytes().to_vec(),
-        rules: Vec::new(),
+        body_contains,
+        rules: rule.flatten().into_iter().collect(),
     }
 }
+
+/// What a body that was there before must have.
+const HAS_BODY: &str = "size > 0";
 
 /// The discarded load: the mean rate of the schedule, evenly; or the same users.
 pub fn warm_up(model: &Model, length: Nanos) -> Model {

@@ -7,7 +7,7 @@ use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
-use super::{Subject, cells, trial};
+use super::{NotMeasured, Retry, Subject, cells, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
 use crate::interrupt;
@@ -72,6 +72,7 @@ impl Comparison {
             record: self.record.clone(),
             left: TimeLeft::new((0..self.cells.len()).map(|cell| self.trial_expected(cell))),
             counted: vec![0; self.cells.len()],
+            given_up: Vec::new(),
             number: 0,
             begun: Instant::now(),
         };
@@ -91,6 +92,8 @@ struct Course<'a> {
     left: TimeLeft,
     /// Trials of each cell that count.
     counted: Vec<u32>,
+    /// Cells that end the same way however often they are tried.
+    given_up: Vec<usize>,
     /// Of the last trial that began; 1 for the first.
     number: u32,
     begun: Instant,
@@ -157,8 +160,11 @@ impl Course<'_> {
         let ctx = comparison.ctx(placement);
         let fired = trial(&ctx, &subject, &mut record, &mut trial_folder, self.listener);
         // Before the trial has ended on disk: never does a run look whole that is not.
-        self.repeat(round, &record)?;
-        trial_folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
+        match &fired {
+            Err(NotMeasured { retry: Retry::Futile, .. }) => self.give_up(round, index)?,
+            _ => self.repeat(round, &record)?,
+        }
+        trial_folder.finish(&record, fired.as_ref().ok().map(|fired| &fired.times))?;
         self.listener.event(&Event::TrialEnded { record: &record, cell: named });
         self.left.took(index, &record);
         Ok(())
@@ -182,6 +188,21 @@ impl Course<'_> {
         }
         self.record.order[round].push(cell);
         self.folder.rewrite(&self.record)
+    }
+
+    /// A cell whose trial would end the same way again is in no later round.
+    fn give_up(&mut self, round: usize, cell: usize) -> Result<(), StoreError> {
+        self.given_up.push(cell);
+        if self.leave_out(round + 1) { self.folder.rewrite(&self.record) } else { Ok(()) }
+    }
+
+    /// Takes what was given up out of the rounds from this one on; whether there was any.
+    fn leave_out(&mut self, from: usize) -> bool {
+        let before = self.record.trials();
+        for round in self.record.order.iter_mut().skip(from) {
+            round.retain(|cell| !self.given_up.contains(cell));
+        }
+        self.record.trials() < before
     }
 
     /// After so many rounds of `auto`: whether another one begins.
@@ -225,6 +246,7 @@ impl Course<'_> {
         };
         self.record.order =
             cells::grown(&self.comparison.cells, &self.record.order, next, self.record.seed);
+        self.leave_out(rounds as usize);
         self.record.rounds = next;
         self.said(rounds, format!("{head}goes on to {next}: {seen}"));
         self.folder.rewrite(&self.record)?;

@@ -196,7 +196,7 @@ impl Ground {
             machine_cpus: self.facts.cpus_logical,
         };
         let fired = trial(&ctx, &subject, &mut record, &mut folder, run.listener);
-        let path = folder.finish(&record, fired.as_ref().map(|fired| &fired.times))?;
+        let path = folder.finish(&record, fired.as_ref().ok().map(|fired| &fired.times))?;
         run.listener.event(&Event::TrialEnded { record: &record, cell: &named });
         let cell = self.judged(run, StoredTrial { record: record.clone(), folder: path }, named)?;
         Ok(Look { record, cell })

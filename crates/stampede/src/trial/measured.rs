@@ -2,14 +2,14 @@
 
 use stampede_load::spec::Address;
 
-use super::{Ctx, Subject};
+use super::{Ctx, NotMeasured, Subject};
 use crate::causes::chain;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::live::Live;
 use crate::monitor::Workers;
 use crate::observed::Shown;
-use crate::plan::model::RuntimeSource;
-use crate::runtime::{self, App, LogMarks, Pool, Running};
+use crate::plan::model::{RequestSpec, RuntimeSource};
+use crate::runtime::{self, App, Arrived, LogMarks, PageRequest, PhpErrors, Pool, Running};
 use crate::store::TrialFolder;
 use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
 
@@ -18,7 +18,14 @@ pub enum Measured {
     /// Ours: it ends when this is dropped.
     Started(Box<Running>),
     /// Not ours.
-    Live(Box<Live>),
+    Live(Box<Existing>),
+}
+
+/// What already runs, and what shows that its app works.
+pub struct Existing {
+    live: Live,
+    page: PageRequest,
+    arrived: Option<Arrived>,
 }
 
 /// Where requests go, and how they are written for it.
@@ -31,34 +38,104 @@ pub struct Door {
     pub base: String,
 }
 
+/// The page that shows whether the app works, where this is measured.
+fn page(subject: &Subject<'_>) -> PageRequest {
+    PageRequest::of(subject.app, &subject.load.requests)
+}
+
 impl Measured {
-    /// Starts the runtime, or finds it running. An error is in words.
-    pub fn up(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
+    /// Starts the runtime, or finds it running.
+    pub fn up(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
         let choice = subject.runtime;
+        let page = page(subject);
         match &choice.source {
-            RuntimeSource::Live { url, watch } => Live::find(&choice.name, url, watch.as_ref())
-                .map(|live| Measured::Live(Box::new(live)))
-                .map_err(|error| chain(&error)),
+            RuntimeSource::Live { url, watch } => {
+                let live = Live::find(&choice.name, url, watch.as_ref());
+                let live = live.map_err(|error| NotMeasured::by_chance(chain(&error)))?;
+                Ok(Measured::Live(Box::new(Existing { live, page, arrived: None })))
+            }
             RuntimeSource::Catalogue(_) => {
-                runtime::up(ctx.catalogue, choice, subject.app, ctx.placement)
-                    .map(|running| Measured::Started(Box::new(running)))
-                    .map_err(|error| chain(&error))
+                let running = runtime::up(ctx.catalogue, choice, subject.app, ctx.placement, page)?;
+                Ok(Measured::Started(Box::new(running)))
             }
         }
     }
 
     /// Starts a runtime of ours with its caches empty.
-    pub fn up_cold(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
-        runtime::up_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
-            .map(|running| Measured::Started(Box::new(running)))
-            .map_err(|error| chain(&error))
+    pub fn up_cold(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, NotMeasured> {
+        let page = page(subject);
+        let running =
+            runtime::up_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
+        Ok(Measured::Started(Box::new(running)))
     }
 
-    /// The same, and nothing is asked of it.
-    pub fn up_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> Result<Measured, String> {
-        runtime::up_unasked(ctx.catalogue, subject.runtime, subject.app, ctx.placement)
-            .map(|running| Measured::Started(Box::new(running)))
-            .map_err(|error| chain(&error))
+    /// The same, and nothing is asked of it. `page` is the one that the app's redirects led to in an
+    /// earlier start.
+    pub fn up_unasked(
+        ctx: &Ctx<'_>,
+        subject: &Subject<'_>,
+        page: PageRequest,
+    ) -> Result<Measured, NotMeasured> {
+        let running =
+            runtime::up_unasked(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
+        Ok(Measured::Started(Box::new(running)))
+    }
+
+    /// Whether stampede started it.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Measured::Started(_))
+    }
+
+    /// Asks what already runs for the page that shows that its app works; one of ours was asked
+    /// when it started.
+    pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
+        if let Measured::Live(one) = self {
+            let arrived = one.live.arrive(app, &one.page);
+            let arrived = arrived.map_err(|error| NotMeasured::by_chance(chain(&error)))?;
+            one.page.path = Some(arrived.path.clone());
+            one.arrived = Some(arrived);
+        }
+        Ok(())
+    }
+
+    /// What its page answered at first; `None`: it was not asked.
+    pub fn arrived(&self) -> Option<&Arrived> {
+        match self {
+            Measured::Started(running) => running.arrived(),
+            Measured::Live(one) => one.arrived.as_ref(),
+        }
+    }
+
+    /// The page that shows that its app works, as redirects led to it.
+    pub fn page(&self) -> PageRequest {
+        match self {
+            Measured::Started(running) => running.page(),
+            Measured::Live(one) => one.page.clone(),
+        }
+    }
+
+    /// The last lines of its logs, secrets masked; empty where there are none.
+    pub fn last_lines(&self) -> String {
+        match self {
+            Measured::Started(running) => running.last_lines(),
+            Measured::Live(_) => String::new(),
+        }
+    }
+
+    /// `text` with the values of its app's secret variables masked.
+    pub fn without_secrets(&self, text: String) -> String {
+        match self {
+            Measured::Started(running) => running.without_secrets(text),
+            Measured::Live(_) => text,
+        }
+    }
+
+    /// Fatal errors of PHP that its logs have had since.
+    pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
+        match self {
+            Measured::Started(running) => running.php_errors(marks),
+            Measured::Live(_) => None,
+        }
     }
 
     /// Folders of its copy of the app that were emptied before it started.
@@ -72,14 +149,14 @@ impl Measured {
     pub fn record(&self) -> RuntimeRecord {
         match self {
             Measured::Started(running) => running.record(),
-            Measured::Live(live) => live.record(),
+            Measured::Live(one) => one.live.record(),
         }
     }
 
     pub fn isolation(&self) -> IsolationRecord {
         match self {
             Measured::Started(running) => running.isolation(),
-            Measured::Live(live) => live.isolation(),
+            Measured::Live(one) => one.live.isolation(),
         }
     }
 
@@ -88,10 +165,10 @@ impl Measured {
             Measured::Started(running) => {
                 Door { address: Address::Tcp(running.addr()), host: None, base: String::new() }
             }
-            Measured::Live(live) => Door {
-                address: live.address().clone(),
-                host: Some(live.host().to_owned()),
-                base: live.base().to_owned(),
+            Measured::Live(one) => Door {
+                address: one.live.address().clone(),
+                host: Some(one.live.host().to_owned()),
+                base: one.live.base().to_owned(),
             },
         }
     }
@@ -99,23 +176,25 @@ impl Measured {
     pub fn group(&self) -> ProcessGroup {
         match self {
             Measured::Started(running) => running.group(),
-            Measured::Live(live) => live.group(),
+            Measured::Live(one) => one.live.group(),
         }
     }
 
-    pub fn verify(&self, app: &App) -> Result<Observed, String> {
+    /// What it shows of itself, and what it answers to these requests.
+    pub fn verify(&self, app: &App, requests: &[&RequestSpec]) -> Result<Observed, NotMeasured> {
         match self {
-            Measured::Started(running) => {
-                runtime::verify(running, app).map_err(|error| chain(&error))
+            Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
+            Measured::Live(one) => {
+                let found = one.live.verify(app, &one.page, requests);
+                found.map_err(|error| NotMeasured::by_chance(chain(&error)))
             }
-            Measured::Live(live) => live.verify(app).map_err(|error| chain(&error)),
         }
     }
 
     pub fn shown(&self, observed: Observed) -> Shown {
         match self {
             Measured::Started(running) => running.shown(observed),
-            Measured::Live(live) => live.shown(observed),
+            Measured::Live(one) => one.live.shown(observed),
         }
     }
 
@@ -132,7 +211,7 @@ impl Measured {
     pub fn gone(&self) -> Option<String> {
         match self {
             Measured::Started(running) => running.lost().map(|error| chain(&error)),
-            Measured::Live(live) => live.gone(),
+            Measured::Live(one) => one.live.gone(),
         }
     }
 

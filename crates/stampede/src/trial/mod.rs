@@ -9,6 +9,7 @@ mod course;
 mod fired;
 pub mod ground;
 mod measured;
+mod not_measured;
 mod paths;
 mod queries;
 pub mod refusal;
@@ -29,8 +30,8 @@ use crate::interrupt;
 use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
-use crate::plan::model::{Begin, LoadChoice, RuntimeChoice};
-use crate::runtime::{self, App, Catalogue, LogMarks, Placement};
+use crate::plan::model::{Begin, LoadChoice, RequestSpec, RuntimeChoice};
+use crate::runtime::{self, App, Arrived, Catalogue, LogMarks, PageRequest, PhpErrors, Placement};
 use crate::store::TrialFolder;
 use crate::store::record::{
     Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -38,6 +39,8 @@ use crate::store::record::{
 use crate::summary::words;
 
 use measured::Measured;
+pub use not_measured::{NotMeasured, Retry};
+use paths::Unfit;
 use verdict::{Evidence, ModelKind};
 
 /// What a trial needs beside its cell.
@@ -69,53 +72,60 @@ pub struct Subject<'a> {
 /// Runs one cell once and fills `record`. The runtime stops however this returns:
 /// `Running` stops on drop. A trial that could not be measured has an invalid verdict with
 /// the reason; the comparison goes on.
+///
+/// # Errors
+/// Nothing was measured.
 pub fn trial(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     folder: &mut TrialFolder,
     listener: &mut dyn Listen,
-) -> Option<Fired> {
+) -> Result<Fired, NotMeasured> {
     let mut phases = Phases::begin(listener);
     let measured = measure(ctx, subject, record, folder, &mut phases);
     record.phases = phases.end();
-    match measured {
-        Ok(fired) => Some(fired),
-        Err(reason) => {
-            record.verdict = verdict::not_measured(reason);
-            None
-        }
-    }
+    measured.inspect_err(|error| {
+        record.verdict = verdict::not_measured(error.reason.clone());
+    })
 }
 
-/// The phases in order. An error is the reason why nothing was measured, in words.
+/// The phases in order.
 fn measure(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     folder: &mut TrialFolder,
     phases: &mut Phases<'_>,
-) -> Result<Fired, String> {
+) -> Result<Fired, NotMeasured> {
     let is_ours = !subject.runtime.is_live();
     let is_cold = is_unasked(ctx, subject);
     let rehearsed = if is_cold { Some(rehearse(ctx, subject, phases)?) } else { None };
     if is_ours {
         phases.enter(Phase::Start, None);
     }
-    let measured = match is_cold {
-        true => Measured::up_unasked(ctx, subject)?,
-        false => Measured::up(ctx, subject)?,
+    let mut measured = match &rehearsed {
+        Some(rehearsed) => Measured::up_unasked(ctx, subject, rehearsed.page.clone())?,
+        None => Measured::up(ctx, subject)?,
     };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
-    if let Some(rehearsed) = rehearsed {
-        let first = rehearsed.runtime;
-        record.runtime.first_answer_ns = first.first_answer_ns;
-        record.runtime.first_request_ns = first.first_request_ns;
-        record.runtime.before = Some(rehearsed.observed);
-    }
-    let result = fire(ctx, subject, record, folder, &measured, phases);
-    let result = result.map_err(|reason| measured.gone().unwrap_or(reason));
+    let result = match rehearsed {
+        Some(rehearsed) => {
+            record.runtime.first_answer_ns = rehearsed.runtime.first_answer_ns;
+            record.runtime.first_request_ns = rehearsed.runtime.first_request_ns;
+            record.runtime.before = Some(rehearsed.shown.observed.clone());
+            Ok(rehearsed.shown)
+        }
+        None => {
+            phases.enter(Phase::Verify, None);
+            show(subject, &mut measured, &mut record.runtime.before)
+        }
+    };
+    let result =
+        result.and_then(|shown| fire(ctx, subject, record, folder, &measured, (shown, phases)));
+    let gone = || measured.gone().map(NotMeasured::by_chance);
+    let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
     }
@@ -135,7 +145,17 @@ fn is_unasked(ctx: &Ctx<'_>, subject: &Subject<'_>) -> bool {
 /// What a start before the measured one has shown.
 struct Rehearsed {
     runtime: RuntimeRecord,
+    shown: Before,
+    page: PageRequest,
+}
+
+/// What was seen before the load.
+struct Before {
     observed: Observed,
+    /// What the load sends.
+    requests: Vec<RequestSpec>,
+    /// The redirect that was followed to the app's page, in words.
+    redirected: Option<String>,
 }
 
 /// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that is
@@ -144,16 +164,51 @@ fn rehearse(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
     phases: &mut Phases<'_>,
-) -> Result<Rehearsed, String> {
+) -> Result<Rehearsed, NotMeasured> {
     phases.enter(Phase::Start, None);
-    let measured = Measured::up_cold(ctx, subject)?;
+    let mut measured = Measured::up_cold(ctx, subject)?;
     phases.enter(Phase::Verify, None);
-    let observed = measured.verify(subject.app)?;
-    paths::check(subject, &measured)?;
-    let runtime = measured.record();
+    let shown = show(subject, &mut measured, &mut None)?;
+    let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
     measured.stop()?;
-    Ok(Rehearsed { runtime, observed })
+    Ok(Rehearsed { runtime, shown, page })
+}
+
+/// Has it show itself, and asks each request of the load once. `record` is filled where the runtime
+/// is fit to be measured: it is, too, where only the load is not.
+fn show(
+    subject: &Subject<'_>,
+    measured: &mut Measured,
+    record: &mut Option<Observed>,
+) -> Result<Before, NotMeasured> {
+    let logs = measured.log_marks();
+    measured.arrive(subject.app)?;
+    let requests = paths::requests(subject, measured);
+    let observed = measured.verify(subject.app, &paths::asked(&requests))?;
+    match paths::judge(subject, &requests, &observed.pages, measured) {
+        Ok(()) => {}
+        Err(Unfit::Failing(text)) => return Err(NotMeasured::for_good(text)),
+        Err(Unfit::Redirected(text)) => {
+            *record = Some(observed);
+            return Err(NotMeasured::for_good(text));
+        }
+    }
+    if let Some(errors) = measured.php_errors(&logs) {
+        return Err(NotMeasured::for_good(format!(
+            "asked once, the load's pages end in a PHP error: `{}`",
+            errors.first
+        )));
+    }
+    *record = Some(observed.clone());
+    let redirected =
+        measured.arrived().and_then(Arrived::redirected).map(|redirected| {
+            match subject.load.requests.is_empty() {
+                true => format!("{redirected}: the load asks for that page"),
+                false => redirected,
+            }
+        });
+    Ok(Before { observed, requests, redirected })
 }
 
 fn fire(
@@ -162,20 +217,12 @@ fn fire(
     record: &mut TrialRecord,
     folder: &mut TrialFolder,
     measured: &Measured,
-    phases: &mut Phases<'_>,
-) -> Result<Fired, String> {
-    let before = match record.runtime.before.clone() {
-        Some(rehearsed) => rehearsed,
-        None => {
-            phases.enter(Phase::Verify, None);
-            let found = measured.verify(subject.app)?;
-            paths::check(subject, measured)?;
-            record.runtime.before.insert(found).clone()
-        }
-    };
+    (before, phases): (Before, &mut Phases<'_>),
+) -> Result<Fired, NotMeasured> {
+    let Before { observed: before, requests, redirected } = before;
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = ammo::load(subject, &measured.door(), ctx)?;
+    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
@@ -184,14 +231,15 @@ fn fire(
             .map_err(|error| chain(&error))?;
     }
     if interrupt::asked() {
-        return Err("interrupted before the measured load".to_owned());
+        return Err("interrupted before the measured load".to_owned().into());
     }
 
     phases.enter(Phase::Measure, cells::length(&load.model));
     let ended_before = measured.exited().len();
     let logs = measured.log_marks();
     let threads_before = measured.threads_begun();
-    let shown = (!is_unasked(ctx, subject)).then(|| queries::shown(subject, measured)).flatten();
+    let shown =
+        (!is_unasked(ctx, subject)).then(|| queries::shown(subject, &requests, measured)).flatten();
     let asked_before = measured.queries();
     let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
@@ -199,10 +247,13 @@ fn fire(
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
     let died = died(&measured.exited(), ended_before);
     let said = measured.said(&logs);
+    let php_errors = measured.php_errors(&logs);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
     changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
+    changed.extend(redirected.map(|text| (Judged::Valid, text)));
+    changed.extend(php_errors.map(|errors| (Judged::Invalid, in_words(&errors))));
     let did = load_record(&fired, &load, subject.load);
     changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
@@ -221,6 +272,12 @@ fn fire(
     Ok(fired)
 }
 
+/// Fatal errors under load, in words.
+fn in_words(errors: &PhpErrors) -> String {
+    let lines = words::number_of(u32::try_from(errors.lines).unwrap_or(u32::MAX), "line");
+    format!("PHP ended with fatal errors under the load ({lines} in the log): `{}`", errors.first)
+}
+
 /// Asks the runtime again, and says what is not as it was before the load. What was measured
 /// is kept whatever it answers; nobody is asked when the person wants an end.
 fn after_load(
@@ -235,13 +292,13 @@ fn after_load(
     if interrupt::asked() {
         return Vec::new();
     }
-    match measured.verify(subject.app) {
+    match measured.verify(subject.app, &[]) {
         Ok(after) => {
             record.runtime.after = Some(after.clone());
             observed::changed(&measured.shown(before), &measured.shown(after))
         }
         Err(_) if interrupt::asked() => Vec::new(),
-        Err(reason) => vec![(Judged::Invalid, format!("after the load: {reason}"))],
+        Err(error) => vec![(Judged::Invalid, format!("after the load: {}", error.reason))],
     }
 }
 

@@ -1,51 +1,193 @@
-//! What a load fires is asked once before it: errors are answered fast, and would be measured.
+//! The requests of a load, and what they are answered with before it: errors and redirects are
+//! answered fast, and would be measured.
 
-use std::time::Duration;
+use url::Url;
 
 use super::Subject;
+use super::ammo::own_request;
 use super::measured::Measured;
-use crate::interrupt;
 use crate::plan::model::RequestSpec;
+use crate::runtime::is_redirect;
+use crate::store::record::PageRecord;
 
-/// Different paths that are asked; of a longer list the first.
+/// Requests that are asked before the load; of a longer list the first.
 const PATHS_MAX: usize = 100;
-/// For one answer: some are slow on purpose.
-const WITHIN: Duration = Duration::from_secs(30);
 /// Shown of many.
 const SHOWN: usize = 5;
 
-/// Why the load is not worth firing, with the last lines of the logs: a path is answered with an
-/// error of the server, or all are with one of the client.
-pub(super) fn check(subject: &Subject<'_>, measured: &Measured) -> Result<(), String> {
-    let Measured::Started(running) = measured else { return Ok(()) };
+/// What the load sends: the plan's requests or, where it has none, the app's own page, as its
+/// redirects led to it.
+pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<RequestSpec> {
+    if !subject.load.requests.is_empty() {
+        return subject.load.requests.clone();
+    }
+    let mut own = own_request(subject.app);
+    if let Some(arrived) = measured.arrived() {
+        own[0].path.clone_from(&arrived.path);
+    }
+    own
+}
+
+/// Those that are asked before the load. What writes is not sent once more than the plan says.
+pub(super) fn asked(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
     let mut asked: Vec<&RequestSpec> = Vec::new();
-    // What writes is not sent once more than the plan says.
-    for request in subject.load.requests.iter().filter(|request| request.method == "GET") {
-        if asked.len() < PATHS_MAX && asked.iter().all(|known| known.path != request.path) {
+    let is_new = |known: &[&RequestSpec], request: &RequestSpec| {
+        known.iter().all(|one| one.path != request.path || one.headers != request.headers)
+    };
+    for request in requests.iter().filter(|request| request.method == "GET") {
+        if asked.len() < PATHS_MAX && is_new(&asked, request) {
             asked.push(request);
         }
     }
-    let mut wrong = Vec::new();
-    let mut has_failed = false;
-    for request in asked.iter().take_while(|_| !interrupt::asked()) {
-        // Without an answer the load itself will tell.
-        let answer = running.ask_path(&request.path, &request.headers, WITHIN);
-        let Some(answer) = answer.ok().filter(|answer| answer.status >= 400) else { continue };
-        has_failed |= answer.status >= 500;
-        let (path, status, gist) = (&request.path, answer.status, answer.gist());
-        wrong.push(format!("`{path}` is answered with status {status}, `{gist}`"));
+    asked
+}
+
+/// Why a load is not worth sending, in words.
+pub(super) enum Unfit {
+    /// Errors, with the last lines of the logs.
+    Failing(String),
+    /// All requests are redirected, or some are and all others are errors of the client.
+    Redirected(String),
+}
+
+/// Whether the answers to a load's requests are worth measuring. They are not where the server fails
+/// in one of them, or none is what the load counts as correct.
+pub(super) fn judge(
+    subject: &Subject<'_>,
+    requests: &[RequestSpec],
+    pages: &[PageRecord],
+    measured: &Measured,
+) -> Result<(), Unfit> {
+    let right = subject.app.manifest.expect.status;
+    // Without an answer the load itself will tell.
+    let wrong = |page: &&PageRecord| page.status != 0 && page.status != right;
+    let redirected = |page: &PageRecord| wrong(&page) && is_redirect(page.status);
+    let failed = |page: &PageRecord| wrong(&page) && page.status >= 400;
+    let broken =
+        |page: &PageRecord| page.php_error.is_some() || (failed(page) && page.status >= 500);
+    let none_is_right =
+        !pages.is_empty() && pages.iter().all(|page| redirected(page) || failed(page));
+    let has_redirects = pages.iter().any(redirected);
+    // Whether what was not asked is answered better, nobody knows.
+    let are_all_asked = requests.iter().all(|request| request.method == "GET");
+    let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
+    if is_failing && measured.is_ours() {
+        let shown = some(pages.iter().filter(|page| broken(page) || failed(page)).map(failure));
+        let log = match measured.last_lines() {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{lines}"),
+        };
+        return Err(Unfit::Failing(measured.without_secrets(shown) + &log));
     }
-    if !has_failed && (wrong.is_empty() || wrong.len() < asked.len()) {
-        return Ok(());
+    if none_is_right && has_redirects && are_all_asked {
+        let words = |page: &PageRecord| match is_redirect(page.status) {
+            true => redirect(page),
+            false => failure(page),
+        };
+        let shown = some(pages.iter().map(words));
+        return Err(Unfit::Redirected(measured.without_secrets(shown)));
     }
-    let more = wrong.len().saturating_sub(SHOWN);
-    wrong.truncate(SHOWN);
+    Ok(())
+}
+
+/// The first of many.
+fn some(words: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = words.collect();
+    let more = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
     if more > 0 {
-        wrong.push(format!("and {more} more"));
+        all.push(format!("and {more} more"));
     }
-    let log = match running.last_lines() {
-        lines if lines.is_empty() => lines,
-        lines => format!("\n{lines}"),
+    all.join(", ")
+}
+
+fn failure(page: &PageRecord) -> String {
+    let PageRecord { path, status, title, .. } = page;
+    match &page.php_error {
+        Some(error) => {
+            format!("`{path}` is answered with status {status} and ends in a PHP error, `{error}`")
+        }
+        None => format!("`{path}` is answered with status {status}, `{title}`"),
+    }
+}
+
+/// Where a page is redirected to, and what to do about it.
+fn redirect(page: &PageRecord) -> String {
+    let PageRecord { path, status, location, .. } = page;
+    let location = location.as_deref().unwrap_or_default();
+    if location.is_empty() {
+        return format!("`{path}` is answered with a redirect ({status}) that leads nowhere");
+    }
+    let advice = match leads(path, location) {
+        Leads::ToItself => "it leads in a circle".to_owned(),
+        Leads::Inside => format!("to measure the page behind it, load `{location}`"),
+        Leads::ToHttps => {
+            "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
+                           app trusts it (a plan's load has `headers`)"
+                .to_owned()
+        }
+        Leads::ToHost(host) => format!(
+            "the app wants its own host name: send the header `Host: {host}` (a plan's load has \
+             `headers`)"
+        ),
     };
-    Err(running.without_secrets(wrong.join(", ")) + &log)
+    format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
+}
+
+/// Where a redirect leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Leads {
+    ToItself,
+    Inside,
+    ToHttps,
+    ToHost(String),
+}
+
+fn leads(path: &str, location: &str) -> Leads {
+    let asked = Url::parse("http://localhost").and_then(|host| host.join(path));
+    let Ok((asked, url)) = asked.and_then(|asked| Ok((asked.clone(), asked.join(location)?)))
+    else {
+        return Leads::Inside;
+    };
+    let host = url.host_str().unwrap_or_default();
+    match (url.scheme(), host) {
+        ("https", "localhost") => Leads::ToHttps,
+        (_, host) if host != "localhost" => Leads::ToHost(host.to_owned()),
+        _ if url.path() == asked.path() && url.query() == asked.query() => Leads::ToItself,
+        _ => Leads::Inside,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_says_what_the_app_wants() {
+        for (location, expected) in [
+            ("/login", Leads::Inside),
+            ("login?to=1", Leads::Inside),
+            ("http://localhost/en/", Leads::Inside),
+            ("/account", Leads::ToItself),
+            ("http://localhost/account#top", Leads::ToItself),
+            ("https://localhost/account", Leads::ToHttps),
+            ("https://shop.test/account", Leads::ToHost("shop.test".to_owned())),
+            ("//www.shop.test/", Leads::ToHost("www.shop.test".to_owned())),
+        ] {
+            assert_eq!(leads("/account", location), expected, "{location}");
+        }
+    }
+
+    #[test]
+    fn a_location_is_named() {
+        let page = |location: &str| PageRecord {
+            path: "/account".to_owned(),
+            status: 302,
+            location: Some(location.to_owned()),
+            ..PageRecord::default()
+        };
+        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login`");
+        insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the app trusts it (a plan's load has `headers`)");
+        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: send the header `Host: shop.test` (a plan's load has `headers`)");
+    }
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 use stampede_load::report::Counts;
 
 use super::Subject;
-use super::ammo::own_request;
 use super::measured::Measured;
 use crate::plan::model::RequestSpec;
-use crate::runtime::App;
+use crate::runtime::{App, Site as _};
 use crate::store::record::Judged;
 use crate::summary::words;
 
@@ -53,12 +52,14 @@ fn may_be_sqlite(app: &App) -> bool {
 
 /// Queries of one answer to each of the load's requests, where the app does not say how many they are:
 /// asked and counted before the load. `None`: it says so itself, or it cannot be asked without it.
-pub(super) fn shown(subject: &Subject<'_>, measured: &Measured) -> Option<Vec<u64>> {
+pub(super) fn shown(
+    subject: &Subject<'_>,
+    requests: &[RequestSpec],
+    measured: &Measured,
+) -> Option<Vec<u64>> {
     let Measured::Started(running) = measured else { return None };
     let app = subject.app;
     let queries = &app.manifest.database.as_ref()?.queries;
-    let own = own_request(app);
-    let requests = if subject.load.requests.is_empty() { &own } else { &subject.load.requests };
     let is_open = |one: &RequestSpec| one.method == "GET" && queries.may_be_more(&one.path);
     if requests.len() > SHOWN_MAX || !requests.iter().all(is_open) {
         return None;

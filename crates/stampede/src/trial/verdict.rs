@@ -48,6 +48,7 @@ pub enum ModelKind {
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let mut verdict = Verdict { judged: Judged::Valid, reasons: Vec::new(), notes: Vec::new() };
     stopped(evidence, &mut verdict);
+    unanswered(evidence, &mut verdict);
     generator_late(evidence, &mut verdict);
     generator_busy(evidence, &mut verdict);
     starved(evidence, &mut verdict);
@@ -82,6 +83,23 @@ fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     if evidence.load.end == End::Stopped {
         let seconds = evidence.load.lasted_ns as f64 / 1e9;
         add(verdict, Judged::Invalid, format!("stopped after {seconds:.1} s"));
+    }
+}
+
+/// A load of which nothing was answered, or that was only sent elsewhere, measured nothing of the app.
+fn unanswered(evidence: &Evidence<'_>, verdict: &mut Verdict) {
+    let Counts { ok, failed, started, .. } = &evidence.load.counts;
+    if *ok > 0 || *started == 0 || failed.is_empty() || evidence.load.end == End::Stopped {
+        return;
+    }
+    let all = |begin: &str| failed.keys().all(|kind| kind.starts_with(begin));
+    let kinds: Vec<String> =
+        failed.iter().map(|(kind, count)| format!("{} × `{kind}`", words::count(*count))).collect();
+    let kinds = kinds.join(", ");
+    if all("net:") {
+        add(verdict, Judged::Invalid, format!("no request was answered: {kinds}"));
+    } else if all("http:3") {
+        add(verdict, Judged::Invalid, format!("every request was redirected: {kinds}"));
     }
 }
 
@@ -433,9 +451,25 @@ mod tests {
         dead.counts.ok = 0;
         dead.counts.failed.insert("net:timeout".to_owned(), 1_000);
         let verdict = judged(&dead, ModelKind::Closed);
-        assert_eq!((verdict.judged, verdict.reasons), (Judged::Valid, vec![]));
+        let reasons: Vec<String> =
+            verdict.reasons.iter().map(|reason| reason.replace('\u{202f}', " ")).collect();
+        assert_eq!(reasons, ["no request was answered: 1 000 × `net:timeout`"]);
+        assert_eq!(verdict.judged, Judged::Invalid);
         dead.counts.failed.insert("http:503".to_owned(), 1);
-        assert_eq!(judged(&dead, ModelKind::Closed).judged, Judged::Invalid, "somebody was");
+        let reasons = judged(&dead, ModelKind::Closed).reasons;
+        assert!(reasons[0].starts_with("12 of 16 connections"), "somebody was: {reasons:?}");
+    }
+
+    #[test]
+    fn a_load_that_is_only_redirected_is_invalid() {
+        let mut moved = load();
+        (moved.counts.ok, moved.ok_inside) = (0, 0);
+        moved.counts.failed.insert("http:302".to_owned(), 60);
+        let verdict = judged(&moved, ModelKind::Closed);
+        assert_eq!(verdict.judged, Judged::Invalid);
+        assert_eq!(verdict.reasons, ["every request was redirected: 60 × `http:302`"]);
+        moved.counts.failed.insert("http:500".to_owned(), 1);
+        assert_eq!(judged(&moved, ModelKind::Closed).judged, Judged::Valid);
     }
 
     #[test]

@@ -4,4 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod clock;
+mod php_errors;
+mod redirects;
+mod same_page;
+mod stays_up;
 mod unanswered;

@@ -1,0 +1,136 @@
+//! Whether two runtimes answer the requests of a load with the same pages: status, title, length, and
+//! where a redirect leads.
+
+use crate::store::record::PageRecord;
+use crate::summary::words;
+
+/// Differences shown in one reason.
+const SHOWN: usize = 3;
+/// Bodies are of the same length within this share of the longer one …
+const SHARE: f64 = 0.01;
+/// … or this many bytes: a server's name, a session's id.
+const BYTES: f64 = 64.0;
+/// The same of a body that is another one each time it is asked for.
+const CHANGING_SHARE: f64 = 0.10;
+const CHANGING_BYTES: f64 = 256.0;
+
+/// How `one` differs from `reference`, in words; empty: it does not.
+pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<String> {
+    let pairs = reference.iter().zip(one);
+    // What was not answered the load itself tells.
+    let answered = pairs.filter(|(a, b)| a.status != 0 && b.status != 0);
+    let mut found: Vec<String> = answered.filter_map(|(a, b)| difference(a, b)).collect();
+    let more = found.len().saturating_sub(SHOWN);
+    found.truncate(SHOWN);
+    if more > 0 {
+        found.push(format!("and {} more", words::number_of(more as u32, "page")));
+    }
+    found
+}
+
+fn difference(reference: &PageRecord, one: &PageRecord) -> Option<String> {
+    let path = &one.path;
+    if reference.path != *path {
+        return Some(format!("`{path}` is its page instead of `{}`", reference.path));
+    }
+    let has_same_title =
+        reference.title == one.title || reference.title_changes || one.title_changes;
+    let is_same = reference.status == one.status
+        && has_same_location(reference, one)
+        && has_same_title
+        && has_same_length(reference, one);
+    (!is_same)
+        .then(|| format!("`{path}` gives {} instead of {}", described(one), described(reference)))
+}
+
+/// A redirect that changes has a session or a time in its query.
+fn has_same_location(reference: &PageRecord, one: &PageRecord) -> bool {
+    let changes = reference.changes || one.changes;
+    let of = |page: &PageRecord| {
+        let location = page.location.clone().unwrap_or_default();
+        let length = location.find('?').filter(|_| changes).unwrap_or(location.len());
+        location[..length].to_owned()
+    };
+    of(reference) == of(one)
+}
+
+fn is_empty(page: &PageRecord) -> bool {
+    page.bytes == 0
+}
+
+fn has_same_length(reference: &PageRecord, one: &PageRecord) -> bool {
+    let (a, b) = (reference.bytes as f64, one.bytes as f64);
+    let (share, bytes) = match reference.changes || one.changes {
+        true => (CHANGING_SHARE, CHANGING_BYTES),
+        false => (SHARE, BYTES),
+    };
+    is_empty(reference) == is_empty(one) && (a - b).abs() <= (a.max(b) * share).max(bytes)
+}
+
+/// `200, 18.9 KiB, `Shop``.
+fn described(page: &PageRecord) -> String {
+    let PageRecord { status, location, title, bytes, .. } = page;
+    if let Some(location) = location {
+        return format!("{status} to `{location}`");
+    }
+    match *bytes {
+        0 => format!("{status}, an empty body"),
+        bytes => format!("{status}, {}, `{title}`", words::bytes(bytes as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(status: u16, title: &str, bytes: u64) -> PageRecord {
+        let (path, title) = ("/x".to_owned(), title.to_owned());
+        PageRecord { path, status, title, bytes, ..PageRecord::default() }
+    }
+
+    fn between(a: &PageRecord, b: &PageRecord) -> String {
+        differences(std::slice::from_ref(a), std::slice::from_ref(b)).join("; ")
+    }
+
+    #[test]
+    fn equal_pages_do_not_differ() {
+        let a = page(200, "Shop", 10_000);
+        assert_eq!(between(&a, &a.clone()), "");
+        assert_eq!(between(&a, &page(200, "Shop", 10_090)), "", "a server's name");
+        assert_eq!(differences(&[], &[a]), [""; 0], "a result of an earlier version");
+    }
+
+    #[test]
+    fn what_differs_is_shown() {
+        let a = page(200, "front", 5);
+        insta::assert_snapshot!(between(&a, &page(200, "admin", 5)), @"`/x` gives 200, 5 B, `admin` instead of 200, 5 B, `front`");
+        insta::assert_snapshot!(between(&a, &page(404, "front", 5)), @"`/x` gives 404, 5 B, `front` instead of 200, 5 B, `front`");
+        insta::assert_snapshot!(between(&a, &page(200, "front", 250_000)), @"`/x` gives 200, 244 KiB, `front` instead of 200, 5 B, `front`");
+        insta::assert_snapshot!(between(&a, &page(200, "", 0)), @"`/x` gives 200, an empty body instead of 200, 5 B, `front`");
+        let redirect = PageRecord { location: Some("/login".into()), ..page(302, "", 0) };
+        insta::assert_snapshot!(between(&a, &redirect), @"`/x` gives 302 to `/login` instead of 200, 5 B, `front`");
+        let other = PageRecord { location: Some("/".into()), ..redirect.clone() };
+        insta::assert_snapshot!(between(&redirect, &other), @"`/x` gives 302 to `/` instead of 302 to `/login`");
+    }
+
+    #[test]
+    fn what_changes_by_itself_may_have_another_first_line_and_about_the_same_length() {
+        let changing = |title: &str, bytes| PageRecord {
+            changes: true,
+            title_changes: true,
+            ..page(200, title, bytes)
+        };
+        assert_eq!(between(&changing("a1", 4_000), &changing("b2", 4_100)), "");
+        assert_ne!(between(&changing("a1", 26), &changing("b2", 65_000)), "");
+        assert_ne!(between(&changing("a1", 26), &changing("", 0)), "");
+        let token = |title: &str| PageRecord { changes: true, ..page(200, title, 4_000) };
+        assert_ne!(between(&token("Shop"), &token("Installer")), "");
+    }
+
+    #[test]
+    fn many_differences_are_counted() {
+        let pages = |title: &str| vec![page(200, title, 5); 6];
+        let found = differences(&pages("a"), &pages("b"));
+        assert_eq!((found.len(), found[3].as_str()), (4, "and 3 pages more"));
+    }
+}

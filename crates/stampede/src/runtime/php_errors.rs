@@ -1,0 +1,46 @@
+//! Fatal errors of PHP in a stack's logs. A page that ends in one may have status 200: what was sent
+//! before it cannot be taken back.
+
+use super::logs::{self, LogMarks};
+use super::start::Running;
+use crate::store::mask_secrets;
+
+/// Fatal errors that were logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhpErrors {
+    /// Lines that tell of one. A web server may repeat what PHP logged.
+    pub lines: u64,
+    /// The first, from `PHP Fatal error` on, secrets masked.
+    pub first: String,
+}
+
+/// How PHP begins the line of an error that ends a script.
+const FATAL: [&str; 5] = [
+    "PHP Fatal error:",
+    "PHP Parse error:",
+    "PHP Compile error:",
+    "PHP Core error:",
+    "PHP Recoverable fatal error:",
+];
+/// Of the first line: the message and where it happened, no call stack.
+const LINE_MAX: usize = 300;
+
+impl Running {
+    /// Fatal errors that its logs have had since; `None`: none.
+    pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
+        let mut found: Option<PhpErrors> = None;
+        marks.lines_since(self.dir(), |line| {
+            let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
+            match &mut found {
+                Some(found) => found.lines += 1,
+                None => {
+                    let first = mask_secrets(&logs::mask(&line[at..], &self.stack.secrets));
+                    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let first = first.chars().take(LINE_MAX).collect();
+                    found = Some(PhpErrors { lines: 1, first });
+                }
+            }
+        });
+        found
+    }
+}

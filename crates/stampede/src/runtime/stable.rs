@@ -1,0 +1,85 @@
+//! What of an answer is the same whenever and wherever the app is asked: without the time of day,
+//! and without the address and the directory that a trial gave it.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// `body` of an app at `127.0.0.1:port` with its files below `dir`, without either.
+pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
+    let mut text = match dir {
+        Some(dir) => body.replace(&*dir.to_string_lossy(), "{dir}"),
+        None => body.to_owned(),
+    };
+    for host in ["127.0.0.1", "localhost"] {
+        text = text.replace(&format!("{host}:{port}"), "localhost");
+        text = text.replace(&format!("{host}%3A{port}"), "localhost");
+    }
+    text.replace("127.0.0.1", "localhost")
+}
+
+/// `text` with each time and date replaced by one sign: `it is 10:02:33` → `it is ~`.
+pub(super) fn timeless(text: &str) -> String {
+    TIMES.replace_all(text, "~").into_owned()
+}
+
+/// `text` with each number replaced by `0`: what is left differs only where words do.
+pub(crate) fn without_numbers(text: &str) -> String {
+    NUMBERS.replace_all(text, "0").into_owned()
+}
+
+/// Times of day, dates in figures, seconds since 1970 with or without fractions, and ages.
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?x)
+        \b\d{4}[-/.]\d{2}[-/.]\d{2} (?: [T\ _]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)? (?:Z|[+-]\d{2}:?\d{2})? )?
+        | \b\d{1,2}[./-]\d{1,2}[./-]\d{4}\b
+        | \b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)? (?:\ ?[AaPp]\.?[Mm]\b)?
+        | \b1\d{9}(?:\d{3}){0,3}(?:\.\d+)?\b
+        | \b\d+(?:\.\d+)?\ (?:seconds?|minutes?|hours?|ms|milliseconds?)\b";
+    Regex::new(pattern).expect("a valid pattern")
+});
+static NUMBERS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\d+(?:[.,]\d+)*").expect("a valid pattern"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_left_out_and_other_numbers_stay() {
+        for (text, left) in [
+            ("10:02:33", "~"),
+            ("at 9:05 pm.", "at ~."),
+            ("2026-11-25T20:37:12+00:00", "~"),
+            ("2026-11-25 20:37", "~"),
+            ("25.11.2026, 20:37", "~, ~"),
+            ("Wed, 25 Nov 2026 20:37:12 GMT", "Wed, 25 Nov 2026 ~ GMT"),
+            ("?v=1764103032", "?v=~"),
+            ("1764103032.4871", "~"),
+            ("1764103032487", "~"),
+            ("updated 3 minutes ago", "updated ~ ago"),
+            ("rendered in 0.034 seconds", "rendered in ~"),
+            ("PHP 8.2.31", "PHP 8.2.31"),
+            ("order 4711, 12 items", "order 4711, 12 items"),
+            ("phone 0123456789", "phone 0123456789"),
+            ("ratio 16:9", "ratio 16:9"),
+        ] {
+            assert_eq!(timeless(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_left_out() {
+        let dir = Path::new("/tmp/stampede-1/0");
+        let text = "http://127.0.0.1:8081/x http://localhost/x /tmp/stampede-1/0/app http://localhost:8081/";
+        let left = "http://localhost/x http://localhost/x {dir}/app http://localhost/";
+        assert_eq!(placeless(text, 8081, Some(dir)), left);
+    }
+
+    #[test]
+    fn words_are_what_is_left_without_numbers() {
+        assert_eq!(without_numbers("took 1.25 s, 12 rows"), without_numbers("took 3 s, 9 rows"));
+        assert_ne!(without_numbers("took 1 s"), without_numbers("error 1 s"));
+    }
+}

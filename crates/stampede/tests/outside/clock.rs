@@ -1,0 +1,80 @@
+//! Pages that change by themselves: with the time, with each request, with a minute.
+
+use std::time::Duration;
+
+use crate::common::{Place, assert_measured, finish, skipped, stderr, stdout, trials};
+
+#[test]
+fn a_page_that_shows_the_time_can_be_measured() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for code in [
+        "<?php echo date('H:i:s');",
+        "<?php echo 'taskrunner.php?id=start&', time();",
+        "<?php echo date('s');",
+        "<?php echo '<p>it is ', date('i'), ' past, ', date('D, d M Y'), '</p>', intdiv(time(), 2);",
+        "<?php echo 'rendered in ', microtime(true) - $_SERVER['REQUEST_TIME_FLOAT'];",
+        "<?php echo bin2hex(random_bytes(8)), '<p>token</p>';",
+        "<?php header('Content-Type: application/json'); echo json_encode(['now' => hrtime(true)]);",
+        "<?php echo time() % 2 ? 'tick' : 'tock';",
+    ] {
+        let place = Place::new();
+        place.write("shop/public/index.php", code);
+        let words = [
+            "compare",
+            "--app",
+            "./shop",
+            "--runtimes",
+            "php-builtin",
+            "--users",
+            "1",
+            "--for",
+            "2s",
+            "--warm-up",
+            "0s",
+            "--rounds",
+            "1",
+        ];
+        let output = finish(place.stampede(&words), Duration::from_secs(60));
+        assert_measured(&place, &output);
+        assert_ne!(
+            trials(&place)[0]["verdict"]["judged"],
+            "invalid",
+            "{code}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn another_page_after_the_load_is_still_seen_and_shown() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let code =
+        "<?php $file = sys_get_temp_dir() . '/count'; $count = (int) @file_get_contents($file);
+        file_put_contents($file, (string) ++$count);
+        echo $count < 40 ? 'the catalogue' : 'the installer';";
+    place.write("shop/public/index.php", code);
+    let words = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "php-builtin",
+        "--users",
+        "1",
+        "--for",
+        "2s",
+        "--warm-up",
+        "0s",
+        "--rounds",
+        "1",
+    ];
+    let output = finish(place.stampede(&words), Duration::from_secs(60));
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("`the installer` instead of `the catalogue`"), "{said}");
+}

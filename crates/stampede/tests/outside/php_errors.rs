@@ -1,0 +1,127 @@
+//! Pages that end in a PHP error, or without a body, with status 200.
+
+use std::time::Duration;
+
+use crate::common::{Place, finish, skipped, stderr, stdout, trials};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What `compare` says of an app of this code, and its exit code.
+fn compared(runtime: &str, code: &str, more: &[&str]) -> (Option<i32>, String, serde_json::Value) {
+    let place = Place::new();
+    place.write("shop/public/index.php", code);
+    let words = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        runtime,
+        "--users",
+        "1",
+        "--for",
+        "2s",
+        "--warm-up",
+        "0s",
+        "--rounds",
+        "1",
+    ];
+    let output = finish(place.stampede(&[&words[..], more].concat()), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    (output.status.code(), said, trials(&place)[0]["verdict"].clone())
+}
+
+/// After some requests something goes wrong: the code that counts them.
+const COUNT: &str =
+    "$file = sys_get_temp_dir() . '/count'; $count = (int) @file_get_contents($file);
+    file_put_contents($file, (string) ++$count);";
+
+#[test]
+fn a_page_that_always_ends_in_a_fatal_error_is_not_measured() {
+    if skipped(&["php", "nginx", "php-fpm"]) {
+        return;
+    }
+    for runtime in ["php-builtin", "nginx-fpm"] {
+        for error in
+            ["not_there();", "throw new RuntimeException('broken');", "require 'none.php';"]
+        {
+            let code =
+                format!("<?php echo str_repeat('<p>product</p>', 1000); {error} echo 'rest';");
+            let (status, said, verdict) = compared(runtime, &code, &[]);
+            assert!(matches!(status, Some(2 | 3)), "{runtime}, {error}: {said}");
+            assert_eq!(verdict["judged"], "invalid", "{runtime}, {error}: {said}");
+            assert!(
+                said.contains("Fatal error: Uncaught") || said.contains("Fatal error: "),
+                "{said}"
+            );
+            assert!(said.contains("index.php"), "the place is named: {said}");
+        }
+        let code =
+            "<?php echo str_repeat('<p>product</p>', 1000); require __DIR__ . '/broken.php';";
+        let place = Place::new();
+        place.write("shop/public/index.php", code);
+        place.write("shop/public/broken.php", "<?php function {");
+        let words =
+            ["compare", "--app", "./shop", "--runtimes", runtime, "--users", "1", "--for", "1s"];
+        let output = finish(place.stampede(&words), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains("Parse error"), "{runtime}: {said}");
+        assert_eq!(trials(&place)[0]["verdict"]["judged"], "invalid", "{runtime}: {said}");
+    }
+}
+
+#[test]
+fn a_fatal_error_that_begins_under_load_makes_the_trial_invalid() {
+    if skipped(&["php", "nginx", "php-fpm"]) {
+        return;
+    }
+    for runtime in ["php-builtin", "nginx-fpm"] {
+        let code = format!(
+            "<?php {COUNT} echo str_repeat('<p>product</p>', 1000);
+             if ($count > 40 && $count % 10 === 0) {{ not_there(); }} echo 'rest';"
+        );
+        let (status, said, verdict) = compared(runtime, &code, &[]);
+        assert_eq!(status, Some(3), "{runtime}: {said}");
+        assert_eq!(verdict["judged"], "invalid", "{runtime}: {said}");
+        let words = "Call to undefined function not_there()";
+        assert!(verdict.to_string().contains(words) && said.contains(words), "{runtime}: {said}");
+    }
+}
+
+#[test]
+fn an_error_that_the_app_shows_instead_of_logging_is_seen() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = "<?php ini_set('log_errors', '0'); ini_set('display_errors', '1');
+        echo '<p>product</p>'; not_there();";
+    let (status, said, verdict) = compared("php-builtin", code, &[]);
+    assert!(matches!(status, Some(2 | 3)), "{said}");
+    assert_eq!(verdict["judged"], "invalid", "{said}");
+    assert!(said.contains("Call to undefined function not_there()"), "{said}");
+}
+
+#[test]
+fn a_body_that_goes_missing_under_load_is_a_failure() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = format!("<?php {COUNT} if ($count < 40) {{ echo 'a page'; }}");
+    let (status, said, verdict) = compared("php-builtin", &code, &[]);
+    assert_eq!(status, Some(3), "{said}");
+    assert_eq!(verdict["judged"], "invalid", "{said}");
+    let code =
+        format!("<?php {COUNT} if ($count < 40 || $count % 2) {{ echo 'a page ', $count; }}");
+    let (_, said, _) = compared("php-builtin", &code, &[]);
+    assert!(said.contains("check:size"), "half of the answers are empty: {said}");
+}
+
+#[test]
+fn warnings_and_pages_about_errors_are_fine() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code =
+        "<?php echo 'PHP Fatal error: how to read it'; error_log('just a note'); echo $undefined;";
+    let (status, said, verdict) = compared("php-builtin", code, &[]);
+    assert_eq!((status, &verdict["judged"]), (Some(0), &"valid".into()), "{said}");
+}

@@ -1,0 +1,128 @@
+//! Apps whose `/` redirects, and loads whose requests are all redirected.
+
+use std::time::{Duration, Instant};
+
+use crate::common::{Place, finish, skipped, stderr, stdout, summary, trials};
+
+const LIMIT: Duration = Duration::from_secs(120);
+const QUICK: [&str; 6] = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
+
+/// Runs `compare` on `./shop` with more arguments: exit code, what it said, and how long it took.
+fn compare(place: &Place, more: &[&str]) -> (Option<i32>, String, Duration) {
+    let begun = Instant::now();
+    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--rounds", "2"];
+    let output = finish(place.stampede(&[&words[..], &QUICK, more].concat()), LIMIT);
+    (output.status.code(), stdout(&output) + &stderr(&output), begun.elapsed())
+}
+
+fn shop(place: &Place, code: &str) {
+    place.write("shop/public/index.php", code);
+}
+
+const TO_ENGLISH: &str = "<?php $path = strtok($_SERVER['REQUEST_URI'], '?');
+    if ($path === '/') { header('Location: /en/', true, 302); exit; }
+    if ($path === '/account') { header('Location: /login?to=account'); exit; }
+    echo '<title>', $path, '</title>';";
+
+#[test]
+fn an_app_whose_first_page_redirects_is_measured_where_it_leads() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    shop(&place, TO_ENGLISH);
+    let (code, said, _) = compare(&place, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("`/` redirects to `/en/` (302)"), "{said}");
+    let counts = &summary(&place)["cells"][0]["counts"];
+    assert!(
+        counts["ok"].as_u64() > Some(0)
+            && counts["failed"].as_object().is_none_or(|map| map.is_empty()),
+        "{counts}"
+    );
+    assert_eq!(trials(&place)[0]["runtime"]["before"]["pages"][0]["title"], "/en/");
+}
+
+#[test]
+fn a_path_is_measured_though_the_first_page_redirects_elsewhere() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for to in ["https://shop.test/", "http://shop.test/", "/", "//other.test/en"] {
+        let place = Place::new();
+        let code = format!(
+            "<?php if ($_SERVER['REQUEST_URI'] === '/') {{ header('Location: {to}'); exit; }} echo 'fine';"
+        );
+        shop(&place, &code);
+        let (code, said, _) = compare(&place, &["--path", "/page"]);
+        assert_eq!(code, Some(0), "{to}: {said}");
+    }
+}
+
+#[test]
+fn a_load_that_is_only_redirected_is_no_measurement() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    shop(&place, TO_ENGLISH);
+    let (code, said, took) = compare(&place, &["--path", "/account"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("`/account` is redirected (302) to `/login?to=account`"), "{said}");
+    assert_eq!(trials(&place).len(), 1, "it is not tried again: {said}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
+}
+
+#[test]
+fn an_app_that_wants_https_or_its_own_host_says_so_at_once() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for (to, words) in [
+        ("https://localhost/", "the app wants HTTPS"),
+        ("https://shop.test/", "`Host: shop.test`"),
+        ("http://shop.test/", "`Host: shop.test`"),
+        ("/", "it leads in a circle"),
+    ] {
+        let place = Place::new();
+        shop(&place, &format!("<?php header('Location: {to}', true, 301);"));
+        let (code, said, _) = compare(&place, &[]);
+        assert_eq!(code, Some(3), "{to}: {said}");
+        assert!(said.contains(words) && said.contains(&format!("to `{to}`")), "{to}: {said}");
+        assert_eq!(trials(&place).len(), 1, "{to}: it is not tried again: {said}");
+    }
+}
+
+#[test]
+fn a_host_that_the_load_sends_is_sent_before_it_too() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let code = "<?php if ($_SERVER['HTTP_HOST'] !== 'shop.test') {
+            header('Location: http://shop.test' . $_SERVER['REQUEST_URI'], true, 301); exit; }
+        echo 'the shop';";
+    shop(&place, code);
+    let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  \
+                main: { users: 1, for: 1s, path: /, headers: { Host: shop.test } }\n";
+    place.write("plan.yaml", plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+#[test]
+fn what_cannot_change_is_not_tried_again() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for status in [500, 404, 403, 401] {
+        let place = Place::new();
+        shop(&place, &format!("<?php http_response_code({status}); echo 'closed today';"));
+        let (code, said, took) = compare(&place, &[]);
+        assert_eq!(code, Some(2), "{status}: {said}");
+        assert!(said.contains("closed today"), "{status}: {said}");
+        assert_eq!(trials(&place).len(), 1, "{status}: {said}");
+        assert!(took < Duration::from_secs(30), "{status}: {took:?}");
+    }
+}

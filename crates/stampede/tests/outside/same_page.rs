@@ -1,0 +1,90 @@
+//! Each path of a load is the same page on every runtime, or the row says that it is not.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Place, finish, skipped, stderr, stdout, summary};
+
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Two runtimes with the app `./shop`: what of the second, or of the first, is not comparable.
+fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
+    let words = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "nginx-fpm,apache-modphp",
+        "--users",
+        "1",
+        "--for",
+        "1s",
+        "--warm-up",
+        "0s",
+        "--rounds",
+        "1",
+    ];
+    let output = finish(place.stampede(&[&words[..], more].concat()), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    let summary = summary(place);
+    let cells = summary["cells"].as_array().expect("cells");
+    let reasons = cells.iter().flat_map(|cell| cell["not_comparable"].as_array().expect("a list"));
+    (reasons.filter_map(Value::as_str).map(str::to_owned).collect(), said)
+}
+
+fn has_both() -> bool {
+    !skipped(&["nginx", "php-fpm", "apache2"])
+}
+
+#[test]
+fn another_script_behind_the_same_path_is_not_comparable() {
+    if !has_both() {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php echo PHP_SAPI === 'fpm-fcgi' ? 'front' : 'admin';");
+    place.write(
+        "shop/plain.php",
+        "<?php echo PHP_SAPI === 'fpm-fcgi'
+        ? 'short' : 'short' . str_repeat(' long', 20000);",
+    );
+    place.write(
+        "shop/gone.php",
+        "<?php if (PHP_SAPI !== 'fpm-fcgi') { http_response_code(404); } echo 'x';",
+    );
+    place.write(
+        "shop/away.php",
+        "<?php if (PHP_SAPI !== 'fpm-fcgi') { header('Location: /plain.php'); exit; } echo 'x';",
+    );
+    place.write(
+        "shop/token.php",
+        "<?php echo bin2hex(random_bytes(8)), PHP_SAPI === 'fpm-fcgi'
+        ? 'installer' : str_repeat('<p>product</p>', 5000);",
+    );
+    place.write("urls.txt", "/plain.php\n/index.php?a=1\n/gone.php\n/away.php\n/token.php\n");
+    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    let all = reasons.join("; ");
+    assert!(reasons.len() >= 4, "{all}\n{said}");
+    for words in ["`/plain.php` gives 200, ", "`/index.php?a=1` gives 200, 5 B, `"] {
+        assert!(all.contains(words), "{words}: {all}\n{said}");
+    }
+    assert!(said.contains("not comparable"), "{said}");
+    assert!(said.contains("`/plain.php` gives"), "the difference is shown: {said}");
+}
+
+#[test]
+fn pages_that_change_or_show_where_they_run_are_the_same() {
+    if !has_both() {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php echo '<title>Shop</title>', date('H:i:s'), ' ',
+        $_SERVER['HTTP_HOST'], ' ', __DIR__, ' ', bin2hex(random_bytes(16)), str_repeat('x', 9000);");
+    place.write("shop/a/b.php", "<?php echo microtime(true), ' ', random_int(1, 9);");
+    place.write("urls.txt", "/\n/a/b.php\n/index.php\n");
+    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    let about_pages: Vec<_> = reasons.iter().filter(|text| text.contains("gives")).collect();
+    assert!(about_pages.is_empty(), "{about_pages:?}\n{said}");
+}

@@ -1,0 +1,74 @@
+//! `stampede up` is for looking at what an app answers, whatever that is.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Place, skipped};
+
+/// Starts `up` on an app of this code; what it says as JSON, and what the app answers then to `GET /`.
+fn up(code: &str) -> (Value, String, String) {
+    let place = Place::new();
+    place.write("shop/public/index.php", code);
+    let words = ["up", "php-builtin", "--app", "./shop", "--json"];
+    let mut child = place.stampede(&words).spawn().expect("the binary starts");
+    let mut out = BufReader::new(child.stdout.take().expect("stdout"));
+    let mut text = String::new();
+    let said = loop {
+        let read = out.read_line(&mut text).expect("what up says");
+        if let Ok(value) = serde_json::from_str::<Value>(&text) {
+            break value;
+        }
+        if read == 0 {
+            let mut why = String::new();
+            child.stderr.take().expect("stderr").read_to_string(&mut why).expect("text");
+            panic!("up ended: {text}{why}");
+        }
+    };
+    let address = said["url"].as_str().expect("a URL").trim_start_matches("http://").to_owned();
+    let mut connection = TcpStream::connect(&address).expect("it is still up");
+    connection.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    connection.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).expect("an answer");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let mut notes = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut notes).expect("text");
+    assert_eq!(child.wait().expect("its end").code(), Some(0), "{notes}");
+    assert_eq!(place.left_behind(), Vec::<String>::new());
+    (said["answer"].clone(), notes, answer)
+}
+
+#[test]
+fn an_app_that_fails_can_be_looked_at() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for (status, body) in [(500, "no table"), (404, "no page"), (503, "closed today")] {
+        let code = format!("<?php http_response_code({status}); echo '{body}';");
+        let (said, notes, answer) = up(&code);
+        assert_eq!((&said["status"], &said["title"]), (&status.into(), &body.into()), "{said}");
+        assert_eq!(said["correct"], false, "{said}");
+        assert!(answer.contains(body), "{answer}");
+        assert!(notes.contains(&format!("status {status}")), "{notes}");
+        assert!(!notes.contains("stampede up"), "{notes}");
+    }
+}
+
+#[test]
+fn where_a_redirect_leads_is_shown() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let inside = "<?php if ($_SERVER['REQUEST_URI'] === '/') { header('Location: en/'); exit; }
+        echo '<title>English</title>';";
+    let (said, _, _) = up(inside);
+    assert_eq!((&said["path"], &said["title"]), (&"/en/".into(), &"English".into()), "{said}");
+    assert_eq!((&said["status"], &said["correct"]), (&200.into(), &true.into()), "{said}");
+    let (said, _, _) = up("<?php header('Location: https://shop.test/', true, 301);");
+    assert_eq!((&said["path"], &said["status"]), (&"/".into(), &301.into()), "{said}");
+    assert_eq!(said["location"], "https://shop.test/", "{said}");
+}
