@@ -215,7 +215,11 @@ impl Pair<'_> {
             false => a.answer_sha256 != b.answer_sha256,
         };
         if is_another && answers.is_empty() {
-            answers.push("its masked answer is another".to_owned());
+            let mut text = "its masked answer is another".to_owned();
+            if !a.answer.is_empty() && a.answer != b.answer {
+                text += &format!(": {}", shown_difference(a, b));
+            }
+            answers.push(text);
         }
         found.not_comparable.splice(0..0, answers);
         found

@@ -93,11 +93,16 @@ fn the_first_request_of_a_cold_load_is_the_first_of_all() {
         let phases = trial["phases"].as_array().expect("phases").iter();
         let phases: Vec<&str> = phases.filter_map(|phase| phase["phase"].as_str()).collect();
         assert_eq!(phases[..5], ["start", "verify", "stop", "start", "measure"], "{phases:?}");
-        // Without a warm-up the verification alone has asked.
+        // The measured path itself is asked to see whether the app is up, and so before the load.
         let place = Place::new();
         shop(&place);
         let warm = found(&place, runtime, "warm_up: 0s").expect("it is here");
-        assert_eq!(warm, [("warm compiled".to_owned(), false)], "{runtime}");
+        assert_eq!(warm, [("warm new".to_owned(), true)], "{runtime}");
+        let marks = std::fs::read_to_string(place.path().join("marks/log")).expect("marks");
+        let of_load: Vec<&str> = marks.lines().filter(|line| line.contains(" load ")).collect();
+        assert!(of_load.len() > 21, "20 of the load, and those before it: {marks}");
+        let later = &of_load[of_load.len() - 20..];
+        assert!(later.iter().all(|line| line.ends_with(" warm compiled")), "{runtime}: {marks}");
         let notes = trials(&place)[0]["verdict"]["notes"].to_string();
         assert!(!notes.contains("cold"), "{notes}");
     }

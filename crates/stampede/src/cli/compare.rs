@@ -158,6 +158,8 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     if let Some(first) = ours.first() {
         let up = format!("stampede up {first} {app}");
         lines.push((up, "the runtime alone, with its rendered configuration"));
+    }
+    if measured && !ours.is_empty() {
         let names = ours.iter().take(2).copied().collect::<Vec<_>>().join(",");
         let other = format!("stampede compare {app} --runtimes {names} --users 20 --for 10s");
         lines.push((other, "another load"));

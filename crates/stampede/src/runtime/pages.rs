@@ -10,7 +10,7 @@ use regex::Regex;
 use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::{Site, is_redirect};
-use super::stable::{placeless, timeless};
+use super::stable::{placeless, timeless, tokenless};
 use crate::interrupt;
 use crate::plan::model::RequestSpec;
 use crate::store::mask_secrets;
@@ -38,12 +38,16 @@ impl Place<'_> {
         // An app that says what is correct has its own say about what moves.
         match self.app.expected_body {
             Some(_) => text,
-            None => timeless(&placeless(&text, self.port, self.dir)),
+            None => self.stable(&text),
         }
     }
 
     fn body(&self, answer: &Answer) -> String {
-        timeless(&placeless(&self.app.masks.apply(&answer.body), self.port, self.dir))
+        self.stable(&self.app.masks.apply(&answer.body))
+    }
+
+    fn stable(&self, text: &str) -> String {
+        tokenless(&timeless(&placeless(text, self.port, self.dir)))
     }
 }
 
@@ -116,8 +120,11 @@ impl<'a> Pages<'a> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// They do not change: what they must be is known otherwise.
+    pub(super) fn are_known(&mut self) {
+        for asked in &mut self.0 {
+            (asked.record.changes, asked.record.title_changes) = (false, false);
+        }
     }
 
     /// What is kept of them, in the order of the requests.

@@ -14,6 +14,8 @@ pub struct PhpErrors {
     pub first: String,
 }
 
+/// Where the call stack begins; Apache writes line feeds as `\n`.
+const STACK: [&str; 2] = ["\\nStack trace:", "Stack trace:"];
 /// How PHP begins the line of an error that ends a script.
 const FATAL: [&str; 5] = [
     "PHP Fatal error:",
@@ -35,12 +37,18 @@ impl Running {
                 Some(found) => found.lines += 1,
                 None => {
                     let first = mask_secrets(&logs::mask(&line[at..], &self.stack.secrets));
-                    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
-                    let first = first.chars().take(LINE_MAX).collect();
-                    found = Some(PhpErrors { lines: 1, first });
+                    found = Some(PhpErrors { lines: 1, first: self.in_short(&first) });
                 }
             }
         });
         found
+    }
+
+    /// The message and the place, from the app's directory on.
+    fn in_short(&self, line: &str) -> String {
+        let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
+        let app = format!("{}/app/", self.dir().display());
+        let words: Vec<&str> = line[..end].split_whitespace().collect();
+        words.join(" ").replace(&app, "").chars().take(LINE_MAX).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// `body` of an app at `127.0.0.1:port` with its files below `dir`, without either.
 pub(super) fn placeless(body: &str, port: u16, dir: Option<&Path>) -> String {
@@ -24,6 +24,21 @@ pub(super) fn timeless(text: &str) -> String {
     TIMES.replace_all(text, "~").into_owned()
 }
 
+/// `text` with each token that nobody can read replaced by one sign: `?v=4ff61e95f0db` → `?v=~`. Such
+/// are made of a file's time or path, of a session, or by chance, and are others in each copy of an app.
+pub(super) fn tokenless(text: &str) -> String {
+    let token = |found: &Captures<'_>| {
+        let token = &found[0];
+        let has = |is: fn(&u8) -> bool| token.as_bytes().iter().any(is);
+        let is_hex = token.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_token = has(u8::is_ascii_digit)
+            && has(u8::is_ascii_alphabetic)
+            && (is_hex || token.len() >= LONG_TOKEN);
+        if is_token { "~".to_owned() } else { token.to_owned() }
+    };
+    TOKENS.replace_all(text, token).into_owned()
+}
+
 /// `text` with each number replaced by `0`: what is left differs only where words do.
 pub(crate) fn without_numbers(text: &str) -> String {
     NUMBERS.replace_all(text, "0").into_owned()
@@ -39,6 +54,11 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
         | \b\d+(?:\.\d+)?\ (?:seconds?|minutes?|hours?|ms|milliseconds?)\b";
     Regex::new(pattern).expect("a valid pattern")
 });
+/// What may be a token: eight hexadecimal digits are a short hash.
+static TOKENS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[A-Za-z0-9_+=-]{8,}").expect("a valid pattern"));
+/// Of other letters words are made too: `data-toggle-2`.
+const LONG_TOKEN: usize = 24;
 static NUMBERS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d+(?:[.,]\d+)*").expect("a valid pattern"));
 
@@ -66,6 +86,24 @@ mod tests {
             ("ratio 16:9", "ratio 16:9"),
         ] {
             assert_eq!(timeless(text), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_left_out_and_words_stay() {
+        for (text, left) in [
+            (
+                "css.php?t=dokuwiki&tseed=4ff61e95f0dbd13a6717f0ba7357dd6a",
+                "css.php?t=dokuwiki&tseed=~",
+            ),
+            ("app.4ff61e95.js", "app.~.js"),
+            ("value=\"eyJpdiI6IkZkTm1vZ0VKQ2x3PT0iLCJ2YWx1ZSI6\"", "value=\"~\""),
+            ("20261125", "20261125"),
+            ("deadbeef", "deadbeef"),
+            ("bootstrap-5-3-2 col-md-12", "bootstrap-5-3-2 col-md-12"),
+            ("internationalization", "internationalization"),
+        ] {
+            assert_eq!(tokenless(text), left, "{text}");
         }
     }
 

@@ -9,11 +9,15 @@ use stampede_load::time::Nanos;
 
 use super::hlog::Writer;
 use super::name::file_name;
+use super::read::ANSWER;
 use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
 use super::write::{self, Growing, Lock};
-use super::{RESULTS, StoreError, log};
+use super::{RESULTS, StoreError, log, mask_secrets};
 use crate::event::{Event, Listen, Phase};
 use crate::monitor::sample::ResourceSample;
+
+/// Kept of an answer: differences show early, and a page may be large.
+const ANSWER_CHARS: usize = 64 << 10;
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -117,6 +121,15 @@ impl TrialFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Keeps the beginning of what the app's page answered before the load, secrets masked: what two
+    /// runtimes answer differently is looked for in it. A failure is returned by `finish`.
+    pub fn keep_answer(&mut self, answer: &str) {
+        let begin: String = answer.chars().take(ANSWER_CHARS).collect();
+        let path = self.path.join(ANSWER);
+        let written = fs::write(&path, mask_secrets(&begin));
+        self.remember(written.map_err(|source| StoreError::Write { path, source }));
     }
 
     /// Keeps the last 1 MiB of a runtime's log file in `logs/`, secrets masked, by `mask` those

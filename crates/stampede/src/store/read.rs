@@ -185,6 +185,9 @@ pub fn read_run(folder: &Path) -> Result<StoredRun, StoreError> {
     Ok(StoredRun { record, folder: folder.to_owned(), trials, unfinished, damaged, state })
 }
 
+/// The file of [`StoredTrial::answer`].
+pub(super) const ANSWER: &str = "answer.txt";
+
 impl StoredTrial {
     /// Counts by second.
     ///
@@ -208,6 +211,11 @@ impl StoredTrial {
     /// As [`StoredTrial::seconds`].
     pub fn errors(&self) -> Result<Rows<ErrorRecord>, StoreError> {
         rows(&self.folder.join("errors.ndjson"))
+    }
+
+    /// The beginning of what the app's page answered before the load; empty: it was not kept.
+    pub fn answer(&self) -> String {
+        std::fs::read_to_string(self.folder.join(ANSWER)).unwrap_or_default()
     }
 
     /// Lines of its logs that tell of an error, secrets masked: name of the file and line, in the

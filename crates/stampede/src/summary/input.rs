@@ -102,8 +102,12 @@ impl TrialData {
             if there("seconds.ndjson") { rows(trial.seconds(), notices)? } else { vec![] };
         let resources =
             if there("resources.ndjson") { rows(trial.resources(), notices)? } else { vec![] };
+        let mut record = trial.record.clone();
+        if let Some(before) = &mut record.runtime.before {
+            before.answer = trial.answer();
+        }
         Ok(TrialData {
-            record: trial.record.clone(),
+            record,
             times,
             seconds,
             answered: Vec::new(),

@@ -220,6 +220,7 @@ fn fire(
     (before, phases): (Before, &mut Phases<'_>),
 ) -> Result<Fired, NotMeasured> {
     let Before { observed: before, requests, redirected } = before;
+    folder.keep_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
     let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)?;

@@ -7,7 +7,7 @@ use super::Subject;
 use super::ammo::own_request;
 use super::measured::Measured;
 use crate::plan::model::RequestSpec;
-use crate::runtime::is_redirect;
+use crate::runtime::{Arrived, is_redirect};
 use crate::store::record::PageRecord;
 
 /// Requests that are asked before the load; of a longer list the first.
@@ -84,7 +84,9 @@ pub(super) fn judge(
             true => redirect(page),
             false => failure(page),
         };
-        let shown = some(pages.iter().map(words));
+        let followed = measured.arrived().and_then(Arrived::redirected);
+        let followed = followed.filter(|_| subject.load.requests.is_empty());
+        let shown = some(followed.into_iter().chain(pages.iter().map(words)));
         return Err(Unfit::Redirected(measured.without_secrets(shown)));
     }
     Ok(())
@@ -120,7 +122,7 @@ fn redirect(page: &PageRecord) -> String {
     }
     let advice = match leads(path, location) {
         Leads::ToItself => "it leads in a circle".to_owned(),
-        Leads::Inside => format!("to measure the page behind it, load `{location}`"),
+        Leads::To(path) => format!("to measure the page behind it, load `{path}`"),
         Leads::ToHttps => {
             "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
                            app trusts it (a plan's load has `headers`)"
@@ -138,7 +140,8 @@ fn redirect(page: &PageRecord) -> String {
 #[derive(Debug, PartialEq, Eq)]
 enum Leads {
     ToItself,
-    Inside,
+    /// Path and query on the same host.
+    To(String),
     ToHttps,
     ToHost(String),
 }
@@ -147,14 +150,17 @@ fn leads(path: &str, location: &str) -> Leads {
     let asked = Url::parse("http://localhost").and_then(|host| host.join(path));
     let Ok((asked, url)) = asked.and_then(|asked| Ok((asked.clone(), asked.join(location)?)))
     else {
-        return Leads::Inside;
+        return Leads::To(location.to_owned());
     };
     let host = url.host_str().unwrap_or_default();
     match (url.scheme(), host) {
         ("https", "localhost") => Leads::ToHttps,
         (_, host) if host != "localhost" => Leads::ToHost(host.to_owned()),
         _ if url.path() == asked.path() && url.query() == asked.query() => Leads::ToItself,
-        _ => Leads::Inside,
+        _ => Leads::To(match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        }),
     }
 }
 
@@ -164,10 +170,11 @@ mod tests {
 
     #[test]
     fn a_redirect_says_what_the_app_wants() {
+        let to = |path: &str| Leads::To(path.to_owned());
         for (location, expected) in [
-            ("/login", Leads::Inside),
-            ("login?to=1", Leads::Inside),
-            ("http://localhost/en/", Leads::Inside),
+            ("/login", to("/login")),
+            ("login?to=1", to("/login?to=1")),
+            ("http://localhost/en/", to("/en/")),
             ("/account", Leads::ToItself),
             ("http://localhost/account#top", Leads::ToItself),
             ("https://localhost/account", Leads::ToHttps),
