@@ -256,6 +256,7 @@ fn fire(
     changed.extend(redirected.map(|text| (Judged::Valid, text)));
     changed.extend(php_errors.map(|errors| (Judged::Invalid, in_words(&errors))));
     let did = load_record(&fired, &load, subject.load);
+    changed.extend(verdict::unanswered(&did).map(|text| (Judged::Invalid, text)));
     changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
     let replaced = replaced(record, measured, &resources, &logs);
