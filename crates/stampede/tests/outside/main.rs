@@ -5,5 +5,6 @@
 mod common;
 
 mod addresses;
+mod causes;
 mod small;
 mod unanswered;
