@@ -6,5 +6,6 @@ mod common;
 
 mod addresses;
 mod causes;
+mod package_lock;
 mod small;
 mod unanswered;
