@@ -43,6 +43,8 @@ hold() {
     [ -e held ] || exit 98
     rm held
 }
+# Until the installation says so in `err`.
+waits() { for _ in $(seq 1200); do grep -q waiting err && break; sleep 0.05; done; }
 "#;
 
 /// A runtime whose program the package brings, and one that is there.
@@ -101,14 +103,18 @@ fn each_lock_is_waited_for_and_its_holder_named() {
     let Some(output) = apart(
         "for lock in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock \
          /var/cache/apt/archives/lock; do
-            hold $lock 4
-            \"$STAMPEDE\" install absent >out 2>err; echo rc=$?
+            : >err
+            hold $lock 300
+            \"$STAMPEDE\" install absent >out 2>err & pid=$!
+            waits; sleep 1; kill $holder; wait $pid; echo rc=$?
             grep -c \"pid $holder (perl) holds \\`$lock\\`\" err
             cat out err >&2
             dpkg --purge stampede-made-up >/dev/null
          done
-         hold /var/lib/dpkg/lock-frontend 4
-         bash \"$SCRIPT\" words stampede-made-up; echo rc=$?
+         : >err
+         hold /var/lib/dpkg/lock-frontend 300
+         bash \"$SCRIPT\" words stampede-made-up 2>err & pid=$!
+         waits; kill $holder; wait $pid; echo rc=$?
          [ -e /usr/sbin/policy-rc.d ] || echo clean",
     ) else {
         return;
@@ -143,13 +149,15 @@ fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
     let Some(output) = apart(&format!(
         "{own}
          hold /var/lib/dpkg/lock-frontend 600
+         : >err
          \"$STAMPEDE\" install absent 2>err & pid=$!
-         for _ in $(seq 200); do grep -q waiting err && break; sleep 0.05; done
+         waits
          /usr/sbin/policy-rc.d; echo meanwhile=$?
          kill -INT $pid; wait $pid; echo rc=$?
          /usr/sbin/policy-rc.d; echo after=$?
+         : >err
          bash \"$SCRIPT\" words stampede-made-up 2>err & pid=$!
-         for _ in $(seq 200); do grep -q waiting err && break; sleep 0.05; done
+         waits
          kill -TERM $pid; wait $pid; echo rc=$?
          export STAMPEDE_LOCK_WAIT=2
          \"$STAMPEDE\" install absent; echo rc=$?
