@@ -6,6 +6,7 @@
 //! ```
 //! Nothing right of `store` starts a process or opens a socket to a runtime.
 
+pub mod addresses;
 pub mod against;
 pub mod capacity;
 pub mod causes;

@@ -2,7 +2,7 @@
 //! `http+unix:`), `fcgi://host:port/script.php/path` and `fcgi+unix:/run/php.sock:/script.php/path`.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
@@ -13,6 +13,7 @@ use stampede_load::spec::{Address, Habits, Wire};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
+use crate::addresses::{self, Choice, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
@@ -29,6 +30,9 @@ pub struct Target {
     pub wire: Wire,
     /// Of FastCGI: what answers.
     script: Option<Script>,
+    /// The host's name as written, and all its addresses; of a socket nothing.
+    name: String,
+    addresses: Vec<SocketAddr>,
 }
 
 impl Target {
@@ -43,6 +47,38 @@ impl Target {
     /// Of FastCGI: what answers.
     pub fn script(&self) -> Option<&Script> {
         self.script.as_ref()
+    }
+
+    /// Of a name with several addresses: tries those that `may` be connected to, once each, and
+    /// keeps the first that accepts. What a person should know of it; `None`: there is one address.
+    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<String> {
+        if self.addresses.len() < 2 {
+            return None;
+        }
+        let tried: Vec<_> = self.addresses.iter().copied().filter(|one| may(one.ip())).collect();
+        let choice = Choice::of(&tried)?;
+        self.address = Address::Tcp(choice.address);
+        Some(choice.note(&self.name, &self.addresses))
+    }
+
+    /// Tells the server the name of a `Host` header inside TLS (SNI), where the URL has an address:
+    /// servers of several sites refuse a handshake without a name, or answer 421.
+    pub fn tell_name(&mut self, host: &str) {
+        let is_address = self.name.parse::<IpAddr>().is_ok();
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        if let (Wire::Tls(_), true) = (&self.wire, is_address)
+            && let Ok(setup) = Setup::new(name, Certificates::Any, Sessions::New)
+        {
+            self.wire = Wire::Tls(setup);
+        }
+    }
+
+    /// All addresses of the host's name; of a socket none.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Whether the address is one of this machine's.
@@ -182,9 +218,12 @@ impl Url {
     /// # Errors
     /// The host has none, or a name that no certificate can have.
     pub fn resolve(&self) -> Result<Target, TargetError> {
-        let (address, name) = match &self.place {
-            Place::Socket(path) => (Address::Unix(path.clone()), LOCALHOST),
-            Place::Host { name, port } => (Address::Tcp(resolve(name, *port)?), name.as_str()),
+        let (address, name, addresses) = match &self.place {
+            Place::Socket(path) => (Address::Unix(path.clone()), LOCALHOST, Vec::new()),
+            Place::Host { name, port } => {
+                let addresses = resolve(name, *port)?;
+                (Address::Tcp(addresses[0]), name.as_str(), addresses)
+            }
         };
         let wire = match self.scheme {
             Scheme::Http => Wire::Http1,
@@ -192,7 +231,7 @@ impl Url {
             Scheme::FastCgi => Wire::FastCgi,
         };
         let (host, path, script) = (self.host.clone(), self.path.clone(), self.script.clone());
-        Ok(Target { address, host, path, wire, script })
+        Ok(Target { address, host, path, wire, script, name: name.to_owned(), addresses })
     }
 
     /// Path and query as the app sees them, `/` where there is none.
@@ -248,15 +287,11 @@ fn script(path: &str) -> Option<(Script, String)> {
     Some((Script::new(filename), format!("{seen}{query}")))
 }
 
-fn resolve(host: &str, port: u16) -> Result<SocketAddr, TargetError> {
+/// At least one.
+fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TargetError> {
     let unknown = |source| TargetError::NoAddress { host: host.to_owned(), source };
-    let mut addresses = (host, port).to_socket_addrs().map_err(|error| unknown(Some(error)))?;
-    addresses.next().ok_or_else(|| unknown(None))
-}
-
-/// A datagram socket can be bound to addresses of this machine alone; nothing is sent.
-fn is_here(address: IpAddr) -> bool {
-    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+    let addresses = addresses::of(host, port).map_err(|error| unknown(Some(error)))?;
+    if addresses.is_empty() { Err(unknown(None)) } else { Ok(addresses) }
 }
 
 /// What is no target.
@@ -438,13 +473,5 @@ mod tests {
             format!("{}\nhint: {}\n", chain(&error), error.hint().unwrap_or_default())
         });
         insta::assert_snapshot!(errors.join("\n"));
-    }
-
-    #[test]
-    fn this_machine_is_told_from_others_without_a_packet() {
-        assert!(is_here("127.0.0.1".parse().unwrap()));
-        assert!(is_here("127.9.9.9".parse().unwrap()));
-        // Addresses for documentation are nobody's (RFC 5737).
-        assert!(!is_here("192.0.2.1".parse().unwrap()));
     }
 }

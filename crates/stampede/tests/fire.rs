@@ -14,14 +14,16 @@ fn url(server: &KnownServer) -> String {
     format!("http://{}/page?q=1", server.address())
 }
 
-/// Fires with `args` at `server`; the JSON summary.
+/// Fires with `args` at `server`; the JSON summary. The exit code is 0 where an answer was correct.
 fn fired(server: &KnownServer, args: &[&str]) -> Value {
     let place = Place::new();
     let url = url(server);
     let all: Vec<&str> = ["fire", &url, "--json"].iter().chain(args).copied().collect();
     let output = finish(place.stampede(&all), LIMIT);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).expect("JSON on stdout")
+    let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON on stdout");
+    let code = if summary["shots_ok"] == 0 { 3 } else { 0 };
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    summary
 }
 
 fn server(behaviour: Behaviour) -> KnownServer {
@@ -84,12 +86,12 @@ fn failures_are_counted_by_kind() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_a_result_and_no_error() {
+fn a_server_that_is_not_there_has_a_summary_and_an_error() {
     let place = Place::new();
     // Port 1 of loopback: nobody listens there.
     let args = ["fire", "http://127.0.0.1:1/", "--users", "2", "--requests", "4"];
     let output = finish(place.stampede(&args), LIMIT);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("net:refused"), "{text}");
     assert!(text.contains("4 planned, 0 ok, 4 failed, 0 dropped"), "{text}");
@@ -276,7 +278,8 @@ fn a_server_that_answers_nobody_is_measured() {
         let url = url(&server);
         let args = [&["fire", &url][..], &args, &["--expect", "ok >= 99%"]].concat();
         let output = finish(place.stampede(&args), LIMIT);
-        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+        // Nothing was answered: there is nothing that the expectation could be asked of.
+        assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
     }
 }
 
@@ -513,10 +516,11 @@ fn exit_codes_say_what_held() {
         let args = ["fire", &url, "--connections", "2", "--for", "2s"];
         finish(place.stampede(&[&args[..], more].concat()), LIMIT).status.code()
     };
-    assert_eq!(code(&[]), Some(0), "failed shots are a result");
+    assert_eq!(code(&[]), Some(3), "no answer was correct");
+    assert_eq!(code(&["--status", "503"]), Some(0));
     assert_eq!(code(&["--expect", "ok >= 99%"]), Some(1));
     assert_eq!(code(&["--autostop", "http(5xx,50%,1s)"]), Some(1));
-    assert_eq!(code(&["--autostop", "limit(1s)"]), Some(0));
+    assert_eq!(code(&["--status", "503", "--autostop", "limit(1s)"]), Some(0));
     assert_eq!(code(&["--csv", "no/such/folder.csv"]), Some(2), "nothing was fired");
     assert_eq!(code(&["--csv", "/dev/full"]), Some(3), "measured, and not all of it written");
 }

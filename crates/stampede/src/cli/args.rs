@@ -444,8 +444,9 @@ const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
   stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000
 
-A shot that fails is a result and no error: the exit code is 0 even if all did. It is 1 where an
-expectation is not met or a criterion of --autostop (but `limit`) ended the load, 2 where nothing was
-fired, and 3 where a file could not be written or an expectation is asked of an invalid measurement.
+Some failed requests are a result and no error: exit code 0. It is 1 where an expectation is not met or a
+criterion of --autostop (but `limit`) ended the load, 2 where nothing was fired, and 3 where no request was
+answered, or none correctly, where a file could not be written, or an expectation is asked of an invalid
+measurement.
 
 From ab, wrk, oha or Yandex Tank: docs/coming-from.md";

@@ -2,10 +2,14 @@
 //! that no package has.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::args::InstallArgs;
@@ -204,14 +208,16 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
     }
     let script = script()?;
     // sudo may ask for a password.
-    let output = Command::new("bash")
+    let child = Command::new("bash")
         .arg(script.path())
         .arg("words")
         .args(words)
         .stdin(Stdio::inherit())
+        .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+        .spawn();
+    let output = child.and_then(finished);
+    let output = output.map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
     match output.status.success() {
         true => {
             let names = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -224,6 +230,29 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
             .hint("the reason stands above; `--print` shows the commands")),
     }
 }
+
+/// Its output. A signal that only stampede got is passed on: the script may wait for another program.
+/// It ends at once then, and otherwise when what it runs has ended.
+fn finished(child: Child) -> io::Result<Output> {
+    let pid = Pid::from_child(&child);
+    let (ended, waits) = mpsc::channel::<()>();
+    let guard = thread::spawn(move || {
+        while waits.recv_timeout(LOOKS_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if interrupt::asked() {
+                // Of sudo, which passes it on; or gone already.
+                let _ = kill_process(pid, Signal::TERM);
+                return;
+            }
+        }
+    });
+    let output = child.wait_with_output();
+    drop(ended);
+    let _ = guard.join();
+    output
+}
+
+/// A person's patience, and no load on a machine that installs.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 fn has_sudo() -> bool {
     let mut sudo = Command::new("sudo");

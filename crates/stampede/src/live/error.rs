@@ -1,6 +1,7 @@
 //! Why something that already runs cannot be measured.
 
 use std::io;
+use std::net::SocketAddr;
 
 use crate::target::TargetError;
 
@@ -11,10 +12,12 @@ pub enum LiveError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// No connection.
-    #[error("nobody answers at {address}")]
+    #[error("nobody answers at {address}{}", elsewhere.map_or(String::new(), something_at))]
     NobodyThere {
-        /// Address as connected to.
+        /// Address as connected to, or all of a name's.
         address: String,
+        /// Where something of this machine listens instead, on the same port.
+        elsewhere: Option<SocketAddr>,
         /// What the system said.
         source: io::Error,
     },
@@ -73,6 +76,10 @@ pub enum LiveError {
     /// The app's answer is wrong, or does not come.
     #[error("the page: {0}")]
     Unverified(String),
+}
+
+fn something_at(address: SocketAddr) -> String {
+    format!("; something listens at {address}")
 }
 
 impl LiveError {

@@ -11,6 +11,7 @@ mod group;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,6 +21,7 @@ pub use error::LiveError;
 pub use watch::ROLE;
 use watch::Watched;
 
+use crate::addresses::{self, shown};
 use crate::causes::chain;
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::observed::Shown;
@@ -37,24 +39,29 @@ pub struct Live {
     name: String,
     url: String,
     target: Target,
+    /// Which of several addresses was taken, in words.
+    taken: Option<String>,
     watched: Option<Watched>,
     watch: Option<Watch>,
 }
 
 impl Live {
-    /// Looks up the address, connects once, and finds what is watched.
+    /// Looks up the address, connects once, and finds what is watched. Of a name's addresses the
+    /// first that accepts a connection is taken.
     ///
     /// # Errors
     /// Any of the three fails.
     pub fn find(name: &str, url: &str, watch: Option<&Watch>) -> Result<Live, LiveError> {
-        let target = Target::parse(url)?;
+        let mut target = Target::parse(url)?;
+        let taken = target.choose(|_| true);
         ask::connect(&target.address, CONNECTS_WITHIN)
-            .map_err(|source| LiveError::NobodyThere { address: shown(&target.address), source })?;
+            .map_err(|source| nobody_there(&target, source))?;
         let watched = watch.map(Watched::find).transpose()?;
         Ok(Live {
             name: name.to_owned(),
             url: url.to_owned(),
             target,
+            taken,
             watched,
             watch: watch.cloned(),
         })
@@ -88,7 +95,8 @@ impl Live {
     /// What the person should know before anything is fired.
     pub fn notices(&self) -> Vec<String> {
         let name = &self.name;
-        let mut notices = Vec::new();
+        let taken = self.taken.as_ref().map(|taken| format!("`{name}`: {taken}"));
+        let mut notices: Vec<String> = taken.into_iter().collect();
         if !self.target.is_here() {
             notices.push(format!(
                 "`{name}` fires at {}, which is not this machine; only what you are allowed to load",
@@ -264,11 +272,16 @@ fn told(answer: &Answer) -> (String, BTreeMap<String, String>) {
     }
 }
 
-fn shown(address: &Address) -> String {
-    match address {
-        Address::Tcp(address) => address.to_string(),
-        Address::Unix(path) => path.display().to_string(),
-    }
+fn nobody_there(target: &Target, source: io::Error) -> LiveError {
+    let elsewhere = match &target.address {
+        Address::Tcp(address) => addresses::elsewhere(*address),
+        Address::Unix(_) => None,
+    };
+    let address = match target.addresses() {
+        [] | [_] => shown(&target.address),
+        several => several.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
+    };
+    LiveError::NobodyThere { address, elsewhere, source }
 }
 
 /// For a connection to be made.
@@ -305,6 +318,7 @@ mod tests {
             name: "shop".to_owned(),
             url: String::new(),
             target: Target::parse(url).expect("an address"),
+            taken: None,
             watched: None,
             watch: None,
         };

@@ -350,6 +350,8 @@ pub struct Said {
 pub enum Means {
     /// The web server takes no more connections.
     WebServerLimit,
+    /// All of the web server's workers are taken. It says so whether or not a request waits for one.
+    WebServerFull,
     /// The pool of workers is as large as it may be.
     WorkerLimit,
     /// A queue of connections is full.

@@ -4,9 +4,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod addresses;
+mod causes;
 mod clock;
+mod package_lock;
 mod php_errors;
 mod redirects;
 mod same_page;
+mod small;
 mod stays_up;
 mod unanswered;

@@ -4,6 +4,7 @@ mod ammo;
 mod files;
 mod found;
 mod limits;
+mod nothing;
 mod phout;
 mod prometheus;
 mod ready;
@@ -22,6 +23,7 @@ use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
+use self::nothing::{Kind, Nothing};
 use self::ready::Ready;
 use self::report::{Parts, Report, Tagged};
 use self::screen::Shown;
@@ -66,7 +68,8 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // It was fired: what cannot be written of it is said, and ends nothing else.
     let printed = print(text.as_bytes()).err();
     let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
-    lost.iter().for_each(|failure| {
+    let nothing = fired.nothing.as_ref().map(|nothing| nothing.failure(&report, &ready));
+    lost.iter().chain(&nothing).for_each(|failure| {
         failure.print();
     });
     Ok(if lost.is_empty() { fired.outcome(&report) } else { Outcome::Incomplete })
@@ -98,6 +101,8 @@ struct Measured {
     autostop: Option<String>,
     /// Whether that was a limit of time, which is no verdict on the server.
     is_limit: bool,
+    /// Why there is no correct answer; `None`: there is one.
+    nothing: Option<Nothing>,
 }
 
 fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measured, Failure> {
@@ -117,7 +122,8 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
         }
     };
     let fired = due_until_the_end(fired);
-    Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit })
+    let nothing = Nothing::of(&fired, autostop.is_some(), &ready.load.target);
+    Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
 }
 
 /// Of a load that was ended early, what was not due by then was not planned: a percentile
@@ -138,6 +144,9 @@ impl Measured {
         }
         for (judged, text) in found::about_ammo(&self.fired) {
             verdict::add(&mut verdict, judged, text);
+        }
+        if let Some(nothing) = &self.nothing {
+            verdict::add(&mut verdict, Judged::Suspect, nothing.text.clone());
         }
         Report::of(Parts {
             url: &ready.url,
@@ -179,9 +188,13 @@ impl Measured {
     fn outcome(&self, report: &Report) -> Outcome {
         let asked = !report.expectations.is_empty();
         let stopped = report.autostop.is_some() && !self.is_limit;
+        let kind = self.nothing.as_ref().map(|nothing| nothing.kind);
         match report.verdict {
+            // Expectations are of answers, and there are none.
+            _ if matches!(kind, Some(Kind::Unsent | Kind::Unanswered)) => Outcome::Incomplete,
             Judged::Invalid if asked => Outcome::Incomplete,
             _ if stopped || report.breaks_an_expectation() => Outcome::NotMet,
+            _ if kind == Some(Kind::Incorrect) => Outcome::Incomplete,
             _ => Outcome::Fine,
         }
     }

@@ -48,8 +48,13 @@ impl Ready {
         does_something(args)?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
-        let target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
+        let mut target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
+        // One that may be somebody else's is not even connected to.
+        let taken = target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near);
         may_be_loaded(args, &url, &target)?;
+        if let Some(host) = host_header(args) {
+            target.tell_name(host);
+        }
         if tank.is_some() && target.script().is_some() {
             let text = "`--tank` fires HTTP, and this URL is straight to FastCGI";
             return Err(Failure::rendered(text.to_owned())
@@ -68,6 +73,7 @@ impl Ready {
             false => Asked::ByDefault,
         };
         let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
+        notes.extend(taken);
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
         notes.extend(passed_over.map(|key| key.to_string()));
         notes.extend(idle_path(args, &target));
@@ -84,6 +90,12 @@ impl Ready {
         let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(Ready { url, choice, load, warm_up, autostop, notes })
     }
+}
+
+/// The name that the flags ask for.
+fn host_header(args: &FireArgs) -> Option<&str> {
+    let mut headers = args.header.iter().filter_map(|header| header.split_once(':'));
+    headers.find(|(name, _)| name.trim().eq_ignore_ascii_case("host")).map(|(_, host)| host.trim())
 }
 
 /// `stampede fire load.yaml`: what is meant is known.

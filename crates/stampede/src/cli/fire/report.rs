@@ -13,6 +13,7 @@ use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
 use super::found::{self, Example};
 use super::watch::Watched;
+use crate::addresses::shown;
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
 use crate::store::record::{Judged, LoadRecord, Verdict};
@@ -29,6 +30,8 @@ pub struct Report {
     pub stampede: String,
     /// Where to, secrets masked.
     pub url: String,
+    /// The address that all requests went to: `127.0.0.1:8080`, or a socket's path.
+    pub address: String,
     /// What was fired: `const(500,60s)`, `50 users for 60 s`.
     pub load: String,
     /// Who decides when the next shot is due.
@@ -299,6 +302,7 @@ impl Report {
             format: FORMAT,
             stampede: env!("CARGO_PKG_VERSION").to_owned(),
             url: mask_secrets(parts.url),
+            address: shown(&parts.load.target),
             load: cells::load_text(&parts.choice.model),
             model,
             verdict: parts.verdict.judged,

@@ -244,6 +244,7 @@ fn made() -> Report {
         format: 1,
         stampede: "0.1.0".to_owned(),
         url: "http://127.0.0.1:8080/".to_owned(),
+        address: "127.0.0.1:8080".to_owned(),
         load: "const(50,60s)".to_owned(),
         model: LoadModel::Open,
         verdict: Judged::Suspect,

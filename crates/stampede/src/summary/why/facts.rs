@@ -89,9 +89,22 @@ impl<'a> Facts<'a> {
         self.load.counts.failed.get(&format!("http:{status}")).copied().unwrap_or(0)
     }
 
+    /// Failures that a limit of connections or workers makes: nobody took the connection or the
+    /// request, or gave it up. What the app answers itself, such as 404, is none of them.
+    pub fn turned_away(&self) -> u64 {
+        let makes = |kind: &str| TURNED_AWAY.contains(&kind);
+        let failed = self.load.counts.failed.iter().filter(|(kind, _)| makes(kind));
+        failed.map(|(_, count)| count).sum::<u64>() + self.load.counts.dropped
+    }
+
     /// Whether more was asked at once than its workers can serve at once.
     pub fn is_crowded(&self) -> bool {
         self.workers().is_none_or(|workers| self.load.in_flight_max > workers)
+    }
+
+    /// Whether as much was asked at once as its workers can serve at once.
+    pub fn is_at_its_workers(&self) -> bool {
+        self.workers().is_none_or(|workers| self.load.in_flight_max >= workers)
     }
 
     pub fn has_failed(&self) -> bool {
@@ -155,4 +168,15 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
+/// Statuses of a server that has no worker or no PHP to give, and what its clients see without one.
+const TURNED_AWAY: [&str; 8] = [
+    "http:502",
+    "http:503",
+    "http:504",
+    "net:refused",
+    "net:reset",
+    "net:timeout",
+    "net:cut-short",
+    "net:queue-full",
+];
 pub const SECOND: u64 = 1_000_000_000;

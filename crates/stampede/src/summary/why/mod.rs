@@ -33,6 +33,8 @@ pub enum Cause {
     Upstream,
     /// A queue of connections was full.
     Backlog,
+    /// What the app answered itself: 404, say.
+    App,
     /// A CPU quota.
     Throttled,
     /// All of them were busy, and the CPU was not.
@@ -124,12 +126,13 @@ impl Found {
 type Judge = fn(&Facts<'_>) -> Option<Found>;
 
 /// Every cause, each with evidence of its own.
-const ALL: [Judge; 11] = [
+const ALL: [Judge; 12] = [
     limits::generator,
     limits::memory,
     server::limit,
     server::upstream,
     server::backlog,
+    server::app,
     limits::throttled,
     limits::workers,
     server::nagle,

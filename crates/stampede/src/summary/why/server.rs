@@ -6,16 +6,43 @@ use super::{Cause, Found};
 use crate::store::record::Means;
 use crate::summary::words;
 
-/// It takes no more connections, and says so. A server may say so long before anybody waits.
+/// It takes no more connections, and says so; and somebody had to wait, or was turned away. A line
+/// alone is no cause: a server may say so long before anybody waits, and an app's own 404 is not its
+/// doing.
 pub fn limit(facts: &Facts<'_>) -> Option<Found> {
-    let said = facts.said(Means::WebServerLimit).next()?;
-    if !facts.has_failed() && !facts.is_crowded() {
-        return None;
-    }
+    // nginx answers 500 where it has no connection left for PHP.
+    let turned_away = facts.turned_away() + facts.status(500);
+    let met = (turned_away > 0 || facts.is_crowded()).then(|| facts.said(Means::WebServerLimit));
+    let is_full = facts.is_at_its_workers() && (facts.turned_away() > 0 || facts.is_crowded());
+    let full = is_full.then(|| facts.said(Means::WebServerFull));
+    let mut all = met.into_iter().flatten().chain(full.into_iter().flatten());
+    let said = all.next()?;
     let text =
         format!("web server's limit: {} said {}: {}", said.program, times(said.lines), said.first);
-    let others = facts.said(Means::WebServerLimit).skip(1).map(line);
-    Some(Found::new(Cause::WebServer, text).with(others))
+    Some(Found::new(Cause::WebServer, text).with(all.map(line)))
+}
+
+/// Statuses that no server of the stack has a reason for: the app gave them itself.
+pub fn app(facts: &Facts<'_>) -> Option<Found> {
+    let has = |means| facts.said(means).next().is_some();
+    let is_explained = |status: u16| match status {
+        500 => {
+            let of_front = [Means::UpstreamGone500, Means::WebServerLimit, Means::PhpMemory];
+            of_front.into_iter().any(has)
+        }
+        // A server may have them from another server, or mean itself.
+        other => STATUSES.contains(&other),
+    };
+    let statuses = facts.load.counts.failed.iter().filter_map(|(kind, count)| {
+        let status: u16 = kind.strip_prefix("http:")?.parse().ok()?;
+        (!is_explained(status)).then_some((*count, status))
+    });
+    let mut statuses: Vec<_> = statuses.collect();
+    statuses.sort_unstable_by(|one, other| other.cmp(one));
+    let said = |(count, status): &(u64, u16)| format!("{status} {}", times(*count));
+    let (first, others) = statuses.split_first()?;
+    let text = format!("the app answered {}, which no limit explains", said(first));
+    Some(Found::new(Cause::App, text).with(others.iter().map(said)))
 }
 
 /// 502, 503 and 504 with the line behind them; 500, which an app may mean itself, only of a web server
@@ -35,6 +62,11 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let (count, status) = failed.iter().copied().max().filter(|(count, _)| *count > 0)?;
     let lines = lines(status);
     let first = lines.first()?;
+    // One line a failure, more or less. An app gives such a status itself, too, in maintenance say.
+    let told: u64 = lines.iter().map(|said| said.lines).sum();
+    if told * TOLD_OF < count {
+        return None;
+    }
     let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
     let others = failed.into_iter().filter(|(count, other)| *count > 0 && *other != status);
     let others = others.map(|(count, status)| format!("{status} {}", times(count)));
@@ -47,7 +79,9 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     let full =
         facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
     let full = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
-    let said = facts.said(Means::Backlog).next();
+    // A queue that was full once and made nobody wait is no cause.
+    let is_felt = facts.turned_away() > 0 || facts.is_crowded();
+    let said = facts.said(Means::Backlog).next().filter(|_| is_felt);
     let refused = facts.load.counts.failed.get("net:queue-full").copied().unwrap_or(0);
     // Without a look at the stack's own sockets the machine's counters are all there is.
     let unseen = facts.listeners.is_empty();
@@ -70,7 +104,7 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
         (None, None) if refused > 0 => {
             format!("backlog: {} shots met a full queue", words::count(refused))
         }
-        (None, None) if unseen && dropped > 0 => format!(
+        (None, None) if unseen && dropped > 0 && is_felt => format!(
             "backlog: a listen queue of this machine overflowed {}; whose is not known",
             times(dropped)
         ),
@@ -128,6 +162,8 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
 
 /// What a web server answers where PHP does not.
 const STATUSES: [u16; 3] = [502, 503, 504];
+/// One line for so many failures at least: fewer lines explain but a few of them.
+const TOLD_OF: u64 = 10;
 /// The kernel's shortest delay of an acknowledgement, with the tick that ends it, the time that
 /// the answer itself takes, and what a busy machine adds.
 const PILE_NS: (u64, u64) = (39_000_000, 60_000_000);

@@ -256,6 +256,12 @@ fn counters_of_the_whole_machine_count_where_nothing_else_is_seen() {
         ListenerSample { backlog: 9, ..Default::default() },
     )]);
     assert_eq!(machine(own), [], "another program's");
+    let nobody_waits = causes(|trial| {
+        load(trial).in_flight_max = 2;
+        every(trial, |row| row.workers = None);
+        trial.resources[0].host.listen_overflows = 3;
+    });
+    assert_eq!(nobody_waits, [], "another program's, too");
 }
 
 #[test]
@@ -273,6 +279,48 @@ fn a_web_server_at_its_limit_says_so() {
     assert_eq!(limit(4), [], "Apache says so with a process to spare for each request");
 }
 
+/// Apache says that no worker is idle, which is no request's wait; and an app's 404 is the app's.
+#[test]
+fn a_line_about_a_limit_is_no_cause_where_the_limit_held_nobody_back() {
+    let full = |means: Means, in_flight_max: u32, kind: &'static str| {
+        causes(move |trial| {
+            load(trial).in_flight_max = in_flight_max;
+            load(trial).counts.failed.insert(kind.to_owned(), 12);
+            every(trial, |row| row.workers = None);
+            trial.record.runtime.said = vec![said(means, "server reached MaxRequestWorkers")];
+        })
+    };
+    for means in [Means::WebServerFull, Means::WebServerLimit, Means::Backlog] {
+        assert_eq!(full(means, 2, "http:404"), [Cause::App], "{means:?}");
+    }
+    assert_eq!(full(Means::WebServerFull, 2, "http:503"), [], "the app's own, by two of four");
+    assert_eq!(full(Means::WebServerFull, 4, "http:503"), [Cause::WebServer]);
+    assert_eq!(full(Means::WebServerFull, 4, "net:timeout"), [Cause::WebServer]);
+    assert_eq!(full(Means::WebServerFull, 5, "http:404"), [Cause::WebServer, Cause::App]);
+    assert_eq!(full(Means::WebServerLimit, 2, "net:reset"), [Cause::WebServer]);
+    assert_eq!(full(Means::WebServerLimit, 2, "http:500"), [Cause::WebServer]);
+}
+
+#[test]
+fn what_the_app_answers_itself_is_its_own() {
+    let answers = |failed: &[(&str, u64)], means: Option<Means>| {
+        why(|trial| {
+            let failed = failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
+            load(trial).counts.failed.extend(failed);
+            trial.record.runtime.said = means.map(|means| said(means, "…")).into_iter().collect();
+        })
+    };
+    let found = answers(&[("http:404", 12), ("http:500", 3), ("net:reset", 1)], None);
+    assert_eq!(line(&found), "the app answered 404 12 times, which no limit explains");
+    assert_eq!(found[0].evidence, ["500 3 times"]);
+    let memory = answers(&[("http:500", 3)], Some(Means::PhpMemory));
+    assert_eq!(memory[0].cause, Cause::Memory);
+    assert_eq!(memory.len(), 1, "{memory:#?}");
+    assert_eq!(answers(&[("http:503", 3), ("net:reset", 1)], None), [], "whose is not known");
+    let few = answers(&[("http:503", 400)], Some(Means::UpstreamGone));
+    assert_eq!(few, [], "31 lines tell of a few of them");
+}
+
 #[test]
 fn a_status_of_the_front_has_its_line() {
     let status = |status: u16, means: Means| {
@@ -284,7 +332,8 @@ fn a_status_of_the_front_has_its_line() {
     let found = status(502, Means::UpstreamGone);
     assert_eq!(line(&found), "502 12 times: nginx said: upstream …");
     assert_eq!(line(&status(504, Means::UpstreamTimeout)), "504 12 times: nginx said: upstream …");
-    assert_eq!(status(500, Means::UpstreamGone), [], "PHP's own answer");
+    let own = status(500, Means::UpstreamGone);
+    assert_eq!(own[0].cause, Cause::App, "PHP's own answer");
     let found = status(500, Means::UpstreamGone500);
     assert_eq!(line(&found), "500 12 times: nginx said: upstream …");
     let silent = |trial: &mut TrialData| {
@@ -490,7 +539,7 @@ fn an_open_load_below_all_limits_says_how_far() {
     let failed = low(|trial| {
         load(trial).counts.failed.insert("http:500".to_owned(), 1);
     });
-    assert_eq!(failed, [], "something was wrong with it");
+    assert_eq!(failed[0].cause, Cause::App, "something was wrong with it");
 }
 
 #[test]

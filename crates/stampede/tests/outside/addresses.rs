@@ -1,0 +1,205 @@
+//! A name with two addresses, of which a server listens at one: `localhost` on most machines.
+
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Place, finish, stderr, stdout};
+use crate::small::{OK, Small};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The binary in a mount namespace of its own, in which `/etc/hosts` has this text. `None`: no
+/// namespace can be had here, which is said.
+fn with_hosts(place: &Place, hosts: &str, args: &[&str]) -> Option<Output> {
+    let hosts = place.write("hosts", hosts).display().to_string();
+    let plain = place.stampede(args);
+    let mut command = Command::new("unshare");
+    command.arg("--mount");
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    let script = "mount --bind \"$1\" /etc/hosts || exit 99; shift; exec \"$@\"";
+    command.args(["sh", "-c", script, "sh", &hosts]).arg(plain.get_program()).args(args);
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(place.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = finish(command, LIMIT);
+    let refused = output.status.code() == Some(99) || stderr(&output).contains("unshare");
+    if refused {
+        let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        assert!(!in_ci, "no mount namespace in CI: {}", stderr(&output));
+        println!("SKIPPED: no mount namespace here: {}", stderr(&output));
+    }
+    (!refused).then_some(output)
+}
+
+/// A server at `there`, under a name that is `absent`, too.
+fn one_of_two(absent: &str, there: &str) {
+    let Some(server) = Small::at(there, OK) else {
+        println!("SKIPPED: {there} is no address here");
+        return;
+    };
+    let place = Place::new();
+    let hosts = format!("127.0.0.1 localhost\n{absent} twofold\n{there} twofold\n");
+    let url = format!("http://twofold:{}/", server.port());
+    let args = ["fire", &url, "--users", "1", "--requests", "20", "--json"];
+    let Some(output) = with_hosts(&place, &hosts, &args) else { return };
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!((&report["shots_ok"], server.answered()), (&20.into(), 20), "{said}");
+    let address = format!("{}:{}", bracketed(there), server.port());
+    assert_eq!(report["address"], address, "{said}");
+    assert!(stderr(&output).contains(&format!("requests go to {address}")), "{said}");
+    assert!(report["notes"].to_string().contains("`twofold` is "), "{said}");
+}
+
+fn bracketed(ip: &str) -> String {
+    if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() }
+}
+
+#[test]
+fn the_address_that_answers_is_taken() {
+    one_of_two("::1", "127.0.0.1");
+    one_of_two("127.0.0.1", "::1");
+    // The system may list either of these first.
+    one_of_two("127.0.0.2", "127.0.0.1");
+    one_of_two("127.0.0.1", "127.0.0.2");
+}
+
+/// Written in capitals and with the dot of an absolute name, which `/etc/hosts` does not know.
+#[test]
+fn a_name_may_be_written_in_other_ways() {
+    let server = Small::at("127.0.0.1", OK).expect("127.0.0.1");
+    let hosts = "::1 twofold\n127.0.0.1 twofold\n";
+    for name in ["TwoFold", "twofold.", "TWOFOLD."] {
+        let place = Place::new();
+        let url = format!("http://{name}:{}/", server.port());
+        let args = ["fire", &url, "--users", "1", "--requests", "2"];
+        let Some(output) = with_hosts(&place, hosts, &args) else { return };
+        let said = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{name}: {said}");
+    }
+}
+
+#[test]
+fn where_nothing_listens_all_addresses_are_named() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let place = Place::new();
+    let url = format!("http://twofold:{port}/");
+    let args = ["fire", &url, "--users", "1", "--requests", "3"];
+    let hosts = "::1 twofold\n127.0.0.1 twofold\n";
+    let Some(output) = with_hosts(&place, hosts, &args) else { return };
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let note = format!("nothing accepts connections at [::1]:{port} and 127.0.0.1:{port}");
+    assert!(said.contains(&note), "{said}");
+    assert!(said.contains("error: no request was answered: 3 × connection refused by "), "{said}");
+}
+
+/// An address that may be somebody else's is not even connected to.
+#[test]
+fn what_may_not_be_loaded_is_not_tried() {
+    let server = Small::at("127.0.0.1", OK).expect("127.0.0.1");
+    let place = Place::new();
+    // Addresses for documentation (RFC 5737): nobody's.
+    let url = format!("http://mixed:{}/", server.port());
+    let args = ["fire", &url, "--users", "1", "--requests", "2", "--json"];
+    let hosts = "198.51.100.1 mixed\n127.0.0.1 mixed\n";
+    let began = Instant::now();
+    let Some(output) = with_hosts(&place, hosts, &args) else { return };
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(began.elapsed() < LIMIT / 2, "{said}");
+    let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(report["address"], format!("127.0.0.1:{}", server.port()));
+    let hosts = "198.51.100.1 mixed\n203.0.113.1 mixed\n";
+    let output = with_hosts(&place, hosts, &args).expect("it was there before");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("neither this machine's nor private"), "{said}");
+}
+
+/// `php -S localhost:8081` binds one of the two. An address in a URL is what it says.
+#[test]
+fn an_address_stays_and_the_other_is_named() {
+    let Some(server) = Small::at("::1", OK) else {
+        println!("SKIPPED: ::1 is no address here");
+        return;
+    };
+    let (place, port) = (Place::new(), server.port());
+    let url = format!("http://127.0.0.1:{port}/");
+    let output = finish(place.stampede(&["fire", &url, "--users", "1", "--requests", "3"]), LIMIT);
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), server.answered()), (Some(3), 0), "{said}");
+    let other = format!("nothing listens on 127.0.0.1:{port}; something listens on [::1]:{port}");
+    assert!(said.contains(&other), "{said}");
+    let url = format!("http://[::1]:{port}/");
+    let output = finish(place.stampede(&["fire", &url, "--users", "1", "--requests", "3"]), LIMIT);
+    assert_eq!((output.status.code(), server.answered()), (Some(0), 3), "{}", stderr(&output));
+}
+
+#[test]
+fn a_runtime_that_already_runs_is_found_at_either_address() {
+    let server = Small::at("127.0.0.1", OK).expect("127.0.0.1");
+    let place = Place::new();
+    place.write("shop/public/index.php", "<?php echo 'ok';");
+    let plan = |host: &str| {
+        let port = server.port();
+        let text = format!(
+            "app: ./shop\nworkers: 2\nruntimes:\n  - live: {{url: \"http://{host}:{port}\"}}\n\
+             load: [{{users: 1, for: 1s}}]\nwarm_up: 100ms\n"
+        );
+        place.write("plan.yaml", &text);
+    };
+    plan("twofold");
+    let hosts = "::1 twofold\n127.0.0.1 twofold\n";
+    let args = ["compare", "plan.yaml", "--json"];
+    let Some(output) = with_hosts(&place, hosts, &args) else { return };
+    let said = stdout(&output) + &stderr(&output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    assert!(server.answered() > 0, "{said}");
+    assert!(said.contains(&format!("requests go to 127.0.0.1:{}", server.port())), "{said}");
+    plan("[::1]");
+    let output = finish(place.stampede(&args), LIMIT);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("something listens at 127.0.0.1:{}", server.port())), "{said}");
+}
+
+#[test]
+fn a_name_that_is_nobodys_is_named() {
+    let place = Place::new();
+    let hosts = "127.0.0.1 localhost\n";
+    let args = ["fire", "http://no-such-host.invalid/", "--users", "1", "--requests", "1"];
+    let Some(output) = with_hosts(&place, hosts, &args) else { return };
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("error: no address for `no-such-host.invalid`"), "{said}");
+}
+
+/// Servers of several sites refuse a handshake without a name, or answer 421.
+#[test]
+fn the_host_header_is_the_name_inside_tls_where_the_url_has_an_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let hello = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("a connection");
+        let mut bytes = [0; 2048];
+        let length = connection.read(&mut bytes).expect("a handshake begins");
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    });
+    let place = Place::new();
+    let url = format!("https://{address}/");
+    let load = ["--users", "1", "--requests", "1", "-H", "Host: shop.test:8443"];
+    let output = finish(place.stampede(&[&["fire", &url][..], &load].concat()), LIMIT);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let hello = hello.join().expect("no panic");
+    assert!(hello.contains("shop.test"), "{hello}");
+}

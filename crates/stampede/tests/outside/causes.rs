@@ -1,0 +1,88 @@
+//! A limit is named as the cause only where it held something back: an app that answers 404 to two
+//! users on eight workers has met none.
+
+use serde_json::Value;
+
+use crate::common::why::Said;
+use crate::common::{Place, skipped};
+
+/// Waits, and answers `/nope` with this status once it is under load: what is only looked at is well.
+fn app(place: &Place, status: u16) {
+    place.write(
+        "app/index.php",
+        &format!(
+            "<?php usleep(20000);
+$file = sys_get_temp_dir() . '/asked';
+file_put_contents($file, 'x', FILE_APPEND);
+clearstatcache();
+$is_loaded = filesize($file) > 60;
+if ($is_loaded && $_SERVER['REQUEST_URI'] === '/nope') {{ http_response_code({status}); }}
+echo 'ok';
+"
+        ),
+    );
+    place.write("urls.txt", "/\n/nope\n");
+}
+
+fn run(status: u16, users: u32, runtimes: &str) -> Said {
+    let place = Place::new();
+    app(&place, status);
+    Said::in_place(
+        place,
+        &format!(
+            "app: ./app\nworkers: 8\nwarm_up: 2s\nrounds: 1\n\
+             load: {{it: {{users: {users}, for: 3s, urls: urls.txt}}}}\nruntimes: [{runtimes}]\n"
+        ),
+    )
+}
+
+/// `/nope` is answered with `status` by the app: no limit is named, and the app is.
+fn is_the_apps(said: &Said, runtime: &str, status: u16) {
+    let cell = said.cell(runtime);
+    let failed = &cell["counts"]["failed"][format!("http:{status}")];
+    assert!(failed.as_u64() > Some(0), "{runtime}: {:#}", cell["counts"]);
+    for limit in ["web-server", "workers", "backlog", "upstream", "memory"] {
+        said.silent(runtime, limit);
+    }
+    if ![502, 503, 504].contains(&status) {
+        let (text, _) = said.found(runtime, "app");
+        assert!(text.starts_with(&format!("the app answered {status} ")), "{text}");
+    }
+}
+
+#[test]
+fn apache_has_met_no_limit_with_two_users_on_eight_workers() {
+    if skipped(&["apache2", "php"]) {
+        return;
+    }
+    for status in [404, 500, 503] {
+        is_the_apps(&run(status, 2, "apache-modphp"), "apache-modphp", status);
+    }
+}
+
+/// Two of eight children are busy; with `ondemand` and `dynamic` FPM says a lot about growing.
+#[test]
+fn other_runtimes_have_met_none_either() {
+    if skipped(&["nginx", "php-fpm", "apache2", "lighttpd"]) {
+        return;
+    }
+    let runtimes = "nginx-fpm, dynamic: {use: nginx-fpm, pm: dynamic}, apache-fpm, lighttpd-fcgi";
+    let runtimes = runtimes.replace("dynamic: {", "{dynamic: {").replace("dynamic}", "dynamic}}");
+    let said = run(404, 2, &runtimes);
+    for runtime in ["nginx-fpm", "dynamic", "apache-fpm", "lighttpd-fcgi"] {
+        is_the_apps(&said, runtime, 404);
+    }
+}
+
+/// The same runtime, the same 404, and more users than it has workers.
+#[test]
+fn a_limit_that_was_met_is_named_all_the_same() {
+    if skipped(&["apache2", "php"]) {
+        return;
+    }
+    let said = run(404, 24, "apache-modphp");
+    let (text, _) = said.found("apache-modphp", "web-server");
+    assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
+    let why: &Value = &said.cell("apache-modphp")["why"];
+    assert!(why.to_string().contains("\"app\""), "{why:#}");
+}

@@ -1,0 +1,176 @@
+//! Another program is at the machine's packages, as unattended-upgrades is after a boot: an
+//! installation waits for it. Real apt and dpkg with a package of the test's own, in a mount
+//! namespace in which all that they write is a copy: root on Debian and its family.
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Place, finish, stderr, stdout};
+
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// The machine's packages as a copy, and a repository with one package. `hold FILE SECONDS` holds a
+/// lock as dpkg does.
+const APART: &str = r#"
+for folder in /var/lib/dpkg /usr/sbin; do
+    mkdir -p "copy$folder" && cp -a "$folder/." "copy$folder/" && mount --bind "copy$folder" "$folder" || exit 99
+done
+rm -f /usr/sbin/policy-rc.d
+for folder in /var/lib/apt /var/cache/apt /etc/apt /run; do mount -t tmpfs tmpfs "$folder" || exit 99; done
+mkdir -p /var/lib/apt/lists/partial /var/cache/apt/archives/partial /etc/apt/apt.conf.d /etc/apt/preferences.d \
+    /etc/apt/sources.list.d /etc/apt/trusted.gpg.d deb/DEBIAN deb/run/made-up repository
+printf '#!/bin/sh\n' >deb/run/made-up/no-such-program
+chmod 755 deb/run/made-up/no-such-program
+printf 'Package: stampede-made-up\nVersion: 1\nArchitecture: all\nMaintainer: none <none@example.org>\nDescription: none\n' >deb/DEBIAN/control
+dpkg-deb --build deb repository/made-up.deb >/dev/null || exit 99
+{
+    cat deb/DEBIAN/control
+    printf 'Filename: ./made-up.deb\nSize: %s\n' "$(stat -c %s repository/made-up.deb)"
+    printf 'SHA256: %s\n' "$(sha256sum repository/made-up.deb | cut -d ' ' -f 1)"
+} >repository/Packages
+chmod -R a+rX . && echo "deb [trusted=yes] file:$PWD/repository ./" >/etc/apt/sources.list
+echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/test
+hold() {
+    perl -MFcntl -e '
+        open(my $lock, ">>", $ARGV[0]) or die;
+        my $asked = pack("s! s! x![l!] l! l! i x![l!]", F_WRLCK, 0, 0, 0, 0);
+        fcntl($lock, F_SETLK, $asked) or die;
+        open(my $told, ">", "held") or die;
+        close $told;
+        sleep $ARGV[1]' "$1" "$2" >/dev/null 2>&1 &
+    holder=$!
+    for _ in $(seq 100); do [ -e held ] && break; sleep 0.05; done
+    [ -e held ] || exit 98
+    rm held
+}
+# Until the installation says so in `err`.
+waits() { for _ in $(seq 1200); do grep -q waiting err && break; sleep 0.05; done; }
+"#;
+
+/// A runtime whose program the package brings, and one that is there.
+fn place() -> Place {
+    let place = Place::new();
+    for (name, program, package) in
+        [("absent", "no-such-program", "stampede-made-up"), ("here", "sh", "dash")]
+    {
+        let text = format!(
+            "title: {name}
+mode: per-request
+app_kinds: [callable]
+worker_held_by: request
+needs: {{ {program}: {{ programs: [{program}] }} }}
+common: [workers]
+files: []
+processes: [{{ role: php, run: {program}, stop: {{ signal: TERM, grace: 1s }} }}]
+ready: {{ within: 1s }}
+effective_workers: {{ processes: {{ role: php }} }}
+install: {{ debian: {{ packages: [{package}] }} }}
+"
+        );
+        place.write(&format!("runtimes/{name}/runtime.yaml"), &text);
+    }
+    place
+}
+
+/// Runs `script` apart; `None`: that cannot be had here, which is said.
+fn apart(script: &str) -> Option<Output> {
+    let os = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let is_debian = os.lines().any(|line| line.starts_with("ID") && line.contains("debian"));
+    if !rustix::process::geteuid().is_root() || !is_debian {
+        println!("SKIPPED: for root on Debian and its family");
+        return None;
+    }
+    let place = place();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &format!("{APART}\n{script}")]);
+    command.env("STAMPEDE", env!("CARGO_BIN_EXE_stampede")).env("TMPDIR", place.tmp());
+    command.env("SCRIPT", concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/install-packages"));
+    command.env("STAMPEDE_RUNTIMES", place.path().join("runtimes"));
+    command.env("PATH", "/run/made-up:/usr/sbin:/usr/bin:/sbin:/bin");
+    command.current_dir(place.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = finish(command, LIMIT);
+    if output.status.code() == Some(99) || stderr(&output).contains("unshare failed") {
+        println!("SKIPPED: no mount namespace here: {}", stderr(&output));
+        return None;
+    }
+    assert_ne!(output.status.code(), Some(98), "the test could not take the lock");
+    Some(output)
+}
+
+#[test]
+fn each_lock_is_waited_for_and_its_holder_named() {
+    let Some(output) = apart(
+        "for lock in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock \
+         /var/cache/apt/archives/lock; do
+            : >err
+            hold $lock 300
+            \"$STAMPEDE\" install absent >out 2>err & pid=$!
+            waits; sleep 1; kill $holder; wait $pid; echo rc=$?
+            grep -c \"pid $holder (perl) holds \\`$lock\\`\" err
+            cat out err >&2
+            dpkg --purge stampede-made-up >/dev/null
+         done
+         : >err
+         hold /var/lib/dpkg/lock-frontend 300
+         bash \"$SCRIPT\" words stampede-made-up 2>err & pid=$!
+         waits; kill $holder; wait $pid; echo rc=$?
+         [ -e /usr/sbin/policy-rc.d ] || echo clean",
+    ) else {
+        return;
+    };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert_eq!(text, "rc=0\n1\n".repeat(4) + "stampede-made-up\nrc=0\nclean\n", "{said}");
+    assert_eq!(said.matches("installed: absent").count(), 4, "{said}");
+    assert!(!said.contains("cannot mend") && !said.contains("warning"), "{said}");
+}
+
+#[test]
+fn what_is_installed_needs_no_lock() {
+    let Some(output) = apart(
+        "hold /var/lib/dpkg/lock-frontend 60
+         \"$STAMPEDE\" install here; echo rc=$?
+         bash \"$SCRIPT\" words dash; echo rc=$?
+         kill $holder",
+    ) else {
+        return;
+    };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(text.starts_with("nothing is missing: here\n"), "{text}{said}");
+    assert!(text.ends_with("rc=0\nrc=0\n") && !said.contains("waiting"), "{text}{said}");
+}
+
+/// No reason to touch services before the installation itself; and a wait has an end.
+#[test]
+fn a_wait_ends_with_ctrl_c_and_by_its_limit() {
+    let own =
+        "printf '#!/bin/sh\\nexit 7\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d";
+    let began = Instant::now();
+    let Some(output) = apart(&format!(
+        "{own}
+         hold /var/lib/dpkg/lock-frontend 600
+         : >err
+         \"$STAMPEDE\" install absent 2>err & pid=$!
+         waits
+         /usr/sbin/policy-rc.d; echo meanwhile=$?
+         kill -INT $pid; wait $pid; echo rc=$?
+         /usr/sbin/policy-rc.d; echo after=$?
+         : >err
+         bash \"$SCRIPT\" words stampede-made-up 2>err & pid=$!
+         waits
+         kill -TERM $pid; wait $pid; echo rc=$?
+         export STAMPEDE_LOCK_WAIT=2
+         \"$STAMPEDE\" install absent; echo rc=$?
+         kill $holder
+         /usr/sbin/policy-rc.d; echo own=$?; ls /usr/sbin/policy* /run"
+    )) else {
+        return;
+    };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(text.starts_with("meanwhile=7\nrc=2\nafter=7\nrc=143\nrc=2\nown=7\n"), "{text}{said}");
+    assert!(text.ends_with("/usr/sbin/policy-rc.d\n\n/run:\n"), "something is left: {text}");
+    assert!(said.contains("error: another program is at the packages: pid "), "{said}");
+    assert!(said.contains("hint: wait for it to end"), "{said}");
+    assert!(!said.contains("cannot mend"), "{said}");
+    assert!(began.elapsed() < LIMIT - Duration::from_secs(30), "{said}");
+}
