@@ -18,6 +18,10 @@ use crate::store::record::PageRecord;
 
 /// For one answer: some are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);
+/// Requests that are asked; of a longer list the first.
+const REQUESTS_MAX: usize = 300;
+/// For all of them: beyond that nobody waits for a trial to begin.
+const ALL_WITHIN: Duration = Duration::from_secs(30);
 /// For all the second answers: what is not asked again by then is compared as if it changed.
 const AGAIN_WITHIN: Duration = Duration::from_secs(3);
 
@@ -80,7 +84,10 @@ impl<'a> Pages<'a> {
         place: &Place<'_>,
         requests: &[&'a RequestSpec],
     ) -> Pages<'a> {
-        let asked = requests.iter().take_while(|_| !interrupt::asked()).map(|request| {
+        let begun = Instant::now();
+        let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::asked();
+        let first = requests.iter().take(REQUESTS_MAX);
+        let asked = first.take_while(|_| is_in_time()).map(|request| {
             let path = mask_secrets(&request.path);
             let Ok(answer) = site.ask_path(&request.path, &request.headers, WITHIN) else {
                 // Without an answer the load itself will tell.

@@ -100,7 +100,10 @@ fn measure(
 ) -> Result<Fired, NotMeasured> {
     let is_ours = !subject.runtime.is_live();
     let is_cold = is_unasked(ctx, subject);
-    let rehearsed = if is_cold { Some(rehearse(ctx, subject, phases)?) } else { None };
+    let rehearsed = match is_cold {
+        true => Some(rehearse(ctx, subject, &mut record.runtime.before, phases)?),
+        false => None,
+    };
     if is_ours {
         phases.enter(Phase::Start, None);
     }
@@ -154,8 +157,8 @@ struct Before {
     observed: Observed,
     /// What the load sends.
     requests: Vec<RequestSpec>,
-    /// The redirect that was followed to the app's page, in words.
-    redirected: Option<String>,
+    /// What the reader should know of it, in words.
+    notes: Vec<String>,
 }
 
 /// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that is
@@ -163,12 +166,13 @@ struct Before {
 fn rehearse(
     ctx: &Ctx<'_>,
     subject: &Subject<'_>,
+    record: &mut Option<Observed>,
     phases: &mut Phases<'_>,
 ) -> Result<Rehearsed, NotMeasured> {
     phases.enter(Phase::Start, None);
     let mut measured = Measured::up_cold(ctx, subject)?;
     phases.enter(Phase::Verify, None);
-    let shown = show(subject, &mut measured, &mut None)?;
+    let shown = show(subject, &mut measured, record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
     measured.stop()?;
@@ -185,7 +189,9 @@ fn show(
     let logs = measured.log_marks();
     measured.arrive(subject.app)?;
     let requests = paths::requests(subject, measured);
-    let observed = measured.verify(subject.app, &paths::asked(&requests))?;
+    let asked = paths::asked(&requests);
+    let observed = measured.verify(subject.app, &asked)?;
+    let not_asked = paths::not_asked(asked.len(), observed.pages.len());
     match paths::judge(subject, &requests, &observed.pages, measured) {
         Ok(()) => {}
         Err(Unfit::Failing(text)) => return Err(NotMeasured::for_good(text)),
@@ -208,7 +214,8 @@ fn show(
                 false => redirected,
             }
         });
-    Ok(Before { observed, requests, redirected })
+    let notes = redirected.into_iter().chain(not_asked).collect();
+    Ok(Before { observed, requests, notes })
 }
 
 fn fire(
@@ -219,7 +226,7 @@ fn fire(
     measured: &Measured,
     (before, phases): (Before, &mut Phases<'_>),
 ) -> Result<Fired, NotMeasured> {
-    let Before { observed: before, requests, redirected } = before;
+    let Before { observed: before, requests, notes } = before;
     folder.keep_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
@@ -253,7 +260,7 @@ fn fire(
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
     changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
-    changed.extend(redirected.map(|text| (Judged::Valid, text)));
+    changed.extend(notes.into_iter().map(|text| (Judged::Valid, text)));
     changed.extend(php_errors.map(|errors| (Judged::Invalid, in_words(&errors))));
     let did = load_record(&fired, &load, subject.load);
     changed.extend(verdict::unanswered(&did).map(|text| (Judged::Invalid, text)));

@@ -1,6 +1,8 @@
 //! The requests of a load, and what they are answered with before it: errors and redirects are
 //! answered fast, and would be measured.
 
+use std::collections::HashSet;
+
 use url::Url;
 
 use super::Subject;
@@ -9,9 +11,8 @@ use super::measured::Measured;
 use crate::plan::model::RequestSpec;
 use crate::runtime::{Arrived, is_redirect};
 use crate::store::record::PageRecord;
+use crate::summary::words;
 
-/// Requests that are asked before the load; of a longer list the first.
-const PATHS_MAX: usize = 100;
 /// Shown of many.
 const SHOWN: usize = 5;
 
@@ -28,18 +29,23 @@ pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<Reques
     own
 }
 
-/// Those that are asked before the load. What writes is not sent once more than the plan says.
+/// Those that are asked before the load, each once. What writes is not sent once more than the plan
+/// says.
 pub(super) fn asked(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
-    let mut asked: Vec<&RequestSpec> = Vec::new();
-    let is_new = |known: &[&RequestSpec], request: &RequestSpec| {
-        known.iter().all(|one| one.path != request.path || one.headers != request.headers)
-    };
-    for request in requests.iter().filter(|request| request.method == "GET") {
-        if asked.len() < PATHS_MAX && is_new(&asked, request) {
-            asked.push(request);
-        }
-    }
-    asked
+    let mut known = HashSet::new();
+    let reads = requests.iter().filter(|request| request.method == "GET");
+    reads.filter(|request| known.insert((&request.path, &request.headers))).collect()
+}
+
+/// What is to be said of requests that were not asked, for there are too many of them.
+pub(super) fn not_asked(asked: usize, pages: usize) -> Option<String> {
+    (pages < asked).then(|| {
+        format!(
+            "of {} requests the first {} were asked before the load and compared between runtimes",
+            words::count(asked as u64),
+            words::count(pages as u64)
+        )
+    })
 }
 
 /// Why a load is not worth sending, in words.
@@ -69,7 +75,8 @@ pub(super) fn judge(
         !pages.is_empty() && pages.iter().all(|page| redirected(page) || failed(page));
     let has_redirects = pages.iter().any(redirected);
     // Whether what was not asked is answered better, nobody knows.
-    let are_all_asked = requests.iter().all(|request| request.method == "GET");
+    let are_all_asked = requests.iter().all(|request| request.method == "GET")
+        && pages.len() == asked(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_ours() {
         let shown = some(pages.iter().filter(|page| broken(page) || failed(page)).map(failure));

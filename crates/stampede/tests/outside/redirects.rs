@@ -74,6 +74,27 @@ fn a_load_that_is_only_redirected_is_no_measurement() {
 }
 
 #[test]
+fn a_cold_load_that_is_only_redirected_is_none_either() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    shop(&place, TO_ENGLISH);
+    let plan = |path: &str| {
+        format!(
+            "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\ncold: true\nload:\n  \
+             main: {{ users: 1, for: 1s{path} }}\n"
+        )
+    };
+    for (path, wanted) in [(", path: /account", Some(3)), ("", Some(0))] {
+        place.write("plan.yaml", &plan(path));
+        let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), wanted, "{path}: {said}");
+    }
+}
+
+#[test]
 fn an_app_that_wants_https_or_its_own_host_says_so_at_once() {
     if skipped(&["php"]) {
         return;
