@@ -5,12 +5,12 @@ use std::time::Duration;
 use stampede_load::time::Nanos;
 
 use super::args::UpArgs;
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
+use crate::mask::{mask_json, mask_secrets};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, Places, Running, RuntimeError};
-use crate::store::mask_secrets;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
@@ -33,7 +33,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     for notice in
         app.notice().into_iter().chain(notices).chain(budget::crowded(&plan, &facts, &[traits]))
     {
-        eprintln!("note: {notice}");
+        tell(&format!("note: {notice}"));
     }
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
@@ -74,7 +74,7 @@ fn wait(running: &mut Running) -> Option<String> {
                 (Some(signal), _) => format!("by signal {signal}"),
                 (None, code) => format!("with code {}", code.unwrap_or(0)),
             };
-            eprint!("{}", running.last_lines());
+            tell(running.last_lines().trim_end());
             return Some(format!("`{}` ended by itself, {how}", exit.role));
         }
         std::thread::sleep(LOOK);
@@ -119,7 +119,7 @@ fn as_json(running: &Running) -> String {
         "runtime": running.record(),
         "isolation": running.isolation(),
     });
-    format!("{value:#}\n")
+    mask_json(&format!("{value:#}\n"))
 }
 
 /// How often a process that ended is looked for.

@@ -280,6 +280,14 @@ pub enum RuntimeError {
         #[source]
         source: std::io::Error,
     },
+    /// What is copied would be written to where a link leads, which may be any place of this machine.
+    #[error("`{place}` would be copied through the link `{link}`")]
+    ThroughLink {
+        /// What is copied, from the top of the app's repository.
+        place: PathBuf,
+        /// The link on its way.
+        link: PathBuf,
+    },
     /// A runtime given by URL is already running.
     #[error("runtime `{name}` is already running: there is nothing to prepare")]
     Live {
@@ -420,6 +428,11 @@ impl RuntimeError {
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::NoDatabase { .. } => None,
+            E::ThroughLink { link, .. } => Some(format!(
+                "nothing is written through a link: make `{}` a folder in both versions, or remove what git \
+                 does not know below it",
+                link.display()
+            )),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::mask::mask_secrets;
+use super::mask_secrets;
 use super::name::file_name;
 use super::{StoreError, write};
 

@@ -4,4 +4,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod secrets;
 mod unanswered;
+mod work_folders;

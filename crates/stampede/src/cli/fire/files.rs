@@ -20,6 +20,7 @@ use super::prometheus;
 use super::report::{self, Report};
 use crate::cli::Failure;
 use crate::cli::args_fire::FileFlags;
+use crate::mask::mask_known;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
 
@@ -66,6 +67,11 @@ impl Out {
         if self.failed.is_none() {
             self.failed = self.file.write_all(bytes).err();
         }
+    }
+
+    /// The same for text: a tag or a check's text may hold a secret.
+    pub(super) fn write_text(&mut self, text: &str) {
+        self.write(mask_known(text).as_bytes());
     }
 
     fn close(mut self) -> Option<Failure> {
@@ -120,7 +126,7 @@ impl Files {
     /// A second is over.
     pub fn second(&mut self, second: &Second) {
         if let Some(csv) = &mut self.csv {
-            csv.write(csv_row(second, self.model).as_bytes());
+            csv.write_text(&csv_row(second, self.model));
         }
         if let Some(out) = &mut self.hlog {
             let mut lines = Vec::new();
@@ -136,14 +142,14 @@ impl Files {
     pub fn shots(&mut self, shots: &[ShotRecord]) {
         let Some(phout) = &mut self.phout else { return };
         for shot in shots {
-            phout.write(self.about.line(shot).as_bytes());
+            phout.write_text(&self.about.line(shot));
         }
     }
 
     /// The load is over.
     pub fn end(&mut self, report: &Report, fired: &Fired) {
         if let Some(out) = &mut self.prometheus {
-            out.write(prometheus::text(report, fired).as_bytes());
+            out.write_text(&prometheus::text(report, fired));
         }
     }
 
