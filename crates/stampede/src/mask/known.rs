@@ -75,9 +75,52 @@ impl Known {
             let found = text.match_indices(form.as_str()).map(|(at, _)| at..at + form.len());
             places.extend(found.filter(|place| stands_alone(text, place)));
         }
+        self.cut(text, &mut places);
         places
     }
+
+    /// What is left of values where a text was cut: before and behind `…`, and at the end of a long text.
+    fn cut(&self, text: &str, places: &mut Vec<Range<usize>>) {
+        let mut before = |end: usize, least: usize| {
+            for form in &self.forms {
+                let Some(first) = form.get(..least) else { continue };
+                let from =
+                    (end.saturating_sub(form.len())..=end).find(|at| text.is_char_boundary(*at));
+                let from = from.unwrap_or(end);
+                let begins = text[from..end].match_indices(first).map(|(at, _)| from + at);
+                places.extend(
+                    begins.filter(|at| form.starts_with(&text[*at..end])).map(|at| at..end),
+                );
+            }
+        };
+        for (at, _) in text.match_indices(CUT) {
+            before(at, SHORTEST);
+        }
+        if text.len() >= SHORTEST_CUT {
+            before(text.len(), SHORTEST_NUMBER);
+        }
+        for begin in text.match_indices(CUT).map(|(at, _)| at + CUT.len()) {
+            for form in &self.forms {
+                let Some(last) = form.len().checked_sub(SHORTEST).and_then(|at| form.get(at..))
+                else {
+                    continue;
+                };
+                let end = (begin..=text.len().min(begin + form.len())).rev();
+                let end = end.into_iter().find(|at| text.is_char_boundary(*at)).unwrap_or(begin);
+                let ends =
+                    text[begin..end].match_indices(last).map(|(at, _)| begin + at + last.len());
+                places.extend(
+                    ends.filter(|at| form.ends_with(&text[begin..*at])).map(|at| begin..at),
+                );
+            }
+        }
+    }
 }
+
+/// How a text says that it was cut.
+const CUT: &str = "…";
+/// The shortest text that is cut without saying so.
+const SHORTEST_CUT: usize = 100;
 
 /// `text` with `***` in place of each of `places`, in any order; those that overlap are one.
 pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
@@ -152,6 +195,8 @@ fn forms(value: &str) -> BTreeSet<String> {
         value.replace('"', "\\\""),
         value.replace('\\', "\\\\"),
         value.replace('\n', "\\n"),
+        value.replace('"', "\"\""),
+        value.split_whitespace().collect::<Vec<_>>().join(" "),
         markup,
         quoted,
         twice,
@@ -258,6 +303,23 @@ mod tests {
             without(&["a%2Fb%3Dcdef"], "a/b=cdef"),
             "***",
             "a URL's value as the app sees it"
+        );
+    }
+
+    #[test]
+    fn a_secret_that_was_cut_is_masked_too() {
+        let value = "hunter2-and-mÖre-to-come";
+        assert_eq!(without(&[value], "it said hunter2-and-m… and"), "it said ***… and");
+        assert_eq!(
+            without(&[value], "it said …Öre-to-come and …re-to-come"),
+            "it said …*** and …***"
+        );
+        let long = format!("{} hunter2-a", "x".repeat(100));
+        assert!(without(&[value], &long).ends_with("x ***"));
+        assert_eq!(
+            without(&[value], "hunt hun… unter2…"),
+            "hunt hun… unter2…",
+            "too little is left of it"
         );
     }
 

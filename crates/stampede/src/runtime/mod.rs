@@ -40,6 +40,7 @@ mod up;
 mod user;
 mod verify;
 mod watched;
+mod work_folder;
 
 pub use answer::{Answer, Masks};
 pub(crate) use answer::{client_config, get_as, read as read_answer, sha256};

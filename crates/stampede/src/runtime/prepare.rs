@@ -23,7 +23,7 @@ use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
-use super::locate::{self, Located, Places};
+use super::locate::{self, Located};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::port;
 use super::preparation::{Own, Workshop};
@@ -33,8 +33,8 @@ use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
+use super::work_folder::work_folder;
 use crate::fresh;
-use crate::keeper::KeeperError;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
@@ -277,35 +277,6 @@ fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
-}
-
-/// A stack's id, its work folder and who keeps that.
-type Work = (String, PathBuf, Box<dyn Keep>);
-
-/// Makes the stack's work folder under a name that nobody can guess, and that is not taken.
-fn work_folder(
-    places: &Places,
-    app: &App,
-    mut keep: impl FnMut(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
-) -> Result<Result<Work, Failure>, RuntimeError> {
-    let folders = places.work_folders(app.manifest.in_memory);
-    check_plain(folders)?;
-    let make = |id: &str| {
-        let dir = folders.join(format!("stampede-{id}"));
-        Ok((id.to_owned(), dir.clone(), keep(id, &dir)?))
-    };
-    let is_taken =
-        |error: &Failure| error.downcast_ref::<KeeperError>().is_some_and(KeeperError::is_taken);
-    Ok(fresh::under_a_free_name(fresh::token, make, is_taken))
-}
-
-/// Config files of six formats name the work folder, each with its own quoting.
-fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    match temp.to_str() {
-        Some(text) if text.chars().all(plain) && temp.is_absolute() => Ok(()),
-        _ => Err(RuntimeError::WorkFolderName { folder: temp.to_path_buf() }),
-    }
 }
 
 /// A closed folder on the way would show as a 403 or 404 much later.

@@ -12,6 +12,7 @@ use super::error::RuntimeError;
 use super::fastcgi;
 use super::port;
 use super::start::Running;
+use crate::mask::mask_secrets;
 use crate::observed::VISIBLE;
 use crate::store::record::{Observed, OpcacheState};
 
@@ -149,7 +150,7 @@ impl Asker<'_> {
         let answer =
             get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
         serde_json::from_str(&answer.body).map_err(|error| {
-            let body: String = answer.body.chars().take(200).collect();
+            let body: String = mask_secrets(&answer.body).chars().take(200).collect();
             self.fail(format!("probe: status {}, {error}: `{body}`", answer.status))
         })
     }

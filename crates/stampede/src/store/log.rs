@@ -73,11 +73,12 @@ fn tells(line: &str) -> bool {
 
 fn shown(line: &str) -> String {
     let plain: String = line.chars().filter(|letter| !letter.is_control()).collect();
+    let plain = mask_secrets(&plain);
     let mut cut: String = plain.chars().take(LINE_MAX).collect();
     if cut.len() < plain.len() {
         cut.push('…');
     }
-    mask_secrets(&cut)
+    cut
 }
 
 /// Words of error lines, as nginx, Apache, PHP, uWSGI and Go servers write them.

@@ -1,12 +1,13 @@
 //! The files that `fire` writes beside its summary. One that cannot be made is refused before
 //! the first shot; one that cannot be written is said at the end, for the load is measured.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use stampede_load::ammo::Tags;
+use stampede_load::ammo::{Tag, Tags};
 use stampede_load::autostop::net_code_of;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{Fired, Second, ShotRecord};
@@ -40,6 +41,8 @@ struct About {
     /// When the load began.
     began: SystemTime,
     tags: Tags,
+    /// Their names, without secrets.
+    names: BTreeMap<Tag, String>,
 }
 
 /// A file that is written, until that fails once.
@@ -105,14 +108,18 @@ impl Files {
             prometheus: out(&flags.prometheus)?,
             phout: out(&flags.phout)?,
             model: LoadModel::Open,
-            about: About { began: SystemTime::now(), tags: Tags::new() },
+            about: About { began: SystemTime::now(), tags: Tags::new(), names: BTreeMap::new() },
         })
     }
 
     /// The measured load is about to be fired.
     pub fn begin(&mut self, load: &Load) {
         self.model = report::model(&load.model);
-        self.about = About { began: SystemTime::now(), tags: load.ammo.tags.clone() };
+        self.about = About {
+            began: SystemTime::now(),
+            tags: load.ammo.tags.clone(),
+            names: BTreeMap::new(),
+        };
         if let Some(csv) = &mut self.csv {
             csv.write(CSV_HEAD.as_bytes());
         }
@@ -142,7 +149,7 @@ impl Files {
     pub fn shots(&mut self, shots: &[ShotRecord]) {
         let Some(phout) = &mut self.phout else { return };
         for shot in shots {
-            phout.write_text(&self.about.line(shot));
+            phout.write(self.about.line(shot).as_bytes());
         }
     }
 
@@ -161,13 +168,15 @@ impl Files {
 }
 
 impl About {
-    fn line(&self, shot: &ShotRecord) -> String {
+    fn line(&mut self, shot: &ShotRecord) -> String {
         let net_code = match shot.outcome {
             Outcome::Net(net) => net_code_of(net),
             _ => 0,
         };
+        let tag = self.names.entry(shot.tag);
+        let tag = tag.or_insert_with(|| mask_known(&self.tags.name(shot.tag)).into_owned());
         let row = Row {
-            tag: &self.tags.name(shot.tag),
+            tag,
             started: shot.started,
             connected: shot.connected,
             sent: shot.sent,
@@ -244,8 +253,6 @@ lateness_ns_p99,errors\n";
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use stampede_load::report::Counts;
 
     use super::*;
