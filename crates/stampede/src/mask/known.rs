@@ -1,7 +1,7 @@
 //! Values that are known to be secrets, and what a text is without them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -30,15 +30,27 @@ html json text base64 plain string value name email required nullable write read
 /// Secrets by value.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// As they may be written.
-    forms: BTreeSet<String>,
     values: BTreeSet<String>,
+    /// As they may be written, by their first bytes: what a search takes does not grow with their number.
+    heads: BTreeMap<Four, BTreeSet<String>>,
+    /// The same by their last bytes.
+    tails: BTreeMap<Four, BTreeSet<String>>,
+    /// Bytes of the longest.
+    longest: usize,
 }
+
+/// No value is shorter.
+type Four = [u8; SHORTEST];
 
 impl Known {
     /// None.
     pub const fn new() -> Known {
-        Known { forms: BTreeSet::new(), values: BTreeSet::new() }
+        Known {
+            values: BTreeSet::new(),
+            heads: BTreeMap::new(),
+            tails: BTreeMap::new(),
+            longest: 0,
+        }
     }
 
     /// Adds a value, and each of its lines where it has several.
@@ -48,12 +60,10 @@ impl Known {
             return;
         }
         self.values.insert(value.to_owned());
-        self.forms.extend(forms(value));
+        forms(value).into_iter().for_each(|form| self.add_form(form));
         if value.contains('\n') {
-            value
-                .lines()
-                .filter(|line| line.trim().len() >= SHORTEST_PART)
-                .for_each(|line| self.add(line));
+            let lines = value.lines().filter(|line| line.trim().len() >= SHORTEST_PART);
+            lines.for_each(|line| self.add(line));
         }
         let plain = percent_encoding::percent_decode_str(value).decode_utf8();
         if let Ok(plain) = plain
@@ -61,6 +71,17 @@ impl Known {
         {
             self.add(&plain);
         }
+    }
+
+    fn add_form(&mut self, form: String) {
+        let (Some(head), Some(tail)) =
+            (form.as_bytes().first_chunk(), form.as_bytes().last_chunk())
+        else {
+            return;
+        };
+        self.longest = self.longest.max(form.len());
+        self.tails.entry(*tail).or_default().insert(form.clone());
+        self.heads.entry(*head).or_default().insert(form);
     }
 
     /// `text` with `***` in their places; values that overlap are masked together.
@@ -71,50 +92,57 @@ impl Known {
 
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut places = Vec::new();
-        for form in self.forms.iter().filter(|form| form.len() <= text.len()) {
-            let found = text.match_indices(form.as_str()).map(|(at, _)| at..at + form.len());
-            places.extend(found.filter(|place| stands_alone(text, place)));
+        if self.heads.is_empty() {
+            return places;
         }
-        self.cut(text, &mut places);
+        for (at, form) in begun(&self.heads, text.as_bytes(), 0..text.len()) {
+            let place = at..at + form.len();
+            if text.as_bytes()[at..].starts_with(form.as_bytes()) && stands_alone(text, &place) {
+                places.push(place);
+            }
+        }
+        for (at, _) in text.match_indices(CUT) {
+            self.before(text, at, SHORTEST, &mut places);
+            self.behind(text, at + CUT.len(), &mut places);
+        }
+        if text.len() >= SHORTEST_CUT {
+            self.before(text, text.len(), SHORTEST_NUMBER, &mut places);
+        }
         places
     }
 
-    /// What is left of values where a text was cut: before and behind `…`, and at the end of a long text.
-    fn cut(&self, text: &str, places: &mut Vec<Range<usize>>) {
-        let mut before = |end: usize, least: usize| {
-            for form in &self.forms {
-                let Some(first) = form.get(..least) else { continue };
-                let from =
-                    (end.saturating_sub(form.len())..=end).find(|at| text.is_char_boundary(*at));
-                let from = from.unwrap_or(end);
-                let begins = text[from..end].match_indices(first).map(|(at, _)| from + at);
-                places.extend(
-                    begins.filter(|at| form.starts_with(&text[*at..end])).map(|at| at..end),
-                );
-            }
-        };
-        for (at, _) in text.match_indices(CUT) {
-            before(at, SHORTEST);
-        }
-        if text.len() >= SHORTEST_CUT {
-            before(text.len(), SHORTEST_NUMBER);
-        }
-        for begin in text.match_indices(CUT).map(|(at, _)| at + CUT.len()) {
-            for form in &self.forms {
-                let Some(last) = form.len().checked_sub(SHORTEST).and_then(|at| form.get(at..))
-                else {
-                    continue;
-                };
-                let end = (begin..=text.len().min(begin + form.len())).rev();
-                let end = end.into_iter().find(|at| text.is_char_boundary(*at)).unwrap_or(begin);
-                let ends =
-                    text[begin..end].match_indices(last).map(|(at, _)| begin + at + last.len());
-                places.extend(
-                    ends.filter(|at| form.ends_with(&text[begin..*at])).map(|at| begin..at),
-                );
+    /// The beginning of a value, of `least` bytes or more, that `text` was cut off behind.
+    fn before(&self, text: &str, end: usize, least: usize, places: &mut Vec<Range<usize>>) {
+        let range = end.saturating_sub(self.longest)..end;
+        for (at, form) in begun(&self.heads, text.as_bytes(), range) {
+            if end - at >= least && form.as_bytes().starts_with(&text.as_bytes()[at..end]) {
+                places.push(at..end);
             }
         }
     }
+
+    /// The end of a value that `text` was cut off before.
+    fn behind(&self, text: &str, begin: usize, places: &mut Vec<Range<usize>>) {
+        let range = begin..text.len().min(begin + self.longest);
+        for (at, form) in begun(&self.tails, text.as_bytes(), range) {
+            let end = at + SHORTEST;
+            if form.as_bytes().ends_with(&text.as_bytes()[begin..end]) {
+                places.push(begin..end);
+            }
+        }
+    }
+}
+
+/// Where in `range` of `text` the bytes stand by which forms are found, with each such form.
+fn begun<'a>(
+    forms: &'a BTreeMap<Four, BTreeSet<String>>,
+    text: &'a [u8],
+    range: Range<usize>,
+) -> impl Iterator<Item = (usize, &'a String)> {
+    let begin = range.start;
+    let at = text[range].windows(SHORTEST).enumerate();
+    at.filter_map(|(at, four)| Some((at, forms.get(four)?)))
+        .flat_map(move |(at, forms)| forms.iter().map(move |form| (begin + at, form)))
 }
 
 /// How a text says that it was cut.

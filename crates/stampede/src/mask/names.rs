@@ -83,8 +83,9 @@ const INNOCENT: [&str; 9] = [
     "multipass",
 ];
 
-/// A last word that says something about a secret, such as how long it is or where it is kept.
-const ABOUT: [&str; 37] = [
+/// A last word that says something about a secret, such as how long it is or where it is kept; and ends of files,
+/// behind which stands a line: `Auth.php:12`.
+const ABOUT: [&str; 55] = [
     "mode",
     "type",
     "driver",
@@ -122,6 +123,24 @@ const ABOUT: [&str; 37] = [
     "cost",
     "rounds",
     "expiration",
+    "yaml",
+    "yml",
+    "php",
+    "json",
+    "xml",
+    "ini",
+    "conf",
+    "txt",
+    "log",
+    "html",
+    "js",
+    "ts",
+    "css",
+    "twig",
+    "md",
+    "sh",
+    "rs",
+    "character",
 ];
 
 /// How a secret is written behind its name.
@@ -211,7 +230,7 @@ mod tests {
         let harmless = "KEYBOARD MONKEY AUTHOR AUTHORITY COMPASS_DIR compass BYPASS bypassCache cache_key_prefix \
                         tokenizer passive PASSENGER_COUNT KEYWORDS session.cookie_samesite session.use_strict \
                         session.name session.save_path donkey turkey hockey APP_ENV DATABASE_URL host \
-                        opcache.validate_timestamps assign design AUTH_DRIVER TOKEN_TTL";
+                        opcache.validate_timestamps Auth.php append-as-a-key.yaml assign design AUTH_DRIVER TOKEN_TTL";
         for name in harmless.split_whitespace() {
             assert_eq!(secrecy_of(name), None, "{name}");
         }

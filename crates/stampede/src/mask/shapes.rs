@@ -69,15 +69,15 @@ fn userinfo(line: &str, places: &mut Vec<Range<usize>>) {
 /// The values of names that sound secret.
 fn values(line: &str, places: &mut Vec<Range<usize>>) {
     let mut from = 0;
-    let mut previous = "";
     while let Some(start) = line[from..].find(is_name_part).map(|at| from + at) {
         let end =
             line[start..].find(|c| !is_name_part(c)).map_or(line.len(), |length| start + length);
         let name = &line[start..end];
-        let before = std::mem::replace(&mut previous, name);
         from = end;
         let Some(secrecy) = secrecy_of(name) else { continue };
-        let Some(value_at) = value_start(&line[end..], secrecy, name, before) else { continue };
+        let Some(value_at) = value_start(&line[end..], secrecy, name, &line[..start]) else {
+            continue;
+        };
         let begin = end + value_at;
         let length = value_length(&line[begin..], secrecy);
         if length > 0 && !is_switch(&line[begin..begin + length]) {
@@ -88,7 +88,7 @@ fn values(line: &str, places: &mut Vec<Range<usize>>) {
 }
 
 /// Words in front of a name and its value, with nothing but a blank between: Apache, nginx, Caddy, shells.
-const DIRECTIVES: [&str; 12] = [
+const DIRECTIVES: [&str; 13] = [
     "setenv",
     "fastcgi_param",
     "uwsgi_param",
@@ -97,35 +97,48 @@ const DIRECTIVES: [&str; 12] = [
     "more_set_input_headers",
     "env",
     "export",
-    "set",
+    "header set",
+    "set $",
     "header_up",
     "php_value",
     "php_admin_value",
 ];
 
+/// Longer than each of them, with what is before it.
+const NEAR: usize = 40;
+
 /// Where the value begins behind a name; `None` when no value follows.
-fn value_start(behind: &str, secrecy: Secrecy, name: &str, before: &str) -> Option<usize> {
+fn value_start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> Option<usize> {
     let blank = |c: char| c == ' ' || c == '\t';
     // `auth[]=`, also in a URL.
     let closed = ["[]", "%5B%5D", "%5b%5d"].iter().find_map(|list| behind.strip_prefix(list));
     let closed = closed.unwrap_or(behind).trim_start_matches(['\\', '"', '\'', ']', ')']);
-    let was_quoted = closed.len() < behind.len();
+    let is_quoted = closed.len() < behind.len() && ahead.ends_with(['"', '\'']);
     let closed = closed.trim_start_matches(blank);
-    let is_directive = DIRECTIVES.contains(&before.to_ascii_lowercase().as_str());
-    let separated = match ["===", "=>", "==", "!=", "="]
-        .iter()
-        .find_map(|sign| closed.strip_prefix(sign))
-    {
-        Some(separated) => separated,
-        None => match closed.strip_prefix(':').or_else(|| as_pair(closed).filter(|_| was_quoted)) {
+    let near = (ahead.len().saturating_sub(NEAR)..).find(|at| ahead.is_char_boundary(*at));
+    let ahead = ahead[near.unwrap_or(0)..].trim_end_matches(['"', '\'']).trim_end_matches(blank);
+    let ahead = ahead.to_ascii_lowercase();
+    let is_directive = DIRECTIVES.iter().any(|directive| {
+        ahead.strip_suffix(directive).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+            || *directive == "header set" && ahead.ends_with("requestheader set")
+    });
+    let separated =
+        match ["===", "=>", "==", "!=", "="].iter().find_map(|sign| closed.strip_prefix(sign)) {
             Some(separated) => separated,
-            None if secrecy == Secrecy::NextWord || name.starts_with("--") || is_directive => {
-                behind.strip_prefix(blank)?
-            }
-            None => return None,
-        },
-    };
+            None => match one_colon(closed).or_else(|| as_pair(closed).filter(|_| is_quoted)) {
+                Some(separated) => separated,
+                None if secrecy == Secrecy::NextWord || name.starts_with("--") || is_directive => {
+                    behind.strip_prefix(blank)?
+                }
+                None => return None,
+            },
+        };
     Some(behind.len() - separated.trim_start_matches(blank).len())
+}
+
+/// No `::` of PHP.
+fn one_colon(closed: &str) -> Option<&str> {
+    closed.strip_prefix(':').filter(|rest| !rest.starts_with(':'))
 }
 
 /// `, "value"` behind a quoted name, and HAR's `, "value": "…"`.
@@ -213,7 +226,7 @@ DB_PASS=hunter2 STRIPE_KEY: hunter2, pgsql:host=db;password=hunter2;user=u
 session.save_path = "tcp://10.0.0.1:6379?auth=hunter2&db=1" "tcp://r?auth[]=u&auth%5B%5D=hunter2"
 http://a:hunter2@one/ and redis://:hunter2@two:6379/0 and mysql://b:hunter2/x@three/db
 SetEnv DB_PASS hunter2
-fastcgi_param API_KEY hunter2;
+fastcgi_param API_KEY hunter2; set $db_pass hunter2; RequestHeader set X-Auth-Token "hunter2"
 define('DB_PASSWORD', 'hunter2'); ["Cookie", "SID=hunter2"]
 {"name": "Authorization", "value": "Bearer hunter2"}
 MAILER_DSN=smtp://hunter2 json token == hunter2 clientSecret=hunter2 X-Api-Key: hunter2
@@ -231,6 +244,8 @@ MAILER_DSN=smtp://hunter2 json token == hunter2 clientSecret=hunter2 X-Api-Key: 
             "NOTICE: fpm is running, pid 4711",
             "listen = /tmp/stampede/php.sock ; mail: root@localhost",
             "http://127.0.0.1:8080/a@b http://[::1]:80/a@b KEYBOARD=de MONKEY: see AUTHOR=me COMPASS_DIR=/c",
+            "hint: it is 'name:password', 'name:' without one; set APP_KEY in `.env`",
+            "Auth::user() in /srv/Auth.php:12, Cookie::forever(1), Token::create()",
             "session.use_cookies = 1, session.cookie_samesite = Lax, opcache.preload_user = www, BYPASS=yes",
             "",
             "\n\n",

@@ -320,3 +320,27 @@ fn up_shows_what_it_started_without_secrets() {
     }
     none(&all);
 }
+
+#[test]
+fn of_a_secret_in_the_middle_of_which_a_text_is_cut_nothing_is_left() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let (place, mut all) = (Place::new(), Vec::new());
+    let app = "<?php http_response_code(500); echo str_repeat('x', 100), ' ', getenv('DB_PASS');";
+    place.write("app/index.php", app);
+    let secret: String = (0..20).map(|number| format!("{MARK}-{number};")).collect();
+    place.write("app/.env", &format!("DB_PASS='{secret}'\n"));
+    let plan = "app: ./app\nruntimes: [nginx-fpm]\nload: [{users: 1, for: 1s}]\nwarm_up: 0s\nrounds: 1\n\
+                repeat_invalid: 0\n";
+    place.write("plan.yaml", &format!("{plan}env: {{DB_PASS: \"{secret}\"}}\n"));
+    let output = run(&place, &["compare", "plan.yaml", "--out", "results/one"], &mut all);
+    assert!(stderr(&output).contains("xxx ***"), "{}", stderr(&output));
+    let url = format!("http://{}/{}", echo(), "x".repeat(1920));
+    let token = format!("X-Auth-Token: {secret}");
+    let args = ["fire", &url, "--users", "1", "--requests", "1", "--json", "-H", &token];
+    let output = run(&place, &args, &mut all);
+    assert!(stdout(&output).contains("***"), "{}", stdout(&output));
+    of_folder(&place.path().join("results"), &mut all);
+    none(&all);
+}
