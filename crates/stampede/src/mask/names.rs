@@ -85,7 +85,7 @@ const INNOCENT: [&str; 9] = [
 
 /// A last word that says something about a secret, such as how long it is or where it is kept; and ends of files,
 /// behind which stands a line: `Auth.php:12`.
-const ABOUT: [&str; 55] = [
+const ABOUT: [&str; 57] = [
     "mode",
     "type",
     "driver",
@@ -141,6 +141,8 @@ const ABOUT: [&str; 55] = [
     "sh",
     "rs",
     "character",
+    "tags",
+    "hosts",
 ];
 
 /// How a secret is written behind its name.
@@ -229,7 +231,7 @@ mod tests {
     fn names_of_nothing_secret() {
         let harmless = "KEYBOARD MONKEY AUTHOR AUTHORITY COMPASS_DIR compass BYPASS bypassCache cache_key_prefix \
                         tokenizer passive PASSENGER_COUNT KEYWORDS session.cookie_samesite session.use_strict \
-                        session.name session.save_path donkey turkey hockey APP_ENV DATABASE_URL host \
+                        session.name session.save_path session.trans_sid_tags donkey turkey hockey APP_ENV DATABASE_URL host \
                         opcache.validate_timestamps Auth.php append-as-a-key.yaml assign design AUTH_DRIVER TOKEN_TTL";
         for name in harmless.split_whitespace() {
             assert_eq!(secrecy_of(name), None, "{name}");
