@@ -7,13 +7,14 @@ mod prepare;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub use error::AgainstError;
 use git::Repository;
 
-use crate::keeper::{Keeper, KeeperOptions};
+use crate::fresh;
+use crate::keeper::{Keeper, KeeperError, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
 use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, lead_settings};
 use crate::store::mask_secrets;
@@ -53,16 +54,19 @@ pub fn add(
     if let Some(live) = plan.runtimes.iter().find(|choice| choice.is_live()) {
         return Err(AgainstError::Live { runtime: live.name.clone() });
     }
-    let id = format!("against-{}-{:04x}", std::process::id(), fastrand::u16(..));
-    let folder = std::env::temp_dir().join(format!("stampede-{id}"));
     // Asked first: of what is wrong with the repository nothing has to be removed.
     let found = plan.apps.iter().map(|app| Found::of(app, asked.rev));
     let found = found.collect::<Result<Vec<Found>, AgainstError>>()?;
-    let keeper = Keeper::guard(&id, &folder, asked.keeper)
+    let make = |id: &str| {
+        let folder = std::env::temp_dir().join(format!("stampede-{id}"));
+        Keeper::guard(id, &folder, asked.keeper).map(|keeper| (keeper, folder))
+    };
+    let name = || format!("against-{}", fresh::token());
+    let (keeper, folder) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
         .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
     let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
     for (index, found) in found.iter().enumerate() {
-        // What is copied may be secret, and the folder itself can be entered by everybody.
+        // What is copied may be secret.
         let own = folder.join(index.to_string());
         private_folder(&own)?;
         let copy = Copy { found, own: &own, asked, keeper: &keeper };
@@ -250,6 +254,5 @@ fn other_packages(one: &Path, other: &Path) -> Option<&'static str> {
 
 fn private_folder(path: &Path) -> Result<(), AgainstError> {
     let io = |source| AgainstError::Io { what: "create", path: path.to_path_buf(), source };
-    fs::create_dir_all(path).map_err(io)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(io)
+    fs::DirBuilder::new().mode(0o700).create(path).map_err(io)
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
-use crate::interrupt;
 use crate::keeper::Keeper;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 use crate::store::mask_secrets;
+use crate::{fresh, interrupt};
 
 /// Runs it to its end, with the person's own environment: Composer wants a home and a way out.
 ///
@@ -23,7 +23,7 @@ pub fn run(
 ) -> Result<(), (String, String)> {
     let log = own.join("prepare.log");
     let stack = StackSpec {
-        id: format!("prepare-{}-{:04x}", std::process::id(), fastrand::u16(..)),
+        id: format!("prepare-{}", fresh::token()),
         work: own.to_path_buf(),
         in_memory: Vec::new(),
         cpus: Vec::new(),

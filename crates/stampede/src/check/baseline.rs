@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::{CheckReport, Finding};
 use super::signs::{Signs, steady};
+use crate::mask::mask_secrets;
 
 /// From this format on findings have signs.
 const SIGNED: u32 = 2;
@@ -20,9 +21,10 @@ impl Baseline {
     pub fn of(report: &CheckReport) -> Baseline {
         let mut known: BTreeMap<String, Option<Signs>> = BTreeMap::new();
         for finding in report.runtimes.iter().flat_map(|one| &one.findings) {
-            let signs = (report.format >= SIGNED).then(|| finding.signs.clone());
-            let all =
-                known.entry(steady(&finding.fingerprint)).or_insert_with(|| Some(Signs::new()));
+            let signs = (report.format >= SIGNED).then(|| masked(&finding.signs));
+            let all = known
+                .entry(mask_secrets(&steady(&finding.fingerprint)))
+                .or_insert_with(|| Some(Signs::new()));
             match (all, signs) {
                 (Some(all), Some(signs)) => all.extend(signs),
                 (all, None) => *all = None,
@@ -35,12 +37,17 @@ impl Baseline {
     /// Whether it has this finding: the same thing, and no sign that it did not show then. Which signs show
     /// depends on the tours, so that fewer are the same finding still.
     pub fn accepts(&self, finding: &Finding) -> bool {
-        match self.known.get(&finding.fingerprint) {
-            Some(Some(signs)) => finding.signs.is_subset(signs),
+        match self.known.get(&mask_secrets(&finding.fingerprint)) {
+            Some(Some(signs)) => masked(&finding.signs).is_subset(signs),
             Some(None) => true,
             None => false,
         }
     }
+}
+
+/// As they are written: what is found is compared with what was.
+fn masked(signs: &Signs) -> Signs {
+    signs.iter().map(|sign| mask_secrets(sign)).collect()
 }
 
 /// What a person has to know of a baseline before it is used.

@@ -14,6 +14,7 @@ use super::{Failure, Outcome};
 use crate::capacity::hunt::{Hunt, Wanted};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
+use crate::mask::mask_json;
 use crate::plan::model::{Expectation, Plan};
 use crate::plan::{self, Overrides};
 use crate::report::svg;
@@ -214,7 +215,7 @@ fn report(ground: &Ground, record: &RunRecord, wanted: &Wanted, hunts: &[Hunt]) 
 
 /// After each trial: what a crash leaves is as good as what was known.
 fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
-    let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
+    let text = mask_json(&serde_json::to_string_pretty(report).unwrap_or_default()) + "\n";
     store::write_page(&run.join(FILE), &text)?;
     if let Some(svg) = svg::capacity::chart(report) {
         store::write_page(&run.join("capacity.html"), &page("Capacity", &svg))?;
@@ -234,7 +235,7 @@ pub fn page(title: &str, svg: &str) -> String {
 /// As printed, and as on disk.
 fn json(report: &CapacityReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
-    Ok(text + "\n")
+    Ok(mask_json(&text) + "\n")
 }
 
 fn next(run: &Path, report: &CapacityReport) -> String {

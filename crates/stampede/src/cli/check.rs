@@ -12,7 +12,7 @@ use super::check_again::{again, command};
 use super::check_database::{self, scratched};
 use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::model::{CheckReport, Verdict};
@@ -26,7 +26,7 @@ use crate::runtime::{App, Catalogue, Places};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
-use crate::{interrupt, keeper, machine};
+use crate::{interrupt, keeper, machine, mask};
 
 /// Checks, or sends one finding's requests again.
 pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
@@ -57,7 +57,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         Some(file) => Source::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
         None => Source::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) },
     };
-    let mut tell = |line: &str| eprintln!("{}", mask_secrets(line));
+    let mut tell = tell;
     tell("looking for requests");
     let gathered = gather(&stacks.bench, &stacks.reference, &source, &policy)
         .map_err(|error| from_gather(&error, &stacks.bench.app))?;
@@ -155,7 +155,7 @@ impl Stacks {
             .map_err(|refusal| Failure::from_refusal(&refusal))?
             .swap_remove(0);
         if let Some(notice) = app.notice() {
-            eprintln!("note: {notice}");
+            tell(&format!("note: {notice}"));
         }
         forgetful(&catalogue, &plan)?;
         let mut env = environment(&args.env)?;
@@ -264,6 +264,7 @@ fn own(credentials: &Credentials, user: usize) -> Vec<(String, String)> {
     if !cookies.is_empty() {
         headers.push(("Cookie".to_owned(), cookies.join("; ")));
     }
+    headers.iter().for_each(|(name, value)| mask::header(name, value));
     headers
 }
 

@@ -7,7 +7,7 @@ use super::args_check::CheckArgs;
 use super::check::{Meant, Stacks};
 use super::check_file::{last, masked, read};
 use super::check_flags::Flags;
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::check::look::name;
 use crate::check::model::{Asked, CheckReport, Checked, Finding};
@@ -35,7 +35,7 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
         users: args.users,
         seed: args.seed.unwrap_or(report.seed),
     };
-    eprintln!("finding {number} of check {}", report.name);
+    tell(&format!("finding {number} of check {}", report.name));
     let stacks = Stacks::find(&args, meant)?;
     let replayed = replay::replay(&stacks.bench, &stacks.reference, &stacks.runtimes[0], &finding)
         .map_err(|error| Failure::from_runtime(&error))?;

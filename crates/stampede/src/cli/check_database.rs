@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::args_check::CheckArgs;
+use super::shell::tell;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
     App, DATABASE_VARIABLES, Fill, OwnDatabase, RuntimeError, filling, own_database, with_scratch,
@@ -37,7 +38,7 @@ pub fn scratched(
             let kind = own.kind.ok_or_else(|| strange(&own))?;
             // It says where the scratch database is.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
-            eprintln!("note: {}", said(&own, kind, &fill));
+            tell(&format!("note: {}", said(&own, kind, &fill)));
             Ok(with_scratch(&app, kind, &fill))
         }
     }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use super::Failure;
 use super::check_again::command;
+use super::shell::tell;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
 use crate::check::model::{Asked, CheckReport, FORMAT};
-use crate::store::{MASK, mask_secrets};
+use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
 /// What an earlier check has found. What a person has to know of it is told.
 pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let report = read(path)?;
     if let Some(notice) = notice(&report) {
-        eprintln!("note: {notice}");
+        tell(&format!("note: {notice}"));
     }
     Ok(Baseline::of(&report))
 }
@@ -62,7 +63,7 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     let page = html(report, &command(Some(out)));
     let written = std::fs::create_dir_all(out)
         .and_then(|()| std::fs::write(out.join(FILE), text))
-        .and_then(|()| std::fs::write(out.join(PAGE), page));
+        .and_then(|()| std::fs::write(out.join(PAGE), mask_known(&page).as_bytes()));
     written.map_err(|error| {
         Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
             .hint("`--out` names another folder")
@@ -72,7 +73,7 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
 /// As `check.json` has it.
 pub fn json(report: &CheckReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
-    Ok(mask_secrets(&text) + "\n")
+    Ok(mask_json(&text) + "\n")
 }
 
 /// A report whose requests have no secrets: those of a list bring what lets their sender in.

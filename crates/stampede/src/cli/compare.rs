@@ -13,6 +13,7 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::against::{self, Asked, Copies};
 use crate::keeper::KeeperOptions;
+use crate::mask::mask_json;
 use crate::plan::Overrides;
 use crate::plan::model::{Fairness, Plan};
 use crate::progress::words;
@@ -201,7 +202,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
             "trials": comparison.trials(),
             "expected_ns": comparison.expected().0,
         });
-        return format!("{value:#}\n");
+        return mask_json(&format!("{value:#}\n"));
     }
     let mut text = format!(
         "{}; nothing was started\n\n",

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Failure;
+use super::shell::tell;
 use crate::interrupt;
 use crate::runtime::{Catalogue, Get, LIB, Places, Release, RuntimeFolder, sha256};
 
@@ -138,10 +139,10 @@ impl Recipe {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
             let need = self.need();
-            eprintln!("note: there is no `curl` to get a release with; so `{need}` is built");
+            tell(&format!("note: there is no `curl` to get a release with; so `{need}` is built"));
             return Ok(false);
         };
-        eprintln!("getting `{}` from {}", self.need(), release.url);
+        tell(&format!("getting `{}` from {}", self.need(), release.url));
         let unwanted = self.to_its_place(|part| {
             let file = part.join(self.need());
             let mut command = Command::new(curl);
@@ -162,8 +163,8 @@ impl Recipe {
             }
         })?;
         match &unwanted {
-            None => eprintln!("note: {}", release.note),
-            Some(why) => eprintln!("note: {why}; so `{}` is built", self.need()),
+            None => tell(&format!("note: {}", release.note)),
+            Some(why) => tell(&format!("note: {why}; so `{}` is built", self.need())),
         }
         Ok(unwanted.is_none())
     }
@@ -183,13 +184,14 @@ impl Recipe {
         let tools = self.tools(places)?;
         let place = tempfile::Builder::new()
             .prefix("stampede-get-")
+            .permissions(fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(|error| failed("make a temporary folder", &error))?;
         for (name, bytes) in &self.files {
             fs::write(place.path().join(name), bytes)
                 .map_err(|error| failed("write a temporary file", &error))?;
         }
-        eprintln!("making `{}`; this may take some minutes", self.need());
+        tell(&format!("making `{}`; this may take some minutes", self.need()));
         self.to_its_place(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
     }
 

@@ -34,20 +34,36 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::mask;
 pub use args::Cli;
 use args::Command;
 pub use fail::{Failure, Outcome};
 
 /// Runs what the arguments ask for. Results go to stdout, everything else to stderr.
 pub fn run() -> ExitCode {
+    mask::args(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => foreign::explained(error).exit(),
+        Err(error) => return not_understood(&foreign::explained(error)),
     };
     match dispatch(cli) {
         Ok(outcome) => outcome.into(),
         Err(failure) => failure.print(),
     }
+}
+
+/// clap's words, which quote what was typed. Help and version are such, too.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if *mask::mask_known(&text) == *text {
+        error.exit();
+    }
+    let masked = mask::mask_secrets(&text);
+    match error.use_stderr() {
+        true => eprint!("{masked}"),
+        false => print!("{masked}"),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Failure> {

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{Format, ReportArgs};
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::causes::chain;
 use crate::report::{self, Colour, Letters, Shown, Style};
@@ -27,7 +27,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         Format::Text => {
             // Beside the table, which a pipe takes as it is.
             if let Some(page) = write_page(&shown) {
-                eprintln!("report: {}", page.display());
+                tell(&format!("report: {}", page.display()));
             }
             report::text(summary, &style())
         }
@@ -56,7 +56,7 @@ fn charts(shown: &Shown, out: Option<&Path>) -> Result<String, Failure> {
     let (paths, before) = store::write_files(&folder, &charts).map_err(from_store)?;
     if before > 0 {
         let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
-        eprintln!("note: {files} of `{}` overwritten", folder.display());
+        tell(&format!("note: {files} of `{}` overwritten", folder.display()));
     }
     Ok(paths.iter().map(|path| format!("{}\n", path.display())).collect())
 }
@@ -67,7 +67,7 @@ pub fn write_page(shown: &Shown) -> Option<PathBuf> {
     let path = shown.page_path();
     let written =
         shown.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
-    written.inspect_err(|error| eprintln!("note: no report.html: {}", chain(error))).ok()?;
+    written.inspect_err(|error| tell(&format!("note: no report.html: {}", chain(error)))).ok()?;
     Some(path)
 }
 

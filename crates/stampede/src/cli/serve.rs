@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::args::ServeArgs;
 use super::history::readable;
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::serve::Server;
 use crate::{interrupt, store};
@@ -24,7 +24,7 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     })?;
     let address = server.address().map_err(|error| Failure::new(&error))?;
     print(format!("{address}\n").as_bytes())?;
-    eprintln!("Ctrl-C ends it");
+    tell("Ctrl-C ends it");
     let door = if !args.no_open && can_open() { door(&address) } else { None };
     let ended = server.run();
     drop(door);

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 use super::args::Described;
 use super::{Cli, Failure, Outcome};
+use crate::mask::{mask_printed, mask_secrets};
 
 /// A JSON Schema, on stdout.
 pub fn schema(of: Described) -> Result<Outcome, Failure> {
@@ -47,9 +48,16 @@ pub fn man() -> Result<Outcome, Failure> {
     print(&page)
 }
 
-/// Writes to stdout; a reader that went away (`| head`) is not an error.
+/// Says something on stderr, secrets masked.
+pub fn tell(text: &str) {
+    eprintln!("{}", mask_secrets(text));
+}
+
+/// Writes to stdout, without the values that are known to be secrets; a reader that went away (`| head`)
+/// is not an error.
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
-    match std::io::stdout().write_all(bytes) {
+    let text = String::from_utf8_lossy(bytes);
+    match std::io::stdout().write_all(mask_printed(&text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::rendered(format!("standard output: {error}")))
         }

@@ -13,6 +13,7 @@ use super::capacity::{Numbers, begin, ground, overrides, page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
+use crate::mask::mask_json;
 use crate::plan::Overrides;
 use crate::progress;
 use crate::report::svg;
@@ -245,7 +246,7 @@ fn scaling(work: &Work) -> Option<Scaling> {
 
 /// `tune.json`, after each point.
 pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
-    let text = serde_json::to_string_pretty(report).unwrap_or_default() + "\n";
+    let text = mask_json(&serde_json::to_string_pretty(report).unwrap_or_default()) + "\n";
     store::write_page(&run.join(FILE), &text)?;
     if let Some(svg) = svg::tune::chart(report) {
         store::write_page(&run.join(CHART), &page("Tuning", &svg))?;
@@ -255,7 +256,7 @@ pub fn write(run: &Path, report: &TuneReport) -> Result<(), StoreError> {
 
 fn json(report: &TuneReport) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(&error))?;
-    Ok(text + "\n")
+    Ok(mask_json(&text) + "\n")
 }
 
 fn next(run: &Path) -> String {

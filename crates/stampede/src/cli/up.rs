@@ -5,12 +5,12 @@ use std::time::Duration;
 use stampede_load::time::Nanos;
 
 use super::args::UpArgs;
-use super::shell::print;
+use super::shell::{print, tell};
 use super::{Failure, Outcome};
+use crate::mask::{mask_json, mask_secrets};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Arrived, Catalogue, Places, Running, RuntimeError};
-use crate::store::mask_secrets;
 use crate::summary;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
@@ -34,7 +34,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     for notice in
         app.notice().into_iter().chain(notices).chain(budget::crowded(&plan, &facts, &[traits]))
     {
-        eprintln!("note: {notice}");
+        tell(&format!("note: {notice}"));
     }
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
@@ -46,8 +46,8 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         Err(error) => return Err(Failure::from_runtime_alone(&error)),
     };
     if let Some(wrong) = running.arrived().and_then(|arrived| arrived.wrong.as_ref()) {
-        eprintln!("note: the app does not answer correctly: {}", mask_secrets(wrong));
-        eprint!("{}", running.last_lines());
+        tell(&format!("note: the app does not answer correctly: {wrong}"));
+        tell(running.last_lines().trim_end());
     }
     let text = if args.json { as_json(&running) } else { as_text(&running) };
     print(text.as_bytes())?;
@@ -79,7 +79,7 @@ fn wait(running: &mut Running) -> Option<String> {
                 (Some(signal), _) => format!("by signal {signal}"),
                 (None, code) => format!("with code {}", code.unwrap_or(0)),
             };
-            eprint!("{}", running.last_lines());
+            tell(running.last_lines().trim_end());
             return Some(format!("`{}` ended by itself, {how}", exit.role));
         }
         std::thread::sleep(LOOK);
@@ -156,7 +156,7 @@ fn as_json(running: &Running) -> String {
         "runtime": running.record(),
         "isolation": running.isolation(),
     });
-    format!("{value:#}\n")
+    mask_json(&format!("{value:#}\n"))
 }
 
 /// How often a process that ended is looked for.

@@ -96,6 +96,16 @@ pub enum KeeperError {
 }
 
 impl KeeperError {
+    /// Whether something has the name of the work folder already.
+    pub fn is_taken(&self) -> bool {
+        match self {
+            KeeperError::Folder { role, source, .. } => {
+                role.is_empty() && source.kind() == io::ErrorKind::AlreadyExists
+            }
+            _ => false,
+        }
+    }
+
     /// What to do next, for a line of its own; `None` where there is nothing to say.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -111,6 +121,9 @@ impl KeeperError {
             KeeperError::Gone { .. } => {
                 Some("something killed it: look for the out-of-memory killer in `dmesg`".to_owned())
             }
+            KeeperError::Folder { .. } if self.is_taken() => Some(
+                "stampede uses no folder that it did not make: set TMPDIR to one that is yours alone".to_owned(),
+            ),
             KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
             _ => None,
         }
@@ -252,6 +265,7 @@ mod tests {
             },
             KeeperError::Folder { role, path: path(), source: errno(libc::ENOTDIR) },
             KeeperError::Folder { role: String::new(), path: path(), source: errno(libc::ENOSPC) },
+            KeeperError::Folder { role: String::new(), path: path(), source: errno(libc::EEXIST) },
             KeeperError::User { program: path(), uid: 33, gid: 33, source: errno(libc::EPERM) },
             KeeperError::Left { id, left: vec!["process 7".to_owned(), "folder `/w`".to_owned()] },
             KeeperError::Affinity(errno(libc::EINVAL)),

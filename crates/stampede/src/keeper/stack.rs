@@ -95,7 +95,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a keeper, which makes the work folder (mode 0755) if it is not there. Stacks that
+    /// Starts a keeper, which makes the work folder: mode 0700, and new, unless it stays at the end. Stacks that
     /// nobody looks after any more are swept first.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -78,9 +78,10 @@ impl WorkRecord {
     }
 }
 
-/// Writes the entry, creates the folder (mode 0755, so that an unprivileged worker can pass),
+/// Writes the entry, creates the folder (mode 0700; whoever fills it opens it to an unprivileged worker),
 /// and writes which one it is: in this order, so that there is no moment at which a folder is
-/// there that no entry knows.
+/// there that no entry knows. A folder that goes at the end must be new: what is there already is not ours,
+/// whoever it belongs to. One that stays may be there (a stack beside another), and be ours alone to write.
 pub(super) fn create(
     journal: &Journal,
     entry: &mut Entry,
@@ -88,16 +89,35 @@ pub(super) fn create(
     fate: WorkFolder,
 ) -> Result<(), KeeperError> {
     let is_removed = fate == WorkFolder::Remove;
-    let existing = WorkRecord::of(folder).unwrap_or_else(|_| WorkRecord::planned(folder));
-    entry.work = is_removed.then_some(existing);
+    entry.work = is_removed.then_some(WorkRecord::planned(folder));
     journal.write(entry)?;
-    let made = fs::create_dir_all(folder).and_then(|()| WorkRecord::of(folder));
-    let made = made.map_err(|source| {
+    let made = match make(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_removed => ours(folder),
+        made => made,
+    };
+    let made = made.and_then(|()| WorkRecord::of(folder)).map_err(|source| {
         journal.remove(&entry.id);
         KeeperError::Folder { role: String::new(), path: folder.to_owned(), source }
     })?;
     entry.work = is_removed.then_some(made);
     journal.write(entry)
+}
+
+/// Fails where anything has the name, also a link.
+fn make(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+/// A folder, no link, that nobody but us may write to.
+fn ours(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let is_ours = found.is_dir()
+        && found.uid() == rustix::process::geteuid().as_raw()
+        && found.mode() & 0o022 == 0;
+    if is_ours { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EEXIST)) }
 }
 
 #[cfg(test)]
@@ -120,6 +140,35 @@ mod tests {
         let swept = sweep_in(&path).unwrap();
         assert_eq!(swept, Swept { stacks: vec!["one".to_owned()], left: Vec::new() });
         assert!(!work.exists() && journal.entries().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_work_folder_is_never_taken_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        let journal = Journal::open(&place.path().join("own/journal")).unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        fs::create_dir(at("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(at("elsewhere"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("nowhere"), at("dangling")).unwrap();
+        fs::write(at("file"), "x").unwrap();
+        let mut entry = Entry::new("one", Identity { pid: 1, start_ticks: u64::MAX });
+        for name in ["folder", "link", "dangling", "file"] {
+            let error = create(&journal, &mut entry, &at(name), WorkFolder::Remove).unwrap_err();
+            assert!(error.is_taken(), "{name}: {error:?}");
+            assert!(fs::symlink_metadata(at(name)).is_ok() && !at("nowhere").exists(), "{name}");
+            assert!(journal.entries().unwrap().is_empty(), "{name}");
+        }
+        for name in ["link", "dangling", "file"] {
+            create(&journal, &mut entry, &at(name), WorkFolder::Keep).unwrap_err();
+        }
+        create(&journal, &mut entry, &at("folder"), WorkFolder::Keep).unwrap();
+        fs::set_permissions(at("folder"), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+            .unwrap();
+        create(&journal, &mut entry, &at("folder"), WorkFolder::Keep).unwrap_err();
+        create(&journal, &mut entry, &at("new"), WorkFolder::Remove).unwrap();
+        assert_eq!(fs::metadata(at("new")).unwrap().mode() & 0o7777, 0o700);
+        assert_eq!(entry.work, Some(WorkRecord::of(&at("new")).unwrap()));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod read;
 mod requests;
 mod runtimes;
 mod schema;
+mod secrets;
 mod stray;
 pub mod tank;
 mod tank_keys;

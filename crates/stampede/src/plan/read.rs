@@ -18,10 +18,13 @@ use super::model::{
     Plan, Rounds,
 };
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
+use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
 use super::value::{
     Fields, items, length, name_of, not_a, out_of_range, switch, text, whole, whole_u32,
 };
+
+use crate::mask;
 
 /// Keys of a plan that are no settings.
 pub(super) const KEYS: [&str; 22] = [
@@ -107,7 +110,9 @@ pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
     let text = file_text(path)?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let source = Arc::new(Source { name: path.display().to_string(), text, base });
+    mask::text(&source.text);
     let mut root = tree::parse(&source)?;
+    secrets::learn(&root);
     let flags = Flags::new(flags);
     let mut plan = resolve(&mut root, &flags, home())?;
     plan.source = Some(path.to_path_buf());

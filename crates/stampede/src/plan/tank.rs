@@ -15,6 +15,7 @@ use stampede_load::time::Nanos;
 
 use super::error::{Mistake, Place, PlanError, Source, Wrong};
 use super::read::{file_text, home};
+use super::secrets;
 use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
 use super::tree::{self, Node, Value, shortened};
 use super::value::{
@@ -99,6 +100,7 @@ pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
 /// Something in it is wrong.
 #[doc(hidden)]
 pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
+    crate::mask::text(&source.text);
     let root = tree::parse(&Arc::new(source)).map_err(|error| match error {
         PlanError::Wrong(wrong) => PlanError::Wrong(Box::new(Wrong {
             expected: "one YAML document: a map of sections such as `phantom`".to_owned(),
@@ -106,6 +108,7 @@ pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
         })),
         other => other,
     })?;
+    secrets::learn(&root);
     resolve(&root)
 }
 

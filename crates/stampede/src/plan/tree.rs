@@ -96,6 +96,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// A text for a message: one line, not too long.
 pub(super) fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 60;
+    let text = crate::mask::mask_known(text);
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.char_indices().nth(CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -5,6 +5,7 @@ use console::{Term, style};
 use super::plain;
 use super::tally::{Tally, phase_word};
 use crate::event::{Event, Listen, Phase, Until};
+use crate::mask::mask_known;
 use crate::progress::words;
 use crate::store::record::Judged;
 
@@ -26,7 +27,8 @@ impl Live {
         self.erase();
         let width = usize::from(self.term.size().1);
         for line in lines {
-            let _ = self.term.write_line(&console::truncate_str(line, width, "…"));
+            let line = mask_known(line);
+            let _ = self.term.write_line(&console::truncate_str(&line, width, "…"));
         }
         self.drawn = lines.len();
     }
@@ -38,7 +40,7 @@ impl Live {
 
     fn above(&mut self, line: &str) {
         self.erase();
-        let _ = self.term.write_line(line);
+        let _ = self.term.write_line(&mask_known(line));
     }
 }
 

@@ -9,6 +9,7 @@ pub mod words;
 use std::io::IsTerminal as _;
 
 use crate::event::Listen;
+use crate::mask::Masked;
 
 /// The listener that fits standard error.
 pub fn for_stderr() -> Box<dyn Listen> {
@@ -17,6 +18,6 @@ pub fn for_stderr() -> Box<dyn Listen> {
     if stderr.is_terminal() && !dumb {
         Box::new(live::Live::new(console::Term::stderr()))
     } else {
-        Box::new(plain::Plain::new(stderr))
+        Box::new(plain::Plain::new(Masked(stderr)))
     }
 }

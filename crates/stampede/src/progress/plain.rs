@@ -34,7 +34,7 @@ impl<W: Write> Listen for Plain<W> {
             _ => return,
         };
         // Nobody reads stderr any more: no reason to lose the trials.
-        let _ = writeln!(self.out, "{line}");
+        let _ = self.out.write_all(format!("{line}\n").as_bytes());
     }
 }
 

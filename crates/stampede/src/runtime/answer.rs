@@ -13,6 +13,7 @@ use ureq::{Agent, Body};
 use super::app::App;
 use super::app_manifest::Mask;
 use super::error::RuntimeError;
+use crate::mask::mask_secrets;
 
 /// One HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,7 +172,8 @@ pub(super) fn gist(body: &str) -> String {
         }
     };
     let words: Vec<&str> = line.split_whitespace().collect();
-    words.join(" ").chars().take(120).collect()
+    // Before it is cut: what is left of a secret would not be known for one.
+    mask_secrets(&words.join(" ")).chars().take(120).collect()
 }
 
 /// What of the expected parts that name the PHP version is not in the answer.

@@ -60,9 +60,11 @@ pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
 pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let mut copying = Copying { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
+    let copy = to;
     for place in places.iter().filter(|place| !is_left_out(place)) {
         let (from, to) = (real.join(place), to.join(place));
         let kind = fs::symlink_metadata(&from).map_err(io_error("read", &from))?.file_type();
+        no_link_before(place, copy)?;
         make_dir(to.parent().unwrap_or(&to))?;
         if kind.is_symlink() {
             copying.link(&from, &to, false)?;
@@ -73,6 +75,18 @@ pub(crate) fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), Run
         }
     }
     Ok(())
+}
+
+/// No folder that leads to `place` below `to` is a link: one that the other version has may lead out of the copy.
+fn no_link_before(place: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let above = place.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let link = above.into_iter().find(|folder| to.join(folder).is_symlink());
+    match link {
+        Some(link) => {
+            Err(RuntimeError::ThroughLink { place: place.to_owned(), link: link.to_owned() })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether a file or folder is no part of what PHP runs, by its name.
@@ -312,6 +326,32 @@ mod tests {
             assert!(fs::symlink_metadata(copied.join(gone)).is_err(), "{gone}");
         }
         assert!(copied.join("storage/logs").is_dir());
+    }
+
+    #[test]
+    fn nothing_is_copied_through_a_link_of_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied, out) =
+            (place.path().join("app"), place.path().join("copy"), place.path().join("out"));
+        write(&app.join("a/var/x"), "secret");
+        write(&app.join("b/y"), "fine");
+        fs::create_dir_all(copied.join("a")).unwrap();
+        fs::create_dir(&out).unwrap();
+        for target in [out.clone(), place.path().join("nowhere"), PathBuf::from(".")] {
+            symlink(&target, copied.join("a/var")).unwrap();
+            {
+                let error = some(&app, &copied, &["b/y".into(), "a/var/x".into()]).unwrap_err();
+                assert!(
+                    matches!(&error, RuntimeError::ThroughLink { link, .. } if link == Path::new("a/var")),
+                    "{error:?}"
+                );
+            }
+            fs::remove_file(copied.join("a/var")).unwrap();
+        }
+        assert!(
+            fs::read_dir(&out).unwrap().next().is_none() && !place.path().join("nowhere").exists()
+        );
+        assert_eq!(fs::read_to_string(copied.join("b/y")).unwrap(), "fine");
     }
 
     #[test]

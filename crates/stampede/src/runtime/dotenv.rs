@@ -7,6 +7,7 @@ use super::app::App;
 use super::manifest::AppKind;
 use super::own_database::own_database;
 use super::prepare::app_env;
+use crate::mask;
 use crate::plan::model::RuntimeChoice;
 
 /// As Symfony reads them for `prod`, the last one wins; and what `composer dump-env` makes of them.
@@ -34,6 +35,16 @@ pub(super) fn secrets(app: &App, env: &BTreeMap<String, String>) -> BTreeMap<Str
         values.into_iter().map(move |(key, value)| (format!("{key} of {name}"), value))
     });
     said.chain(env.clone()).collect()
+}
+
+/// Makes the secrets of an app known: whatever it says is written without them.
+pub fn learn_secrets(app: &App) {
+    learn(app, &app.manifest.env);
+}
+
+/// The same, in this environment.
+pub(super) fn learn(app: &App, env: &BTreeMap<String, String>) {
+    secrets(app, env).iter().for_each(|(name, value)| mask::named(name, value));
 }
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {

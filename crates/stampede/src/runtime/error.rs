@@ -280,6 +280,14 @@ pub enum RuntimeError {
         #[source]
         source: std::io::Error,
     },
+    /// What is copied would be written to where a link leads, which may be any place of this machine.
+    #[error("`{place}` would be copied through the link `{link}`")]
+    ThroughLink {
+        /// What is copied, from the top of the app's repository.
+        place: PathBuf,
+        /// The link on its way.
+        link: PathBuf,
+    },
     /// A runtime given by URL is already running.
     #[error("runtime `{name}` is already running: there is nothing to prepare")]
     Live {
@@ -434,34 +442,11 @@ impl RuntimeError {
             E::Template { .. } | E::Io { .. } | E::Live { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::NoDatabase { .. } => None,
-        }
-    }
-
-    /// Whether its hint is to start the runtime alone.
-    pub fn is_for_a_look_alone(&self) -> bool {
-        use RuntimeError as E;
-        matches!(
-            self,
-            E::Ended { .. } | E::NotReady { .. } | E::Unverified { .. } | E::WrongPage { .. }
-        )
-    }
-
-    /// Whether the same thing would go wrong again: it is about the app, the plan, or this machine's
-    /// programs and files, and not about what else was running.
-    pub fn is_lasting(&self) -> bool {
-        use RuntimeError as E;
-        match self {
-            E::NotReady { .. }
-            | E::Ended { .. }
-            | E::Unverified { .. }
-            | E::NoDatabase { .. }
-            | E::OutOfMemory { .. }
-            | E::PortTaken { .. }
-            | E::PortStolen { .. }
-            | E::Interrupted { .. }
-            | E::Live { .. } => false,
-            E::Io { .. } | E::Keeper { .. } | E::Lost { .. } => has_lasting_cause(self),
-            _ => true,
+            E::ThroughLink { link, .. } => Some(format!(
+                "nothing is written through a link: make `{}` a folder in both versions, or remove what git \
+                 does not know below it",
+                link.display()
+            )),
         }
     }
 
@@ -520,25 +505,6 @@ impl RuntimeError {
             _ => None,
         }
     }
-}
-
-/// Whether one of its causes is an error of the system that does not go away by itself.
-fn has_lasting_cause(error: &(dyn std::error::Error + 'static)) -> bool {
-    use std::io::ErrorKind as K;
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut kinds = causes.filter_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
-    kinds.any(|kind| {
-        matches!(
-            kind,
-            K::PermissionDenied
-                | K::NotFound
-                | K::StorageFull
-                | K::QuotaExceeded
-                | K::ReadOnlyFilesystem
-                | K::NotADirectory
-                | K::IsADirectory
-        )
-    })
 }
 
 /// `name` as people may have meant it: at most a third of its letters (at least two) away.

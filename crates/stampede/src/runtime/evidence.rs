@@ -13,7 +13,6 @@ use super::logs::{self, LogMarks};
 use super::start::Running;
 use crate::monitor::Workers;
 use crate::monitor::sample::PoolSample;
-use crate::store::mask_secrets;
 use crate::store::record::{Means, Said};
 
 /// Which words of which program mean what, in the shared folder: need → words.
@@ -99,7 +98,7 @@ impl Running {
                 let found = fits.into_iter().find(|(_, one)| line.contains(&one.says));
                 if let Some((need, one)) = found.filter(|(_, one)| one.once == once) {
                     count(&mut said, need, one.means, || {
-                        let masked = mask_secrets(&logs::mask(line, &self.stack.secrets));
+                        let masked = logs::mask(line, &self.stack.secrets);
                         masked.chars().take(LINE_MAX).collect()
                     });
                 }

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::mask::{mask_env, mask_secrets};
+
 /// Lines shown in all; more would bury the message.
 const LINES_MAX: usize = 12;
 /// Of one line: an entry of an app's log holds its context.
@@ -18,20 +20,6 @@ const ACCESS: &str = "access.log";
 /// Last words: enough to know why, in a note.
 const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
-/// A variable with one of these in its name holds a secret.
-const SECRET: [&str; 10] = [
-    "SECRET",
-    "TOKEN",
-    "PASS",
-    "KEY",
-    "DSN",
-    "CREDENTIAL",
-    "DATABASE_URL",
-    "DB_URL",
-    "REDIS_URL",
-    "MONGODB",
-];
-
 /// Files below `logs` of a work folder, sorted by name.
 pub fn files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("logs")) else { return Vec::new() };
@@ -167,27 +155,7 @@ fn tail(file: &Path, from: u64) -> String {
 
 /// A line without what must not be shown.
 pub fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
-    mask_url(&without_values(line.to_owned(), env))
-}
-
-/// `text` without the values of variables whose names say that they are secret.
-pub fn without_values(text: String, env: &BTreeMap<String, String>) -> String {
-    let secret = |key: &str| SECRET.iter().any(|part| key.to_uppercase().contains(part));
-    env.iter()
-        // One or two characters are no secret, and masking them would garble the line.
-        .filter(|(key, value)| secret(key) && value.len() > 2)
-        .fold(text, |text, (_, value)| text.replace(value.as_str(), "***"))
-}
-
-/// `scheme://user:password@host` → `scheme://***@host`.
-fn mask_url(line: &str) -> String {
-    let Some(at) = line.find("://").map(|at| at + 3) else { return line.into() };
-    let rest = &line[at..];
-    let end = rest.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(host) => format!("{}***{}", &line[..at], &rest[host..]),
-        None => line.into(),
-    }
+    mask_secrets(&mask_env(line, env))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use minijinja::Value;
@@ -24,7 +23,7 @@ use super::dotenv;
 use super::error::RuntimeError;
 use super::front;
 use super::library;
-use super::locate::{self, Located, Places};
+use super::locate::{self, Located};
 use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
 use super::page::PageRequest;
 use super::port;
@@ -35,6 +34,8 @@ use super::start::{Failure, Keep};
 use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
+use super::work_folder::work_folder;
+use crate::fresh;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
@@ -127,19 +128,18 @@ pub fn prepare(
     choice: &RuntimeChoice,
     app: &App,
     placement: &Placement,
-    keep: impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
+    keep: impl FnMut(&str, &Path) -> Result<Box<dyn Keep>, Failure>,
 ) -> Result<Prepared, RuntimeError> {
     let found = Found::find(catalogue, choice, app, placement.ask.is_some())?;
     let Found { runtime, mut settings, needs, frameworks, deployed, php } = found;
     let user = user::unprivileged();
-    let id = new_id();
     let port = port::free(placement.port)?;
-    let dir = work_folder(&catalogue.places, app, &id)?;
-    let keep = keep(&id, &dir)
+    let (id, dir, keep) = work_folder(&catalogue.places, app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
     let env = app_env(app, choice);
-    let probe = format!("stampede-probe-{:016x}.php", fastrand::u64(..));
+    dotenv::learn(app, &env);
+    let probe = format!("stampede-probe-{}.php", fresh::token());
     fill(&dir, app, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
@@ -239,22 +239,15 @@ pub(super) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, Str
     env
 }
 
-/// Unique on this machine while this process lives, and hard to guess.
-fn new_id() -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{next}-{:08x}", std::process::id(), fastrand::u32(..))
-}
-
 fn owned((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Fills the work folder: 0711, so that the unprivileged user gets through and nobody
-/// can list it.
+/// Fills the work folder, which its maker opened to nobody. Where an unprivileged user serves out of it, it
+/// becomes 0711: that user gets through, and nobody can list it.
 fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
-    mode(dir, 0o711)?;
     if let Some(user) = user {
+        mode(dir, 0o711)?;
         check_way(dir, user)?;
     }
     let copy = dir.join("app");
@@ -288,22 +281,6 @@ fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
 
 fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
-}
-
-/// Where the stack's work folder will be.
-fn work_folder(places: &Places, app: &App, id: &str) -> Result<PathBuf, RuntimeError> {
-    let folders = places.work_folders(app.manifest.in_memory);
-    check_plain(folders)?;
-    Ok(folders.join(format!("stampede-{id}")))
-}
-
-/// Config files of six formats name the work folder, each with its own quoting.
-fn check_plain(temp: &Path) -> Result<(), RuntimeError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    match temp.to_str() {
-        Some(text) if text.chars().all(plain) && temp.is_absolute() => Ok(()),
-        _ => Err(RuntimeError::WorkFolderName { folder: temp.to_path_buf() }),
-    }
 }
 
 /// A closed folder on the way would show as a 403 or 404 much later.

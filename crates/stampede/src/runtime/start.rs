@@ -255,7 +255,7 @@ impl Running {
 
     /// `text` with the values of its app's secret variables masked.
     pub fn without_secrets(&self, text: String) -> String {
-        logs::without_values(text, &self.stack.secrets)
+        logs::mask(&text, &self.stack.secrets)
     }
 
     /// The last lines of its logs, secrets masked; empty when they say nothing.

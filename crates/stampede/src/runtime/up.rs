@@ -111,7 +111,7 @@ fn cold(
 /// Work folders looked after by a keeper of their own.
 pub fn under(
     options: &KeeperOptions,
-) -> impl FnOnce(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
+) -> impl Fn(&str, &Path) -> Result<Box<dyn Keep>, Failure> + use<'_> {
     |id, folder| Ok(Box::new(Keeper::guard(id, folder, options)?))
 }
 

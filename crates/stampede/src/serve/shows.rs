@@ -44,12 +44,7 @@ struct ListAddresses {
 impl Site {
     /// With a token of its own.
     pub fn new(results: PathBuf) -> Site {
-        let mut bytes = [0; 16];
-        // The system's own source: a token that can be guessed is none.
-        let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-        assert_eq!(filled, Ok(bytes.len()), "the system gives random bytes");
-        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Site { results, token }
+        Site { results, token: crate::fresh::token() }
     }
 
     /// Whether this is the token; how long that takes tells nothing of it.

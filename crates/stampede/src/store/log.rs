@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::mask::mask_secrets;
+use super::mask_secrets;
 use super::name::file_name;
 use super::{StoreError, write};
 
@@ -73,11 +73,12 @@ fn tells(line: &str) -> bool {
 
 fn shown(line: &str) -> String {
     let plain: String = line.chars().filter(|letter| !letter.is_control()).collect();
+    let plain = mask_secrets(&plain);
     let mut cut: String = plain.chars().take(LINE_MAX).collect();
     if cut.len() < plain.len() {
         cut.push('…');
     }
-    mask_secrets(&cut)
+    cut
 }
 
 /// Words of error lines, as nginx, Apache, PHP, uWSGI and Go servers write them.

@@ -14,7 +14,6 @@
 pub mod folder;
 pub mod hlog;
 mod log;
-pub mod mask;
 pub mod name;
 pub mod read;
 pub mod record;
@@ -23,8 +22,8 @@ mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use crate::mask::{MASK, mask_secrets};
 pub use folder::{RunFolder, TrialFolder};
-pub use mask::{MASK, mask_secrets};
 pub use name::run_id;
 pub use read::{
     Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,
@@ -40,7 +39,7 @@ pub const RESULTS: &str = "stampede-results";
 /// # Errors
 /// [`StoreError::Write`].
 pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
-    write::whole(&run.join("summary.json"), text.as_bytes())
+    write::text(&run.join("summary.json"), text)
 }
 
 /// Writes a page.
@@ -48,7 +47,7 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
-    write::whole(path, text.as_bytes())
+    write::text(path, text)
 }
 
 /// Writes files into a folder, which is made where it is not there; answers with their paths, and
@@ -65,7 +64,7 @@ pub fn write_files(
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
     let before = paths.iter().filter(|path| path.exists()).count();
     for (path, (_, text)) in paths.iter().zip(files) {
-        write::whole(path, text.as_bytes())?;
+        write::text(path, text)?;
     }
     Ok((paths, before))
 }

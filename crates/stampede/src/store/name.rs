@@ -2,6 +2,8 @@
 
 use jiff::Zoned;
 
+use crate::mask::mask_known;
+
 /// A new run's id: when it started and four hex digits that tell apart what started in
 /// the same second: `20261121-035151-3f9a`. Sorts by time.
 pub fn run_id(started: &Zoned) -> String {
@@ -12,7 +14,7 @@ pub fn run_id(started: &Zoned) -> String {
 /// one `-`; not hidden, not empty, 80 bytes at most.
 pub fn file_name(text: &str) -> String {
     let mut name = String::new();
-    for character in text.chars() {
+    for character in mask_known(text).chars() {
         match character {
             'A'..='Z' | 'a'..='z' | '0'..='9' | '.' | '_' | '=' => name.push(character),
             _ if name.ends_with('-') => {}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::StoreError;
+use crate::mask::{mask_json, mask_printed};
 
 /// Writes a file whole: to a temporary name, to the disk, then renamed, and the folder's
 /// entry to the disk too. A crash leaves the old one, or none.
@@ -38,7 +39,15 @@ fn renamed(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "open it holds the lock")] Option<File>);
 
-/// The same for a record, as JSON that people can read.
+/// The same for a text, without the values that are known to be secrets.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn text(path: &Path, text: &str) -> Result<(), StoreError> {
+    whole(path, mask_printed(text).as_bytes())
+}
+
+/// The same for a record, as JSON that people can read; no secret is in it.
 ///
 /// # Errors
 /// [`StoreError::Write`].
@@ -51,10 +60,9 @@ pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, StoreError> {
-    let mut bytes = serde_json::to_vec_pretty(record)
+    let text = serde_json::to_string_pretty(record)
         .map_err(|source| StoreError::Write { path: path.to_owned(), source: source.into() })?;
-    bytes.push(b'\n');
-    renamed(path, &bytes)
+    renamed(path, (mask_json(&text) + "\n").as_bytes())
 }
 
 /// A file that only grows. Each `append` is one write: a crash tears the last line at most.
@@ -91,7 +99,7 @@ impl Growing {
             .map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
-    /// Appends records, a line each.
+    /// Appends records, a line each; no secret is in them.
     ///
     /// # Errors
     /// [`StoreError::Write`].
@@ -101,7 +109,7 @@ impl Growing {
     ) -> Result<(), StoreError> {
         self.append(|buffer| {
             for row in rows {
-                serde_json::to_writer(&mut *buffer, &row)?;
+                buffer.extend(mask_json(&serde_json::to_string(&row)?).bytes());
                 buffer.push(b'\n');
             }
             Ok(())

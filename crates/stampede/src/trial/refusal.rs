@@ -8,7 +8,9 @@ use crate::causes::chain;
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
-use crate::runtime::{App, Catalogue, HeldBy, LOOKED_FOR, RuntimeError, Traits, nearest};
+use crate::runtime::{
+    App, Catalogue, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
+};
 use crate::store::record::CellRecord;
 use crate::summary::words;
 
@@ -73,7 +75,9 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
             _ => Refusal::Runtime(error),
         })
     };
-    plan.apps.iter().map(app).collect()
+    let apps = plan.apps.iter().map(app).collect::<Result<Vec<App>, Refusal>>()?;
+    apps.iter().for_each(learn_secrets);
+    Ok(apps)
 }
 
 /// In the words of the plan: its folder, not what that is resolved to.

@@ -11,6 +11,8 @@ mod package_lock;
 mod php_errors;
 mod redirects;
 mod same_page;
+mod secrets;
 mod small;
 mod stays_up;
 mod unanswered;
+mod work_folders;

@@ -13,6 +13,7 @@ use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
 use super::policy::shown;
 use super::{Listed, RequestError};
 use crate::check::model::{Asked, Skipped};
+use crate::mask;
 use crate::plan::urls;
 
 /// Largest file: as much as is kept of any ammo in memory.
@@ -35,7 +36,11 @@ pub fn read(path: &Path) -> Result<Listed, RequestError> {
     if bytes.len() as u64 > MIB_MAX << 20 {
         return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
     }
-    of(&bytes, path)
+    mask::text(&String::from_utf8_lossy(&bytes));
+    let listed = of(&bytes, path)?;
+    let headers = listed.asked.iter().flat_map(|asked| &asked.headers);
+    headers.for_each(|(name, value)| mask::header(name, value));
+    Ok(listed)
 }
 
 /// Those of its bytes.

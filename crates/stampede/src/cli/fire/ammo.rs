@@ -8,6 +8,7 @@ use stampede_load::spec::{Check, Habits};
 
 use crate::cli::Failure;
 use crate::cli::args_fire::{AmmoFlags, AmmoOrder, FireArgs};
+use crate::mask;
 use crate::plan::tank::TankConfig;
 use crate::target::Target;
 
@@ -24,6 +25,7 @@ pub fn of(
     }
     let flags = &args.ammo;
     let Some(path) = &flags.ammo else { return Ok([request(args, target, habits)?].into()) };
+    mask::requests_file(path);
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
     give(args, &mut headers)?;
     let format = flags.ammo_format.as_deref().map(format).transpose()?;
@@ -95,6 +97,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
         Some(text) => text.as_bytes().to_vec(),
         None => Vec::new(),
     };
+    mask::text(&String::from_utf8_lossy(&body));
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
     let request = target.request(method, &target.path, &headers, &body, habits);
     request.map_err(|error| wrong(&error))

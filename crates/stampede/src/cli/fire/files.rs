@@ -1,12 +1,13 @@
 //! The files that `fire` writes beside its summary. One that cannot be made is refused before
 //! the first shot; one that cannot be written is said at the end, for the load is measured.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use stampede_load::ammo::Tags;
+use stampede_load::ammo::{Tag, Tags};
 use stampede_load::autostop::net_code_of;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{Fired, Second, ShotRecord};
@@ -20,6 +21,7 @@ use super::prometheus;
 use super::report::{self, Report};
 use crate::cli::Failure;
 use crate::cli::args_fire::FileFlags;
+use crate::mask::mask_known;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
 
@@ -39,6 +41,8 @@ struct About {
     /// When the load began.
     began: SystemTime,
     tags: Tags,
+    /// Their names, without secrets.
+    names: BTreeMap<Tag, String>,
 }
 
 /// A file that is written, until that fails once.
@@ -66,6 +70,11 @@ impl Out {
         if self.failed.is_none() {
             self.failed = self.file.write_all(bytes).err();
         }
+    }
+
+    /// The same for text: a tag or a check's text may hold a secret.
+    pub(super) fn write_text(&mut self, text: &str) {
+        self.write(mask_known(text).as_bytes());
     }
 
     fn close(mut self) -> Option<Failure> {
@@ -99,14 +108,18 @@ impl Files {
             prometheus: out(&flags.prometheus)?,
             phout: out(&flags.phout)?,
             model: LoadModel::Open,
-            about: About { began: SystemTime::now(), tags: Tags::new() },
+            about: About { began: SystemTime::now(), tags: Tags::new(), names: BTreeMap::new() },
         })
     }
 
     /// The measured load is about to be fired.
     pub fn begin(&mut self, load: &Load) {
         self.model = report::model(&load.model);
-        self.about = About { began: SystemTime::now(), tags: load.ammo.tags.clone() };
+        self.about = About {
+            began: SystemTime::now(),
+            tags: load.ammo.tags.clone(),
+            names: BTreeMap::new(),
+        };
         if let Some(csv) = &mut self.csv {
             csv.write(CSV_HEAD.as_bytes());
         }
@@ -120,7 +133,7 @@ impl Files {
     /// A second is over.
     pub fn second(&mut self, second: &Second) {
         if let Some(csv) = &mut self.csv {
-            csv.write(csv_row(second, self.model).as_bytes());
+            csv.write_text(&csv_row(second, self.model));
         }
         if let Some(out) = &mut self.hlog {
             let mut lines = Vec::new();
@@ -143,7 +156,7 @@ impl Files {
     /// The load is over.
     pub fn end(&mut self, report: &Report, fired: &Fired) {
         if let Some(out) = &mut self.prometheus {
-            out.write(prometheus::text(report, fired).as_bytes());
+            out.write_text(&prometheus::text(report, fired));
         }
     }
 
@@ -155,13 +168,15 @@ impl Files {
 }
 
 impl About {
-    fn line(&self, shot: &ShotRecord) -> String {
+    fn line(&mut self, shot: &ShotRecord) -> String {
         let net_code = match shot.outcome {
             Outcome::Net(net) => net_code_of(net),
             _ => 0,
         };
+        let tag = self.names.entry(shot.tag);
+        let tag = tag.or_insert_with(|| mask_known(&self.tags.name(shot.tag)).into_owned());
         let row = Row {
-            tag: &self.tags.name(shot.tag),
+            tag,
             started: shot.started,
             connected: shot.connected,
             sent: shot.sent,
@@ -238,8 +253,6 @@ lateness_ns_p99,errors\n";
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use stampede_load::report::Counts;
 
     use super::*;

@@ -34,6 +34,7 @@ use super::{Failure, Outcome};
 use crate::event::Phase;
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
+use crate::mask::{mask_json, mask_secrets};
 use crate::monitor::Aside;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
@@ -61,9 +62,9 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     files.end(&report, &fired.fired);
     let text = if args.json {
         let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
-        format!("{json}\n")
+        mask_json(&json) + "\n"
     } else {
-        summary::text(&report)
+        mask_secrets(&summary::text(&report))
     };
     // It was fired: what cannot be written of it is said, and ends nothing else.
     let printed = print(text.as_bytes()).err();

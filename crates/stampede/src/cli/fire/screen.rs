@@ -15,8 +15,8 @@ use self::terminal::Borrowed;
 use super::ready::Ready;
 use crate::cli::args_fire::FireArgs;
 use crate::event::{Event, Listen as _, Phase};
+use crate::mask::{Masked, mask_secrets};
 use crate::progress::plain::Plain;
-use crate::store::mask_secrets;
 use crate::trial::cells;
 
 /// A screen, or lines.
@@ -42,10 +42,14 @@ impl Shown {
         let wanted = !args.json && is_for_a_person();
         // Not to be had: lines, then.
         if let Some(terminal) = wanted.then(|| Borrowed::take().ok()).flatten() {
-            let picture = Picture::new(url, load, ready.notes.clone());
+            let picture = Picture::new(
+                url,
+                load,
+                ready.notes.iter().map(|note| mask_secrets(note)).collect(),
+            );
             return Shown::Screen(Box::new(Screen { terminal, picture, drawn: None }));
         }
-        let mut lines = Plain::new(std::io::stderr());
+        let mut lines = Plain::new(Masked(std::io::stderr()));
         lines.event(&Event::Notice(&format!("{load} at {url}")));
         ready.notes.iter().for_each(|note| lines.event(&Event::Notice(note)));
         Shown::Lines

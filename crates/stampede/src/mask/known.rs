@@ -1,0 +1,368 @@
+//! Values that are known to be secrets, and what a text is without them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
+use super::MASK;
+
+/// Shorter ones would turn up everywhere.
+const SHORTEST: usize = 4;
+/// Digits alone are as likely to be a figure.
+const SHORTEST_NUMBER: usize = 6;
+/// Below this length a value is masked as a word of its own only.
+const SHORTEST_PART: usize = 8;
+/// A file of requests may have a token for each of a million users.
+const VALUES_MAX: usize = 20_000;
+/// Nothing longer is a secret; a body may be.
+const LONGEST: usize = 64 << 10;
+
+/// Words that stand in every report; where they are a password, they are masked behind its name only.
+const COMMON: &str = " true false null none auto default root admin user users test testing tests prod production \
+dev development local localhost password passwd secret token changeme guest public private basic bearer digest \
+cookie file files redis mysql mysqli pgsql sqlite postgres postgresql mariadb memcached array database session sync \
+smtp mail http https utf8 utf8mb4 apps shop demo example symfony laravel lumen hello nginx apache stampede index \
+html json text base64 plain string value name email required nullable write read strict unset some ";
+
+/// Secrets by value.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    values: BTreeSet<String>,
+    /// As they may be written, by their first bytes: what a search takes does not grow with their number.
+    heads: BTreeMap<Four, BTreeSet<String>>,
+    /// The same by their last bytes.
+    tails: BTreeMap<Four, BTreeSet<String>>,
+    /// Bytes of the longest.
+    longest: usize,
+}
+
+/// No value is shorter.
+type Four = [u8; SHORTEST];
+
+impl Known {
+    /// None.
+    pub const fn new() -> Known {
+        Known {
+            values: BTreeSet::new(),
+            heads: BTreeMap::new(),
+            tails: BTreeMap::new(),
+            longest: 0,
+        }
+    }
+
+    /// Adds a value, and each of its lines where it has several.
+    pub fn add(&mut self, value: &str) {
+        let value = value.trim();
+        if self.values.contains(value) || self.values.len() >= VALUES_MAX || !is_worth(value) {
+            return;
+        }
+        self.values.insert(value.to_owned());
+        forms(value).into_iter().for_each(|form| self.add_form(form));
+        if value.contains('\n') {
+            let lines = value.lines().filter(|line| line.trim().len() >= SHORTEST_PART);
+            lines.for_each(|line| self.add(line));
+        }
+        let plain = percent_encoding::percent_decode_str(value).decode_utf8();
+        if let Ok(plain) = plain
+            && plain != value
+        {
+            self.add(&plain);
+        }
+    }
+
+    fn add_form(&mut self, form: String) {
+        let (Some(head), Some(tail)) =
+            (form.as_bytes().first_chunk(), form.as_bytes().last_chunk())
+        else {
+            return;
+        };
+        self.longest = self.longest.max(form.len());
+        self.tails.entry(*tail).or_default().insert(form.clone());
+        self.heads.entry(*head).or_default().insert(form);
+    }
+
+    /// `text` with `***` in their places; values that overlap are masked together.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let places = self.places(text);
+        if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
+    }
+
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut places = Vec::new();
+        if self.heads.is_empty() {
+            return places;
+        }
+        for (at, form) in begun(&self.heads, text.as_bytes(), 0..text.len()) {
+            let place = at..at + form.len();
+            if text.as_bytes()[at..].starts_with(form.as_bytes()) && stands_alone(text, &place) {
+                places.push(place);
+            }
+        }
+        for (at, _) in text.match_indices(CUT) {
+            self.before(text, at, SHORTEST, &mut places);
+            self.behind(text, at + CUT.len(), &mut places);
+        }
+        if text.len() >= SHORTEST_CUT {
+            self.before(text, text.len(), SHORTEST_NUMBER, &mut places);
+        }
+        places
+    }
+
+    /// The beginning of a value, of `least` bytes or more, that `text` was cut off behind.
+    fn before(&self, text: &str, end: usize, least: usize, places: &mut Vec<Range<usize>>) {
+        let range = end.saturating_sub(self.longest)..end;
+        for (at, form) in begun(&self.heads, text.as_bytes(), range) {
+            if end - at >= least && form.as_bytes().starts_with(&text.as_bytes()[at..end]) {
+                places.push(at..end);
+            }
+        }
+    }
+
+    /// The end of a value that `text` was cut off before.
+    fn behind(&self, text: &str, begin: usize, places: &mut Vec<Range<usize>>) {
+        let range = begin..text.len().min(begin + self.longest);
+        for (at, form) in begun(&self.tails, text.as_bytes(), range) {
+            let end = at + SHORTEST;
+            if form.as_bytes().ends_with(&text.as_bytes()[begin..end]) {
+                places.push(begin..end);
+            }
+        }
+    }
+}
+
+/// Where in `range` of `text` the bytes stand by which forms are found, with each such form.
+fn begun<'a>(
+    forms: &'a BTreeMap<Four, BTreeSet<String>>,
+    text: &'a [u8],
+    range: Range<usize>,
+) -> impl Iterator<Item = (usize, &'a String)> {
+    let begin = range.start;
+    let at = text[range].windows(SHORTEST).enumerate();
+    at.filter_map(|(at, four)| Some((at, forms.get(four)?)))
+        .flat_map(move |(at, forms)| forms.iter().map(move |form| (begin + at, form)))
+}
+
+/// How a text says that it was cut.
+const CUT: &str = "…";
+/// The shortest text that is cut without saying so.
+const SHORTEST_CUT: usize = 100;
+
+/// `text` with `***` in place of each of `places`, in any order; those that overlap are one.
+pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
+    places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for place in places {
+        if place.start >= done {
+            out.push_str(&text[done..place.start]);
+            out.push_str(MASK);
+        }
+        done = done.max(place.end);
+    }
+    out + &text[done..]
+}
+
+/// Whether a value is no word or number that stands in every text.
+pub(super) fn is_worth(value: &str) -> bool {
+    let length = value.chars().count();
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_common = || COMMON.contains(&format!(" {} ", value.to_ascii_lowercase()));
+    let is_variable = || {
+        value.starts_with("${") && value.ends_with('}')
+            || value.starts_with("%env(") && value.ends_with(")%")
+    };
+    length >= if is_number { SHORTEST_NUMBER } else { SHORTEST }
+        && value.len() <= LONGEST
+        && value.chars().any(char::is_alphanumeric)
+        && !value.contains(MASK)
+        && !is_common()
+        && !is_variable()
+}
+
+/// A value as it may stand in JSON, HTML, a URL, a shell's word, YAML and PHP, and in Base64.
+fn forms(value: &str) -> BTreeSet<String> {
+    let inner = |json: String| json[1..json.len() - 1].to_owned();
+    let quoted = inner(serde_json::Value::from(value).to_string());
+    let twice = inner(serde_json::Value::from(quoted.clone()).to_string());
+    let codes = |text: &str, is_meant: fn(char) -> bool| -> String {
+        let mut units = [0; 2];
+        let one = |letter: char| match is_meant(letter) {
+            true => letter
+                .encode_utf16(&mut units)
+                .iter()
+                .map(|unit| format!("\\u{unit:04x}"))
+                .collect(),
+            false => letter.to_string(),
+        };
+        text.chars().map(one).collect()
+    };
+    let markup = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let url = percent_encoding::utf8_percent_encode(value, UNRESERVED).to_string();
+    let plus = url.replace("%20", "+");
+    let mut all: BTreeSet<String> = [
+        value.to_owned(),
+        quoted.replace('/', "\\/"),
+        codes(&quoted, |letter| "<>&\u{2028}\u{2029}".contains(letter)),
+        codes(&quoted.replace('/', "\\/"), |letter| !letter.is_ascii()),
+        codes(&quoted, |letter| !letter.is_ascii()),
+        markup.replace('"', "&quot;"),
+        markup.replace('"', "&quot;").replace('\'', "&#39;"),
+        markup.replace('"', "&quot;").replace('\'', "&#039;"),
+        markup.replace('"', "&quot;").replace('\'', "&#x27;"),
+        lower_hex(&url),
+        lower_hex(&plus),
+        form_urlencoded::byte_serialize(value.as_bytes()).collect(),
+        url,
+        plus,
+        value.replace('\'', "'\\''"),
+        value.replace('\'', "\\'"),
+        value.replace('\'', "''"),
+        value.replace('"', "\\\""),
+        value.replace('\\', "\\\\"),
+        value.replace('\n', "\\n"),
+        value.replace('"', "\"\""),
+        value.split_whitespace().collect::<Vec<_>>().join(" "),
+        markup,
+        quoted,
+        twice,
+    ]
+    .into();
+    if value.len() >= SHORTEST_PART {
+        all.extend([
+            STANDARD.encode(value),
+            STANDARD_NO_PAD.encode(value),
+            URL_SAFE.encode(value),
+            URL_SAFE_NO_PAD.encode(value),
+        ]);
+    }
+    all
+}
+
+/// RFC 3986 section 2.3.
+const UNRESERVED: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+fn lower_hex(url: &str) -> String {
+    let mut out = String::with_capacity(url.len());
+    let mut hex = 0;
+    for letter in url.chars() {
+        out.push(if hex > 0 { letter.to_ascii_lowercase() } else { letter });
+        hex = if letter == '%' { 2 } else { hex - i32::from(hex > 0) };
+    }
+    out
+}
+
+/// Whether what was found is the value, and no part of another word or a figure of JSON.
+fn stands_alone(text: &str, place: &Range<usize>) -> bool {
+    let value = &text[place.clone()];
+    let (before, behind) = (&text[..place.start], &text[place.end..]);
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    if value.len() >= SHORTEST_PART && !is_number {
+        return true;
+    }
+    if is_number && is_figure(before, behind) {
+        return false;
+    }
+    !ends_in_word(before) && !behind.starts_with(|letter: char| letter.is_alphanumeric())
+}
+
+/// A letter before it that is no part of `%3D` or `\n`.
+fn ends_in_word(before: &str) -> bool {
+    let mut letters = before.chars().rev();
+    let Some(last) = letters.next().filter(|last| last.is_alphanumeric()) else { return false };
+    let (second, third) = (letters.next(), letters.next());
+    let is_escape = second == Some('\\') && "nrt".contains(last);
+    let is_code = third == Some('%')
+        && last.is_ascii_hexdigit()
+        && second.is_some_and(|second| second.is_ascii_hexdigit());
+    !is_escape && !is_code
+}
+
+/// `"planned": 1000000,`: masked, it would be no JSON any more.
+fn is_figure(before: &str, behind: &str) -> bool {
+    let (before, behind) = (before.trim_end(), behind.trim_start());
+    let is_value = before.strip_suffix(':').is_some_and(|key| key.trim_end().ends_with('"'));
+    let is_item = before.ends_with(['[', ',']) && behind.starts_with([',', ']']);
+    let is_fraction = before.ends_with('.') || behind.starts_with('.');
+    is_value || is_item || is_fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without(values: &[&str], text: &str) -> String {
+        let mut known = Known::new();
+        values.iter().for_each(|value| known.add(value));
+        known.mask(text).into_owned()
+    }
+
+    #[test]
+    fn a_secret_that_has_another_in_it_is_masked_whole() {
+        let values = ["hunter2", "hunter2-and-more", "more-to-come"];
+        assert_eq!(without(&values, "a hunter2-and-more b hunter2 c"), "a *** b *** c");
+        assert_eq!(without(&values, "hunter2-and-more-to-come"), "***", "they overlap");
+    }
+
+    #[test]
+    fn a_secret_is_found_as_others_write_it() {
+        let value = "pa\"ss/w&rd 'ü\\1";
+        let base64 = STANDARD.encode(value);
+        for written in [
+            "pa\"ss/w&rd 'ü\\1",
+            r#"pa\"ss/w&rd 'ü\\1"#,
+            r#"pa\"ss\/w&rd 'ü\\1"#,
+            r#"pa\"ss\/w&rd '\u00fc\\1"#,
+            r#"pa\"ss/w\u0026rd 'ü\\1"#,
+            "pa&quot;ss/w&amp;rd &#39;ü\\1",
+            "pa&quot;ss/w&amp;rd &#039;ü\\1",
+            "pa%22ss%2Fw%26rd%20%27%C3%BC%5C1",
+            "pa%22ss%2fw%26rd+%27%c3%bc%5c1",
+            "pa\"ss/w&rd '\\''ü\\1",
+            "pa\"ss/w&rd ''ü\\1",
+            &base64,
+        ] {
+            assert_eq!(without(&[value], &format!("<{written}>")), "<***>", "{written}");
+        }
+        assert_eq!(
+            without(&["a%2Fb%3Dcdef"], "a/b=cdef"),
+            "***",
+            "a URL's value as the app sees it"
+        );
+    }
+
+    #[test]
+    fn a_secret_that_was_cut_is_masked_too() {
+        let value = "hunter2-and-mÖre-to-come";
+        assert_eq!(without(&[value], "it said hunter2-and-m… and"), "it said ***… and");
+        assert_eq!(
+            without(&[value], "it said …Öre-to-come and …re-to-come"),
+            "it said …*** and …***"
+        );
+        let long = format!("{} hunter2-a", "x".repeat(100));
+        assert!(without(&[value], &long).ends_with("x ***"));
+        assert_eq!(
+            without(&[value], "hunt hun… unter2…"),
+            "hunt hun… unter2…",
+            "too little is left of it"
+        );
+    }
+
+    #[test]
+    fn what_is_trivial_is_not_masked_by_value() {
+        for value in ["abc", "true", "root", "8080", "12345", "***", "${DB_PASS}", "  "] {
+            assert_eq!(without(&[value], &format!("x {value} y")), format!("x {value} y"));
+        }
+        assert_eq!(
+            without(&["s3cr3t"], "s3cr3ts as3cr3t s3cr3t a%3Ds3cr3t"),
+            "s3cr3ts as3cr3t *** a%3D***"
+        );
+        assert_eq!(
+            without(&["123456"], "{\"a\": 123456, \"b\": [1, 123456]} pin 123456"),
+            "{\"a\": 123456, \"b\": [1, 123456]} pin ***"
+        );
+    }
+}

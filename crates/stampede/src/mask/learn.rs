@@ -1,0 +1,191 @@
+//! Where secrets become known: plans, flags, headers, requests, environments.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::PoisonError;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::known::{Known, is_worth};
+use super::names::{Secrecy, secrecy_of};
+use super::{KNOWN, shapes};
+
+/// Whatever in `text` looks like a secret.
+pub fn text(text: &str) {
+    with(|known| text_into(known, text));
+}
+
+/// The value of a variable, a setting or a parameter of this name.
+pub fn named(name: &str, value: &str) {
+    with(|known| named_into(known, name, value));
+}
+
+/// A request's header.
+pub fn header(name: &str, value: &str) {
+    with(|known| header_into(known, name, value));
+}
+
+/// The words of a command line, without the program's: before anything is made of them.
+pub fn args(words: impl IntoIterator<Item = String>) {
+    let mut flag = String::new();
+    with(|known| {
+        for word in words {
+            text_into(known, &word);
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => {
+                    (name.to_owned(), value.to_owned())
+                }
+                _ if word.starts_with("-H") && word.len() > 2 => {
+                    ("-H".to_owned(), word[2..].to_owned())
+                }
+                _ => (std::mem::take(&mut flag), word.clone()),
+            };
+            of_flag(known, &name, &value);
+            flag = if word.starts_with('-') { word } else { String::new() };
+        }
+    });
+}
+
+fn of_flag(known: &mut Known, flag: &str, value: &str) {
+    match flag {
+        "-H" | "--header" => {
+            if let Some((name, value)) = value.split_once(':') {
+                header_into(known, name, value);
+            }
+        }
+        "--cookie" => header_into(known, "Cookie", value),
+        "--basic-auth" | "--login" => {
+            if let Some((_, password)) = value.split_once(':') {
+                known.add(password);
+                known.add(value);
+            }
+            known.add(&STANDARD.encode(value));
+        }
+        "--env" => {
+            if let Some((name, value)) = value.split_once('=') {
+                named_into(known, name, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A file of requests, whatever its format: its beginning, for it may be endless.
+pub fn requests_file(path: &Path) {
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    let Some(file) = is_file.then(|| std::fs::File::open(path).ok()).flatten() else { return };
+    let mut bytes = Vec::new();
+    // A line of headers that is cut is one secret less of very many.
+    if file.take(READ_MAX).read_to_end(&mut bytes).is_ok() {
+        text(&String::from_utf8_lossy(&bytes));
+    }
+}
+
+fn with(learn: impl FnOnce(&mut Known)) {
+    learn(&mut KNOWN.write().unwrap_or_else(PoisonError::into_inner));
+}
+
+pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
+    // Of a file: `DB_PASS of .env`.
+    let name = name.split(" of ").next().unwrap_or_default();
+    // The working folder of a shell.
+    let is_secret = secrecy_of(name).is_some() && !["PWD", "OLDPWD"].contains(&name);
+    if is_secret {
+        header_into(known, name, value);
+        known.add(value);
+    }
+    text_into(known, value);
+}
+
+/// Each cookie is a secret for itself, and so is what is behind `Bearer`.
+fn header_into(known: &mut Known, name: &str, value: &str) {
+    let value = value.trim();
+    match secrecy_of(name) {
+        None => return text_into(known, value),
+        Some(Secrecy::Line) if name.to_ascii_lowercase().ends_with("cookie") => {
+            for pair in value.split(';') {
+                known.add(
+                    pair.split_once('=').map_or(pair, |(_, value)| value).trim_matches([' ', '"']),
+                );
+            }
+        }
+        Some(_) => {}
+    }
+    known.add(value);
+    let Some((scheme, word)) = value.split_once(' ') else { return };
+    if ["basic", "bearer", "digest", "token", "negotiate", "apikey"]
+        .contains(&scheme.to_ascii_lowercase().as_str())
+    {
+        known.add(word);
+        let pair = STANDARD.decode(word.trim()).ok().and_then(|pair| String::from_utf8(pair).ok());
+        if let Some((_, password)) = pair.as_deref().and_then(|pair| pair.split_once(':')) {
+            known.add(password);
+        }
+    }
+}
+
+/// What `shapes` would mask, without quotes; of `user:word` in a URL the word.
+fn text_into(known: &mut Known, text: &str) {
+    for place in shapes::places(text) {
+        let value = &text[place.clone()];
+        let is_userinfo = text[..place.start].ends_with("://");
+        if is_userinfo {
+            let password = value.split_once(':').map_or(value, |(_, password)| password);
+            known.add(password);
+            known.add(value);
+            continue;
+        }
+        let plain = unquoted(value);
+        // A list of cookies, the end of a line of ammo.
+        let plain = plain.trim_end_matches([']', ',', ';', ' ', '\r']);
+        if plain.contains("; ") || plain.contains(' ') {
+            header_into(known, "Authorization", plain);
+        }
+        if plain.contains('=') && is_of_cookie(&text[..place.start]) {
+            header_into(known, "Cookie", plain);
+        }
+        if is_worth(plain) && !plain.starts_with(['$', '|', '>', '{', '[']) {
+            known.add(plain);
+        }
+    }
+}
+
+fn is_of_cookie(before: &str) -> bool {
+    let name = before.trim_end_matches([' ', '"', '\'', '\\', ':', '=', '>']);
+    name.get(name.len().saturating_sub(6)..).is_some_and(|end| end.eq_ignore_ascii_case("cookie"))
+}
+
+fn unquoted(value: &str) -> &str {
+    let value = value.trim().trim_start_matches('\\').trim_end_matches(',');
+    for quote in ["\"", "'"] {
+        if let Some(inside) = value.strip_prefix(quote) {
+            let inside = inside.strip_suffix(quote).unwrap_or(inside);
+            return inside.trim_end_matches('\\');
+        }
+    }
+    value
+}
+
+/// As much as has the users of a large file.
+const READ_MAX: u64 = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_learnt_of_flags_and_headers() {
+        let mut known = Known::new();
+        header_into(&mut known, "Cookie", "SID=abcdefgh1; theme=midnight9");
+        header_into(&mut known, "Authorization", "Basic dXNlcjpodW50ZXIyMg==");
+        text_into(&mut known, "mysql://joe:pa%2Fss99@db/x?a=1&token=tokentok1;auth=\"authauth1\"");
+        of_flag(&mut known, "--login", "ann:loginlogin1");
+        named_into(&mut known, "DB_PASS", "hunter 2 hunter");
+        named_into(&mut known, "PWD", "/srv/www/app");
+        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss99 pa%2Fss99 tokentok1 authauth1 loginlogin1";
+        let masked = known.mask(left).into_owned();
+        assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
+        assert_eq!(known.mask("/srv/www/app joe hunter"), "/srv/www/app joe hunter");
+    }
+}

@@ -1,0 +1,240 @@
+//! Which names say that their value is a secret.
+//!
+//! A name is read word by word: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`, `stripeKey`
+//! and `stripe-key` hold a key, and `MONKEY` holds none. Too much is masked rather than too little.
+
+/// Whole words that are a secret.
+const WORDS: [&str; 37] = [
+    "pass",
+    "pw",
+    "pwd",
+    "passkey",
+    "passwort",
+    "key",
+    "dsn",
+    "auth",
+    "oauth",
+    "oauth2",
+    "creds",
+    "cred",
+    "private",
+    "salt",
+    "pepper",
+    "signature",
+    "sig",
+    "hmac",
+    "jwt",
+    "bearer",
+    "cookie",
+    "cookies",
+    "authorization",
+    "sid",
+    "sess",
+    "sessid",
+    "phpsessid",
+    "sessionid",
+    "webhook",
+    "webhooks",
+    "csrf",
+    "xsrf",
+    "otp",
+    "totp",
+    "connectionstring",
+    "connstr",
+    "passwds",
+];
+
+/// Words that follow each other.
+const PAIRS: [(&str, &str); 4] =
+    [("session", "id"), ("connection", "string"), ("web", "hook"), ("session", "cookie")];
+
+/// Parts of a name, without what stands between its words: nothing harmless has them.
+const PARTS: [&str; 15] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "appkey",
+    "encryptionkey",
+    "secretkey",
+    "authkey",
+    "sessionid",
+];
+
+/// Ends of a word, as in `dbpass`, `requirepass`, `redisauth`.
+const ENDS: [&str; 5] = ["pass", "pwd", "dsn", "auth", "pw"];
+
+/// Words with such an end or part that are none.
+const INNOCENT: [&str; 9] = [
+    "compass",
+    "bypass",
+    "trespass",
+    "overpass",
+    "underpass",
+    "surpass",
+    "encompass",
+    "tokenizer",
+    "multipass",
+];
+
+/// A last word that says something about a secret, such as how long it is or where it is kept; and ends of files,
+/// behind which stands a line: `Auth.php:12`.
+const ABOUT: [&str; 57] = [
+    "mode",
+    "type",
+    "driver",
+    "prefix",
+    "length",
+    "size",
+    "ttl",
+    "lifetime",
+    "timeout",
+    "count",
+    "limit",
+    "algo",
+    "algorithm",
+    "method",
+    "host",
+    "port",
+    "class",
+    "provider",
+    "version",
+    "format",
+    "domain",
+    "path",
+    "name",
+    "samesite",
+    "secure",
+    "httponly",
+    "enabled",
+    "expires",
+    "file",
+    "dir",
+    "table",
+    "field",
+    "guard",
+    "header",
+    "cost",
+    "rounds",
+    "expiration",
+    "yaml",
+    "yml",
+    "php",
+    "json",
+    "xml",
+    "ini",
+    "conf",
+    "txt",
+    "log",
+    "html",
+    "js",
+    "ts",
+    "css",
+    "twig",
+    "md",
+    "sh",
+    "rs",
+    "character",
+    "tags",
+    "hosts",
+];
+
+/// How a secret is written behind its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrecy {
+    /// One word or one quoted text behind `=`, `:` or `=>`.
+    Value,
+    /// All to the end of the line, or of the quoted text: headers hold blanks.
+    Line,
+    /// The next word: `Bearer abc`.
+    NextWord,
+}
+
+/// Whether the value behind `name` is a secret, and how far it reaches.
+pub fn secrecy_of(name: &str) -> Option<Secrecy> {
+    let words = words(name);
+    let last = words.last().map(String::as_str)?;
+    if words.len() == 1 && ["bearer", "basic"].contains(&last) {
+        return Some(Secrecy::NextWord);
+    }
+    if ["authorization", "cookie"].contains(&last) {
+        return Some(Secrecy::Line);
+    }
+    is_secret(&words, last).then_some(Secrecy::Value)
+}
+
+fn is_secret(words: &[String], last: &str) -> bool {
+    if words.len() > 1 && ABOUT.contains(&last) {
+        return false;
+    }
+    let words: Vec<&str> =
+        words.iter().map(String::as_str).filter(|word| !INNOCENT.contains(word)).collect();
+    let ends =
+        |word: &&str| ENDS.iter().any(|end| word.len() > end.len() + 1 && word.ends_with(end));
+    let joined = words.concat();
+    words.iter().any(|word| WORDS.contains(word) || ends(word))
+        || words.windows(2).any(|two| PAIRS.contains(&(two[0], two[1])))
+        || PARTS.iter().any(|part| joined.contains(part))
+}
+
+/// In small letters; digits at the end of a word, as in `PASSWORD2`, are no part of it.
+fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, &letter) in letters.iter().enumerate() {
+        if !letter.is_ascii_alphanumeric() {
+            words.push(String::new());
+            continue;
+        }
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let next = letters.get(at + 1);
+        // `apiKey` and `APIKey`.
+        let begins = letter.is_ascii_uppercase()
+            && before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || before.is_ascii_uppercase() && next.is_some_and(char::is_ascii_lowercase)
+            });
+        if begins {
+            words.push(String::new());
+        }
+        words.last_mut().expect("there is a first").push(letter.to_ascii_lowercase());
+    }
+    let plain =
+        words.iter().map(|word| word.trim_end_matches(|letter: char| letter.is_ascii_digit()));
+    plain.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets() {
+        let secret = "DB_PASS DB_PASSWORD dbPassword db-password db.password PASSWD MYSQL_PWD dbpass requirepass \
+                      PGPASSWORD API_KEY apiKey APIKey api-key STRIPE_KEY stripeKey APP_KEY AWS_SECRET_ACCESS_KEY \
+                      AWS_SESSION_TOKEN MAILER_DSN SENTRY_DSN auth redis.auth AUTH_TOKEN OAUTH_CLIENT_SECRET \
+                      credentials PRIVATE_PEM salt APP_SALT X-Signature sig PHPSESSID session_id sessionId sid \
+                      SLACK_WEBHOOK_URL X-XSRF-TOKEN jwt mysqli.default_pw key PASSWORD2 DB2_PASS1 access_token \
+                      Authorization Set-Cookie HTTP_COOKIE laravel_session_cookie passphrase secret1";
+        for name in secret.split_whitespace() {
+            assert!(secrecy_of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_nothing_secret() {
+        let harmless = "KEYBOARD MONKEY AUTHOR AUTHORITY COMPASS_DIR compass BYPASS bypassCache cache_key_prefix \
+                        tokenizer passive PASSENGER_COUNT KEYWORDS session.cookie_samesite session.use_strict \
+                        session.name session.save_path session.trans_sid_tags donkey turkey hockey APP_ENV DATABASE_URL host \
+                        opcache.validate_timestamps Auth.php append-as-a-key.yaml assign design AUTH_DRIVER TOKEN_TTL";
+        for name in harmless.split_whitespace() {
+            assert_eq!(secrecy_of(name), None, "{name}");
+        }
+    }
+}
