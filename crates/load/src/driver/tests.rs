@@ -32,6 +32,10 @@ impl Schedule for Listed {
     fn next_due(&mut self) -> Option<Nanos> {
         self.0.next()
     }
+
+    fn due_by(&self, until: Nanos) -> u64 {
+        self.0.as_slice().partition_point(|due| *due <= until) as u64
+    }
 }
 
 /// What is fired in a test, with defaults that fit most.
