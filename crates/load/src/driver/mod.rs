@@ -4,6 +4,8 @@ mod feed;
 mod pace;
 mod pool;
 mod shots;
+mod shuffle;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +20,12 @@ use crate::report::{Connections, End, ShotRecord};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 
-pub(crate) use feed::{Batch, Feed, List, Stock, Stream};
+pub(crate) use feed::{Feed, List, Origin, Stock};
 pub(crate) use pace::{AmmoEnd, Closed, Dealt, Open, OpenParts, Pace};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
 use shots::{Line, Progress, Shots, UnderWay};
+pub(crate) use stream::{Batch, Board, Gone, Stream};
 
 /// What a load thread is given.
 pub(crate) struct Parts<E, F> {
@@ -164,6 +167,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..burst {
             let now = self.parts.engine.refresh();
             self.cross(now);
+            // What is looked for is this thread's: it must have a use for it.
+            if self.parts.pace.finished(now) {
+                return;
+            }
             let turn = match self.parts.feed.stock() {
                 Stock::There => self.parts.pace.turn(now, self.shots.count()),
                 Stock::Late => self.parts.pace.turn_without_ammo(now),

@@ -1,6 +1,6 @@
 //! The driver against simulated servers: every expected number follows from arithmetic.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use stampede_stats::histogram::Times;
@@ -172,7 +172,7 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         protocol,
         pace,
         recorder,
-        feed: Feed::List(List::new(requests.into(), 0, 1, case.ammo)),
+        feed: Feed::new(&Arc::default(), Origin::List(List::new(requests.into(), None, case.ammo))),
         timeout: case.timeout,
         check: Check::default(),
         habit: case.habit,

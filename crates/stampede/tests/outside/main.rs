@@ -4,4 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ended;
+mod mix;
+mod talk;
 mod unanswered;
