@@ -244,19 +244,31 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     }
                     self.settle(slot, came);
                 }
-                Completion::PeerClosed(slot) => {
-                    let now = self.parts.engine.now();
-                    let answers = &mut self.answers;
-                    let protocol = &mut self.pool.at(slot).protocol;
-                    protocol.peer_closed(now, &mut |answer| answers.push(answer));
-                    self.take_answers(slot, now);
-                    self.give_up(slot, Net::CutShort, now);
-                }
-                Completion::Failed(slot, failure) => {
-                    self.give_up(slot, failure.into(), self.parts.engine.now());
-                }
+                Completion::PeerClosed(slot) => self.peer_closed(slot, Net::CutShort),
+                Completion::Failed(slot, failure) => self.failed(slot, failure.into()),
             }
         }
+    }
+
+    /// A server that answers and reads no more of the request has closed in order: that we were still
+    /// sending makes a reset of it.
+    fn failed(&mut self, slot: Slot, reason: Net) {
+        let is_early = self.parts.engine.unsent(slot);
+        if is_early && self.pool.at(slot).protocol.is_whole_at_close() {
+            self.peer_closed(slot, reason);
+        } else {
+            self.give_up(slot, reason, self.parts.engine.now());
+        }
+    }
+
+    /// Nothing more comes: ends the shots that this answers, and for `reason` the others.
+    fn peer_closed(&mut self, slot: Slot, reason: Net) {
+        let now = self.parts.engine.now();
+        let answers = &mut self.answers;
+        let protocol = &mut self.pool.at(slot).protocol;
+        protocol.peer_closed(now, &mut |answer| answers.push(answer));
+        self.take_answers(slot, now);
+        self.give_up(slot, reason, now);
     }
 
     fn connected(&mut self, slot: Slot) {
@@ -300,6 +312,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let connection = self.pool.at(slot);
         if !connection.protocol.room() && !connection.shots.is_empty() {
             return;
+        }
+        if connection.shots.is_empty() && self.parts.engine.unsent(slot) {
+            // Answered before all of it was sent: what is sent next would be taken for the rest.
+            return self.close(slot);
         }
         match connection.protocol.after_answer() {
             Next::KeepOpen if connection.protocol.room() => self.pool.offer(slot),

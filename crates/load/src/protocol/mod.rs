@@ -32,6 +32,11 @@ pub trait Protocol {
     /// answer was delimited by the close, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
 
+    /// Whether the answer under way is whole if the connection ends now: as `peer_closed` would say.
+    fn is_whole_at_close(&self) -> bool {
+        false
+    }
+
     /// Appends to `out` what the protocol itself has to send now (a handshake's next step);
     /// asked for after each `received`, while earlier bytes may still be on their way out.
     /// Nothing, for most.

@@ -242,6 +242,10 @@ impl Protocol for Http1 {
         self.state = State::Spent;
     }
 
+    fn is_whole_at_close(&self) -> bool {
+        matches!(self.state, State::Body { body: Body::UntilClose, .. })
+    }
+
     fn after_answer(&self) -> Next {
         match self.state {
             State::Spent => Next::Close,
