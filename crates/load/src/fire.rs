@@ -438,6 +438,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         tags: BTreeMap::new(),
         records_lost: collected.records_lost,
         ammo: AmmoNotes::default(),
+        odd: collected.odd,
     }
 }
 

@@ -332,6 +332,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             match answer.end {
                 AnswerEnd::Whole { .. } => {
                     self.parts.recorder.answered(answer.bytes, answer.body_bytes);
+                    self.parts.recorder.odd(answer.odd);
                 }
                 _ => usable = Usable::No,
             }

@@ -1,6 +1,7 @@
 //! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
 
 pub mod fastcgi;
+pub(crate) mod fields;
 pub(crate) mod head;
 pub mod http1;
 pub mod tls;
@@ -8,6 +9,7 @@ pub mod tls;
 use crate::ammo::Request;
 use crate::check::Failed;
 use crate::time::Nanos;
+pub use fields::{Odd, plain_head};
 
 /// Which shot of the driver; meaningless to the protocol, handed back with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,8 @@ pub struct Answer {
     pub bytes: u64,
     /// Bytes of its body, without what frames them.
     pub body_bytes: u64,
+    /// What was odd about its header lines.
+    pub odd: Odd,
 }
 
 /// How an answer ended.

@@ -29,6 +29,7 @@ mod locate;
 mod logs;
 mod manifest;
 mod own_database;
+mod plain;
 mod port;
 mod preparation;
 mod prepare;
@@ -60,6 +61,7 @@ pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{
     DATABASE_VARIABLES, Fill, OwnDatabase, filling, own_database, with_scratch,
 };
+pub(crate) use plain::{Plain, agent as plain_agent};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};
 pub use setting::{COMMON, Common, Kind, Settings};

@@ -7,5 +7,6 @@ mod common;
 mod early;
 mod ended;
 mod mix;
+mod odd_headers;
 mod talk;
 mod unanswered;
