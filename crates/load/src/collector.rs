@@ -1,11 +1,12 @@
 //! Puts the seconds of all load threads together, on the thread that called `fire`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_stats::histogram::Times;
 
 use crate::check::Check;
+use crate::protocol::Odd;
 use crate::recorder::{Emptied, Message, Tally};
 use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
 use crate::time::Nanos;
@@ -21,6 +22,8 @@ pub(crate) struct Collected {
     /// By tag's number; empty where they were not counted apart.
     pub(crate) tags: Vec<Option<Box<TagFigures>>>,
     pub(crate) records_lost: u64,
+    /// Answers with odd header lines, by kind.
+    pub(crate) odd: BTreeMap<String, u64>,
 }
 
 /// Takes messages until every load thread has finished (or is gone), tells the listener of
@@ -80,6 +83,7 @@ impl Collector {
             ok_inside: 0,
             tags: Vec::new(),
             records_lost: 0,
+            odd: BTreeMap::new(),
         };
         // Touched as a whole: memory does not depend on which times come.
         all.times.clear();
@@ -109,6 +113,9 @@ impl Collector {
         }
         self.all.ok_inside += tally.ok_inside;
         self.all.records_lost += tally.records_lost;
+        for (count, (_, name)) in tally.odd.iter().zip(Odd::ALL).filter(|(count, _)| **count > 0) {
+            *self.all.odd.entry(name.to_owned()).or_default() += count;
+        }
         add_tags(&mut self.all.tags, &tally.tags);
     }
 

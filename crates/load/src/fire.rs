@@ -84,7 +84,7 @@ pub fn fire(load: &Load, stop: &Stop, listener: &mut dyn Listener) -> Result<Fir
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
-    let mut supply = supply(&load.ammo, load.habits, threads)?;
+    let mut supply = supply(&load.ammo, load.habits, threads, stop)?;
     let _first = if load.cpus.is_empty() { None } else { SessionFirst::take() };
     let (to_us, messages) = mpsc::channel();
     let mut crew = Crew { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
@@ -438,6 +438,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         tags: BTreeMap::new(),
         records_lost: collected.records_lost,
         ammo: AmmoNotes::default(),
+        odd: collected.odd,
     }
 }
 

@@ -7,6 +7,8 @@ use stampede_stats::histogram::Times;
 
 use crate::ammo::Tag;
 use crate::outcome::{Failures, Outcome};
+use crate::protocol::Odd;
+use crate::protocol::fields::ODD_KINDS;
 use crate::report::{ShotRecord, TagFigures, TimeSet};
 use crate::time::Nanos;
 
@@ -44,6 +46,8 @@ pub(crate) struct Tally {
     /// Of whole answers, heads included.
     pub(crate) answer_bytes: u64,
     pub(crate) body_bytes: u64,
+    /// Whole answers with odd header lines, by kind.
+    pub(crate) odd: [u64; ODD_KINDS],
     pub(crate) failures: Failures,
     pub(crate) times: TimeSet,
     pub(crate) service_time_all: Times,
@@ -70,6 +74,7 @@ impl Tally {
             bytes_received: 0,
             answer_bytes: 0,
             body_bytes: 0,
+            odd: [0; ODD_KINDS],
             failures: Failures::new(),
             times: TimeSet::empty(),
             service_time_all: Times::new(),
@@ -103,6 +108,7 @@ impl Tally {
         (self.planned, self.started, self.ok, self.ok_inside) = (0, 0, 0, 0);
         (self.dropped, self.bytes_sent) = (0, 0);
         (self.bytes_received, self.answer_bytes, self.body_bytes) = (0, 0, 0);
+        self.odd = [0; ODD_KINDS];
         self.failures.clear();
         self.times.clear();
         self.service_time_all.clear();
@@ -360,6 +366,14 @@ impl Recorder {
     pub(crate) fn answered(&mut self, bytes: u64, body_bytes: u64) {
         self.tally.answer_bytes += bytes;
         self.tally.body_bytes += body_bytes;
+    }
+
+    /// What was odd about it.
+    pub(crate) fn odd(&mut self, odd: Odd) {
+        if odd != Odd::default() {
+            let kinds = self.tally.odd.iter_mut().zip(Odd::ALL);
+            kinds.for_each(|(count, (kind, _))| *count += u64::from(odd.has(kind)));
+        }
     }
 
     /// A connection is there, so long after its first shot was started.

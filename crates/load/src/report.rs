@@ -121,6 +121,9 @@ pub struct Fired {
     pub records_lost: u64,
     /// What was read as ammo.
     pub ammo: AmmoNotes,
+    /// Whole answers with odd header lines, by kind: `folded`, `blank-before-colon`, `no-field`,
+    /// `empty-first`. They were read as browsers read them.
+    pub odd: BTreeMap<String, u64>,
 }
 
 /// What is known of the shots of one tag.

@@ -75,6 +75,9 @@ pub enum AmmoError {
     /// A pipe that is to be read again, and does not fit into memory.
     #[error("ammo `{}` is no regular file and can be read only once", .0.display())]
     OnlyOnce(PathBuf),
+    /// Told to stop while a pipe was waited for.
+    #[error("ammo `{}` had no request yet when the load was told to stop", .0.display())]
+    Stopped(PathBuf),
     /// No thread to read it.
     #[error("the thread that reads ammo cannot be started")]
     Thread(#[source] Arc<io::Error>),
@@ -101,6 +104,7 @@ impl AmmoError {
             AmmoError::Broken { hint, .. } => hint,
             AmmoError::Empty { .. } => "ammo is one request at least",
             AmmoError::OnlyOnce(_) => "fire it once, or write it to a file first",
+            AmmoError::Stopped(_) => "a pipe needs somebody who writes to it",
             AmmoError::Thread(_) => "the system has no thread left: see ulimit -u",
         }
     }

@@ -140,7 +140,7 @@ impl AmmoFile {
 /// Which request is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they are written. With several load threads each fires every so-manyth of them.
+    /// As they are written, over all load threads together: whichever sends next takes the next.
     InTurn,
     /// Shuffled, each pass anew, each request once a pass. Of more than fits into memory
     /// ([`AmmoNotes::shuffled_within`]) only those that are near each other change places.

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use super::deal::{Dealer, Gone};
+use super::deal::Dealer;
 use super::read::{Entry, Reading};
 use super::{Ammo, AmmoError, AmmoFile, AmmoNotes, Order, Passes, Request, Source, Tag, Tags};
-use crate::driver::{AmmoEnd, Feed, List};
-use crate::fire::Share;
+use crate::Stop;
+use crate::driver::{AmmoEnd, Feed, Gone, List, Origin};
 use crate::report::{TagFigures, TimeSet};
 use crate::spec::Habits;
 
@@ -71,17 +74,70 @@ impl Supply {
 
 /// Prepares `ammo` for so many load threads; a file that does not fit into memory is read
 /// by a thread of its own, while the load goes on.
-pub(crate) fn supply(ammo: &Ammo, habits: Habits, threads: usize) -> Result<Supply, AmmoError> {
-    let notes = Arc::new(Mutex::new(AmmoNotes::default()));
+///
+/// # Errors
+/// As it is no ammo, or `stop` was asked for before a pipe gave any.
+pub(crate) fn supply(
+    ammo: &Ammo,
+    habits: Habits,
+    threads: usize,
+    stop: &Stop,
+) -> Result<Supply, AmmoError> {
+    let mut notes = AmmoNotes::default();
     let flow = match &ammo.source {
         Source::List(requests) => Flow::List(Arc::clone(requests)),
         Source::File(file) => {
-            let reading = Reading::of(file, habits, &ammo.tags)?;
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            look(reading, ammo.passes, &mut notes)?
+            let (read, path) = (begin(ammo, file, habits), file.path.clone());
+            let begun = match std::fs::metadata(&path) {
+                Ok(metadata) if !metadata.is_file() => within(stop, read, &path)?,
+                _ => read(),
+            };
+            let (flow, read) = begun?;
+            notes = read;
+            flow
         }
     };
-    supply_of(flow, ammo, threads, notes)
+    supply_of(flow, ammo, threads, Arc::new(Mutex::new(notes)), stop)
+}
+
+/// What looks at a file's beginning.
+type Beginning = Box<dyn FnOnce() -> Result<(Flow, AmmoNotes), AmmoError> + Send>;
+
+fn begin(ammo: &Ammo, file: &AmmoFile, habits: Habits) -> Beginning {
+    let (file, tags, passes) = (file.clone(), ammo.tags.clone(), ammo.passes);
+    Box::new(move || {
+        let mut notes = AmmoNotes::default();
+        let reading = Reading::of(&file, habits, &tags)?;
+        Ok((look(reading, passes, &mut notes)?, notes))
+    })
+}
+
+/// A pipe may keep its reader waiting for good, in a call that nothing ends: another thread waits
+/// there, and is left behind where the load is told to stop.
+fn within<T: Send + 'static>(
+    stop: &Stop,
+    read: Box<dyn FnOnce() -> T + Send>,
+    path: &Path,
+) -> Result<T, AmmoError> {
+    let (to_us, begun) = mpsc::channel();
+    let work = move || {
+        let _ = to_us.send(read());
+    };
+    let reader = thread::Builder::new().name("ammo".to_owned()).spawn(work);
+    let reader = reader.map_err(|source| AmmoError::Thread(Arc::new(source)))?;
+    loop {
+        match begun.recv_timeout(LOOK) {
+            Ok(begun) => return Ok(begun),
+            Err(RecvTimeoutError::Timeout) if stop.is_asked() => {
+                return Err(AmmoError::Stopped(path.to_owned()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match reader.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it has sent what it read"),
+            },
+        }
+    }
 }
 
 pub(super) fn supply_of(
@@ -89,28 +145,32 @@ pub(super) fn supply_of(
     ammo: &Ammo,
     threads: usize,
     notes: Arc<Mutex<AmmoNotes>>,
+    stop: &Stop,
 ) -> Result<Supply, AmmoError> {
     let end = if ammo.ends() { AmmoEnd::Sometime } else { AmmoEnd::Never };
     let tagging = flow.tagging();
     let tags = ammo.tags.clone();
-    let (feeds, reader) = match (flow, ammo.order) {
-        (Flow::List(list), Order::InTurn) => (lists(&list, ammo, threads), None),
-        (flow, order) => {
-            let waits_for_others =
-                matches!(&flow, Flow::File { reading, .. } if reading.length.is_none());
+    let row = Arc::default();
+    let feed = |origin| Feed::new(&row, origin);
+    let (feeds, reader) = match flow {
+        Flow::List(list) => {
+            let origin = || Origin::List(over(&list, ammo));
+            ((0..threads).map(|_| feed(origin())).collect(), None)
+        }
+        Flow::File { held, reading } => {
+            let waits_for_others = reading.length.is_none();
             let (dealer, streams) = Dealer::new(threads);
+            let first = dealer.first();
             let left = ammo.limit.unwrap_or(u64::MAX);
-            let notes = Arc::clone(&notes);
-            let reader = Reader { dealer, passes: ammo.passes, left, notes };
+            let reader = Reader { dealer, passes: ammo.passes, left, notes: Arc::clone(&notes) };
+            let order = ammo.order;
             let reader = thread::Builder::new().name("ammo".to_owned()).spawn(move || {
                 // Nobody left to fire is an end as any other.
-                let _ = reader.run(flow, order);
+                let _ = reader.run(held, *reading, order);
             });
             let reader = reader.map_err(|source| AmmoError::Thread(Arc::new(source)))?;
-            let feeds = streams.into_iter().map(|mut stream| {
-                stream.wait();
-                Feed::Stream(stream)
-            });
+            first(stop);
+            let feeds = streams.into_iter().map(|stream| feed(Origin::Stream(stream)));
             // A pipe may keep its reader waiting for good: it ends by itself, or with us.
             (feeds.collect(), (!waits_for_others).then_some(reader))
         }
@@ -118,16 +178,18 @@ pub(super) fn supply_of(
     Ok(Supply { feeds, end, tagging, tags, notes, reader })
 }
 
-/// Each thread's share of a list.
-fn lists(list: &Arc<[Request]>, ammo: &Ammo, threads: usize) -> Vec<Feed> {
+/// A list as all threads fire it together.
+fn over(list: &Arc<[Request]>, ammo: &Ammo) -> List {
     let of_passes = match ammo.passes {
-        Passes::Endless => u64::MAX,
-        Passes::Times(times) => times.saturating_mul(list.len() as u64),
+        Passes::Endless => None,
+        Passes::Times(times) => Some(times.saturating_mul(list.len() as u64)),
     };
-    let all = of_passes.min(ammo.limit.unwrap_or(u64::MAX));
-    let count = |thread| ammo.ends().then(|| Share { thread, threads }.of(all));
-    let share = |thread| List::new(Arc::clone(list), thread, threads, count(thread));
-    (0..threads).map(|thread| Feed::List(share(thread))).collect()
+    let seed = match ammo.order {
+        Order::InTurn => None,
+        Order::Random { seed } => Some(seed),
+    };
+    let count = [of_passes, ammo.limit].into_iter().flatten().min();
+    List::new(Arc::clone(list), seed, count)
 }
 
 /// Where requests come from.
@@ -242,7 +304,7 @@ fn empty(file: &AmmoFile, notes: &AmmoNotes) -> AmmoError {
     AmmoError::Empty { path: file.path.clone(), why }
 }
 
-/// Reads, or shuffles, while the load goes on.
+/// Reads while the load goes on.
 struct Reader {
     dealer: Dealer,
     passes: Passes,
@@ -265,15 +327,12 @@ impl From<Gone> for Done {
 }
 
 impl Reader {
-    fn run(mut self, flow: Flow, order: Order) -> Result<(), Gone> {
-        let dealt = match (flow, order) {
-            (Flow::List(list), order) => self.deal_list(&list, order),
-            (Flow::File { held, reading }, Order::InTurn) => {
-                self.deal_file(held, *reading, |this, request| this.deal(request))
-            }
-            (Flow::File { held, reading }, Order::Random { seed }) => {
+    fn run(mut self, held: VecDeque<Request>, reading: Reading, order: Order) -> Result<(), Gone> {
+        let dealt = match order {
+            Order::InTurn => self.deal_file(held, reading, |this, request| this.deal(request)),
+            Order::Random { seed } => {
                 let mut window = Window::new(seed);
-                let dealt = self.deal_file(held, *reading, |this, request| {
+                let dealt = self.deal_file(held, reading, |this, request| {
                     if window.swap(request) { this.deal(request) } else { Ok(()) }
                 });
                 self.note(|notes| notes.shuffled_within = Some(window.size()));
@@ -299,27 +358,6 @@ impl Reader {
 
     fn note(&self, how: impl FnOnce(&mut AmmoNotes)) {
         how(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn deal_list(&mut self, list: &[Request], order: Order) -> Result<(), Done> {
-        let mut random = match order {
-            Order::InTurn => None,
-            Order::Random { seed } => Some(fastrand::Rng::with_seed(seed)),
-        };
-        let mut places: Vec<u32> = (0..list.len() as u32).collect();
-        let mut request = Request::default();
-        let mut pass = 0;
-        while self.passes != Passes::Times(pass) {
-            pass += 1;
-            if let Some(random) = &mut random {
-                random.shuffle(&mut places);
-            }
-            for place in &places {
-                request.clone_from(&list[*place as usize]);
-                self.deal(&mut request)?;
-            }
-        }
-        Ok(())
     }
 
     /// All passes of a file, `deal` for each request.
@@ -427,3 +465,5 @@ const LOOK_BYTES: u64 = 1 << 20;
 const MEMORY_BYTES: u64 = 64 << 20;
 /// Requests that change places in a file that does not fit.
 const WINDOW_BYTES: usize = 16 << 20;
+/// How long a stop may go unseen while a pipe is waited for.
+const LOOK: Duration = Duration::from_millis(20);

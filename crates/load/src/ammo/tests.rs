@@ -13,7 +13,8 @@ mod har;
 use super::read::{Entry, Reading};
 use super::supply::{Flow, Supply, look, supply_of};
 use super::*;
-use crate::driver::{Feed, Stock};
+use crate::Stop;
+use crate::driver::{Origin, Stock};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 const HABITS: Habits =
@@ -269,7 +270,7 @@ fn over_list(order: Order, passes: Passes, limit: Option<u64>, threads: usize) -
     let build = |n| Request::build("GET", &format!("/{n}"), &[], b"", HABITS, None).unwrap();
     let list: Vec<Request> = (0..5).map(build).collect();
     let ammo = Ammo { order, passes, limit, ..Ammo::from(list) };
-    let mut supply = supply(&ammo, HABITS, threads).unwrap();
+    let mut supply = supply(&ammo, HABITS, threads, &Stop::default()).unwrap();
     fired(&mut supply, 1_000)
 }
 
@@ -334,7 +335,7 @@ fn numbers(end: u64, ammo: Ammo, threads: usize) -> (Supply, Arc<AtomicU64>) {
     let notes = Arc::new(Mutex::new(AmmoNotes::default()));
     let flow = look(reading, ammo.passes, &mut notes.lock().unwrap()).unwrap();
     assert!(matches!(flow, Flow::File { .. }));
-    (supply_of(flow, &ammo, threads, notes).unwrap(), read)
+    (supply_of(flow, &ammo, threads, notes, &Stop::default()).unwrap(), read)
 }
 
 fn file_ammo() -> Ammo {
@@ -412,7 +413,7 @@ fn a_file_that_fails_in_the_middle_ends_the_load_and_says_so() {
     let reading = Reading::new(&file(None), open, Some(1 << 40), HABITS, &ammo.tags).unwrap();
     let notes = Arc::new(Mutex::new(AmmoNotes::default()));
     let flow = look(reading, ammo.passes, &mut notes.lock().unwrap()).unwrap();
-    let mut supply = supply_of(flow, &ammo, 1, notes).unwrap();
+    let mut supply = supply_of(flow, &ammo, 1, notes, &Stop::default()).unwrap();
     let all = fired(&mut supply, usize::MAX).concat();
     supply.feeds.clear();
     let notes = supply.notes();
@@ -464,7 +465,7 @@ fn figures_are_told_by_name() {
         .map(|tag| Request::build("GET", "/", &[], b"", HABITS, Some(tag)).unwrap());
     let told = |list: &[Request], counted: &[Option<Box<TagFigures>>]| {
         let ammo = Ammo::list(list, tags.clone());
-        let supply = supply(&ammo, HABITS, 1).unwrap();
+        let supply = supply(&ammo, HABITS, 1, &Stop::default()).unwrap();
         let figures = supply.figures(counted, (9, 1, &TimeSet::empty()));
         let told = figures.iter().map(|(name, figures)| (name.clone(), figures.ok));
         told.collect::<BTreeMap<String, u64>>()
@@ -555,10 +556,13 @@ fn a_named_file_is_read() {
     let path: PathBuf = folder.path().join("uris");
     std::fs::write(&path, "/a\n/b tag\n").unwrap();
     let ammo = Ammo::file(AmmoFile::new(&path));
-    let mut supply = supply(&ammo, HABITS, 1).unwrap();
+    let mut supply = supply(&ammo, HABITS, 1, &Stop::default()).unwrap();
     assert_eq!(fired(&mut supply, 3), [["/a", "/b", "/a"]]);
     assert_eq!(&*ammo.tags.name(Tag(1)), "tag");
-    assert!(matches!(supply.feeds[0], Feed::List(_)), "no thread reads what fits into memory");
+    assert!(
+        matches!(supply.feeds[0].origin, Origin::List(_)),
+        "no thread reads what fits into memory"
+    );
 }
 
 #[test]

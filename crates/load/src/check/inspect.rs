@@ -11,6 +11,7 @@ use super::json::There;
 use super::search::Search;
 use super::{Ask, BODY_BYTES_MAX, Check, Failed, RULES_MAX, Rule, Wanted};
 use crate::ammo::AnswerShape;
+use crate::protocol::fields::{unfolded, values};
 use crate::protocol::{AnswerEnd, Checked};
 
 /// What all connections of a load thread share: the rules, for a pattern has a cache of its
@@ -281,27 +282,32 @@ fn broken(rules: &[Rule], raw: &[u8]) -> u32 {
         _ => None,
     });
     about.fold(0, |bits, (place, name, wanted)| {
-        let holds = fields(raw, name).any(|value| wanted.is_met_by(value));
+        let holds = values(raw, name).any(|value| wanted.is_met_by(value));
         bits | u32::from(!holds) << place
     })
 }
 
-/// The values of all header lines of this name in a head that was parsed before.
-pub(super) fn fields<'a>(raw: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-    // A status line is none: it does not begin with a name and a colon.
-    raw.split(|byte| *byte == b'\n').filter_map(move |line| {
-        let (found, value) = line.split_at_checked(name.len())?;
-        let value = value.strip_prefix(b":")?;
-        found.eq_ignore_ascii_case(name.as_bytes()).then(|| value.trim_ascii())
-    })
-}
-
 impl Wanted {
+    /// A value may be folded over several lines: what is asked of it is asked of one line.
     fn is_met_by(&self, value: &[u8]) -> bool {
+        let is_folded = value.contains(&b'\n');
         match self {
             Wanted::Anything => true,
+            Wanted::Equal(wanted) if is_folded => unfolded(value).eq(wanted.iter().copied()),
             Wanted::Equal(wanted) => value == wanted,
+            Wanted::Containing(part) if is_folded => contains(unfolded(value), part),
             Wanted::Containing(part) => value.windows(part.len()).any(|window| window == part),
+        }
+    }
+}
+
+fn contains(mut bytes: impl Iterator<Item = u8> + Clone, part: &[u8]) -> bool {
+    loop {
+        if bytes.clone().take(part.len()).eq(part.iter().copied()) {
+            return true;
+        }
+        if bytes.next().is_none() {
+            return false;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an answer had instead of what was asked, in words. For examples only.
 
-use super::inspect::fields;
 use super::{Ask, BODY_BYTES_MAX, Wanted};
+use crate::protocol::fields::{unfolded, values};
 use crate::time::Nanos;
 
 /// What `ask` found in an answer that breaks it.
@@ -26,7 +26,8 @@ pub(super) fn found(ask: &Ask, head: &[u8], size: u64, body: &[u8]) -> String {
 }
 
 fn header(name: &str, wanted: &Wanted, head: &[u8]) -> String {
-    let values: Vec<String> = fields(head, name).map(shown).collect();
+    let values = values(head, name).map(|value| unfolded(value).collect::<Vec<u8>>());
+    let values: Vec<String> = values.map(|value| shown(&value)).collect();
     match (values.as_slice(), wanted) {
         ([], _) => format!("no header `{name}`"),
         (values, Wanted::Anything) => format!("header `{name}` is `{}`", values.join("`, `")),

@@ -1,18 +1,40 @@
-//! The requests of a load thread, in the order in which it fires them.
+//! The requests of a load thread, in the order of the whole load.
+//!
+//! All threads count in one row: the next request of the load goes to whichever thread sends next.
+//! So what was sent is the beginning of the ammo's order, however many threads there are and
+//! however fast each of them is. Had each thread its own share of a list, the thread whose share is
+//! answered quickly would send more of it, and the mix would be another one than the file's.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::shuffle::Shuffle;
+use super::stream::Stream;
 use crate::ammo::Request;
 
 /// What one load thread fires.
 #[derive(Debug)]
-pub(crate) enum Feed {
-    /// Its share of a list in memory.
+pub(crate) struct Feed {
+    row: Arc<Row>,
+    /// The number of the next request, once it was looked for: nobody else fires it.
+    number: Option<u64>,
+    pub(crate) origin: Origin,
+}
+
+/// Where its requests come from.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// A list in memory.
     List(List),
-    /// Its share of what a reader prepares.
+    /// What a reader prepares.
     Stream(Stream),
 }
+
+/// How many requests were given to threads. Alone in its lines of the CPU's caches: it is written
+/// for each request.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Row(AtomicU64);
 
 /// What there is to fire now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,128 +48,105 @@ pub(crate) enum Stock {
 }
 
 impl Feed {
-    /// What there is. Takes what the reader has prepared, never waits for it.
+    /// A thread's; all of one load share the row.
+    pub(crate) fn new(row: &Arc<Row>, origin: Origin) -> Feed {
+        Feed { row: Arc::clone(row), number: None, origin }
+    }
+
+    /// What there is. Takes what the reader has prepared, never waits for it. What there is stays
+    /// this thread's: to be asked only while it has a request to send.
     pub(crate) fn stock(&mut self) -> Stock {
-        match self {
-            Feed::List(list) if list.left > 0 => Stock::There,
-            Feed::List(_) => Stock::Over,
-            Feed::Stream(stream) => stream.stock(),
+        let row = &self.row.0;
+        let number = *self.number.get_or_insert_with(|| row.fetch_add(1, Ordering::Relaxed));
+        match &mut self.origin {
+            Origin::List(list) if number < list.count => Stock::There,
+            Origin::List(_) => Stock::Over,
+            Origin::Stream(stream) => stream.stock(number),
         }
     }
 
     /// Whether there was none yet when last looked.
     pub(crate) fn was_late(&self) -> bool {
-        match self {
-            Feed::List(_) => false,
-            Feed::Stream(stream) => stream.late,
+        match &self.origin {
+            Origin::List(_) => false,
+            Origin::Stream(stream) => stream.was_late(),
         }
     }
 
     /// The next one; only while there is one.
     pub(crate) fn next(&mut self) -> &Request {
-        match self {
-            Feed::List(list) => list.next(),
-            Feed::Stream(stream) => stream.next(),
+        let number = self.number.take().expect("looked for before");
+        match &mut self.origin {
+            Origin::List(list) => list.at(number),
+            Origin::Stream(stream) => stream.at(number),
         }
     }
 }
 
-/// Of a list each `stride`-th, from the first again after the last.
+/// A list, from its first again after its last.
 #[derive(Debug)]
 pub(crate) struct List {
     ammo: Arc<[Request]>,
-    next: usize,
-    stride: usize,
-    left: u64,
+    shuffle: Option<Shuffle>,
+    count: u64,
 }
 
 impl List {
-    /// From the `first`-th on, `count` in all; `None`: as many as are wanted. The list is not
-    /// empty.
-    pub(crate) fn new(
-        ammo: Arc<[Request]>,
-        first: usize,
-        stride: usize,
-        count: Option<u64>,
-    ) -> List {
-        let next = first % ammo.len();
-        List { ammo, next, stride, left: count.unwrap_or(u64::MAX) }
+    /// `count` in all, over all threads; `None`: as many as are wanted. `seed`: shuffled, each pass
+    /// anew. The list is not empty.
+    pub(crate) fn new(ammo: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
+        let shuffle = seed.map(|seed| Shuffle::new(seed, ammo.len()));
+        List { ammo, shuffle, count: count.unwrap_or(u64::MAX) }
     }
 
-    fn next(&mut self) -> &Request {
-        // Without a count it lasts for 584 years at one a nanosecond.
-        self.left -= 1;
-        let at = self.next;
-        self.next = (at + self.stride) % self.ammo.len();
-        &self.ammo[at]
+    fn at(&mut self, number: u64) -> &Request {
+        let place = match &mut self.shuffle {
+            None => (number % self.ammo.len() as u64) as usize,
+            Some(shuffle) => shuffle.place(number),
+        };
+        &self.ammo[place]
     }
 }
 
-/// Some requests on their way from the reader. Their memory is used again.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    /// Those from `count` on are memory only.
-    pub(crate) requests: Vec<Request>,
-    pub(crate) count: usize,
-    /// Whether no further batch follows.
-    pub(crate) last: bool,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Batches from the reader, which go back to it once they are fired.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    thread: usize,
-    prepared: Receiver<Batch>,
-    back: SyncSender<(usize, Batch)>,
-    batch: Batch,
-    at: usize,
-    late: bool,
-}
-
-impl Stream {
-    pub(crate) fn new(
-        thread: usize,
-        prepared: Receiver<Batch>,
-        back: SyncSender<(usize, Batch)>,
-    ) -> Stream {
-        Stream { thread, prepared, back, batch: Batch::default(), at: 0, late: false }
-    }
-
-    /// Waits for the first batch: a load begins with ammo in the hand.
-    pub(crate) fn wait(&mut self) {
-        match self.prepared.recv() {
-            Ok(batch) => self.batch = batch,
-            Err(_) => self.batch.last = true,
+    /// Two threads, the second of which sends once while the first sends nine times.
+    #[test]
+    fn what_is_sent_is_the_beginning_of_the_order_however_fast_each_thread_is() {
+        for (length, seed) in [(1_usize, None), (2, None), (2, Some(1)), (6, None), (6, Some(1))] {
+            let requests = |tag| Request { tag: crate::ammo::Tag(tag), ..Request::default() };
+            let ammo: Arc<[Request]> = (0..length as u16).map(requests).collect();
+            let row = Arc::default();
+            let list = || Origin::List(List::new(Arc::clone(&ammo), seed, None));
+            let mut feeds = [Feed::new(&row, list()), Feed::new(&row, list())];
+            let mut sent = vec![0_u32; length];
+            for turn in 0..600 {
+                let feed = &mut feeds[usize::from(turn % 10 == 9)];
+                assert_eq!(feed.stock(), Stock::There);
+                sent[feed.next().tag.index()] += 1;
+            }
+            let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+            assert!(most - least <= 1, "{sent:?}");
         }
     }
 
-    fn stock(&mut self) -> Stock {
-        while self.at == self.batch.count {
-            if self.batch.last {
-                return Stock::Over;
-            }
-            match self.prepared.try_recv() {
-                Ok(batch) => {
-                    let fired = std::mem::replace(&mut self.batch, batch);
-                    // There is room for all that exist. The reader is gone once it has given
-                    // its last batch: then nobody wants it back.
-                    let _ = self.back.try_send((self.thread, fired));
-                    self.at = 0;
-                }
-                Err(TryRecvError::Empty) => {
-                    self.late = true;
-                    return Stock::Late;
-                }
-                // It says so before it ends in order: it has panicked.
-                Err(TryRecvError::Disconnected) => self.batch.last = true,
+    #[test]
+    fn all_threads_together_fire_as_many_as_asked() {
+        let ammo: Arc<[Request]> = vec![Request::default()].into();
+        let row = Arc::default();
+        let feed = || Feed::new(&row, Origin::List(List::new(Arc::clone(&ammo), None, Some(5))));
+        let mut feeds = [feed(), feed(), feed()];
+        let mut fired = 0;
+        for turn in 0..30 {
+            let feed = &mut feeds[turn % 3];
+            if feed.stock() == Stock::There {
+                feed.next();
+                fired += 1;
             }
         }
-        self.late = false;
-        Stock::There
-    }
-
-    fn next(&mut self) -> &Request {
-        self.at += 1;
-        &self.batch.requests[self.at - 1]
+        assert_eq!(fired, 5);
+        assert!(feeds.iter_mut().all(|feed| feed.stock() == Stock::Over));
     }
 }

@@ -4,6 +4,8 @@ mod feed;
 mod pace;
 mod pool;
 mod shots;
+mod shuffle;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +20,12 @@ use crate::report::{Connections, End, ShotRecord};
 use crate::spec::{Check, ConnectionHabit};
 use crate::time::Nanos;
 
-pub(crate) use feed::{Batch, Feed, List, Stock, Stream};
+pub(crate) use feed::{Feed, List, Origin, Stock};
 pub(crate) use pace::{AmmoEnd, Closed, Dealt, Open, OpenParts, Pace};
 use pace::{Reached, Turn};
 use pool::{Pool, State};
 use shots::{Line, Progress, Shots, UnderWay};
+pub(crate) use stream::{Batch, Board, Gone, Stream};
 
 /// What a load thread is given.
 pub(crate) struct Parts<E, F> {
@@ -164,6 +167,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         for _ in 0..burst {
             let now = self.parts.engine.refresh();
             self.cross(now);
+            // What is looked for is this thread's: it must have a use for it.
+            if self.parts.pace.finished(now) {
+                return;
+            }
             let turn = match self.parts.feed.stock() {
                 Stock::There => self.parts.pace.turn(now, self.shots.count()),
                 Stock::Late => self.parts.pace.turn_without_ammo(now),
@@ -237,19 +244,31 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     }
                     self.settle(slot, came);
                 }
-                Completion::PeerClosed(slot) => {
-                    let now = self.parts.engine.now();
-                    let answers = &mut self.answers;
-                    let protocol = &mut self.pool.at(slot).protocol;
-                    protocol.peer_closed(now, &mut |answer| answers.push(answer));
-                    self.take_answers(slot, now);
-                    self.give_up(slot, Net::CutShort, now);
-                }
-                Completion::Failed(slot, failure) => {
-                    self.give_up(slot, failure.into(), self.parts.engine.now());
-                }
+                Completion::PeerClosed(slot) => self.peer_closed(slot, Net::CutShort),
+                Completion::Failed(slot, failure) => self.failed(slot, failure.into()),
             }
         }
+    }
+
+    /// A server that answers and reads no more of the request has closed in order: that we were still
+    /// sending makes a reset of it.
+    fn failed(&mut self, slot: Slot, reason: Net) {
+        let is_early = self.parts.engine.unsent(slot);
+        if is_early && self.pool.at(slot).protocol.is_whole_at_close() {
+            self.peer_closed(slot, reason);
+        } else {
+            self.give_up(slot, reason, self.parts.engine.now());
+        }
+    }
+
+    /// Nothing more comes: ends the shots that this answers, and for `reason` the others.
+    fn peer_closed(&mut self, slot: Slot, reason: Net) {
+        let now = self.parts.engine.now();
+        let answers = &mut self.answers;
+        let protocol = &mut self.pool.at(slot).protocol;
+        protocol.peer_closed(now, &mut |answer| answers.push(answer));
+        self.take_answers(slot, now);
+        self.give_up(slot, reason, now);
     }
 
     fn connected(&mut self, slot: Slot) {
@@ -294,6 +313,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         if !connection.protocol.room() && !connection.shots.is_empty() {
             return;
         }
+        if connection.shots.is_empty() && self.parts.engine.unsent(slot) {
+            // Answered before all of it was sent: what is sent next would be taken for the rest.
+            return self.close(slot);
+        }
         match connection.protocol.after_answer() {
             Next::KeepOpen if connection.protocol.room() => self.pool.offer(slot),
             Next::KeepOpen | Next::Close if connection.shots.is_empty() => self.close(slot),
@@ -309,6 +332,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             match answer.end {
                 AnswerEnd::Whole { .. } => {
                     self.parts.recorder.answered(answer.bytes, answer.body_bytes);
+                    self.parts.recorder.odd(answer.odd);
                 }
                 _ => usable = Usable::No,
             }

@@ -14,11 +14,13 @@ pub(crate) struct Dealt {
     /// The latest due time seen, of all threads' shots; the last of the schedule once it
     /// has ended.
     last: Nanos,
+    /// Shots of this part that were given.
+    given: u64,
 }
 
 impl Dealt {
     pub(crate) fn new(schedule: Box<dyn Schedule>, index: usize, of: usize) -> Dealt {
-        Dealt { schedule, skip: index, of, last: Nanos(0) }
+        Dealt { schedule, skip: index, of, last: Nanos(0), given: 0 }
     }
 
     fn next_due(&mut self) -> Option<Nanos> {
@@ -27,7 +29,14 @@ impl Dealt {
         }
         self.skip = self.of - 1;
         self.last = self.schedule.next_due()?;
+        self.given += 1;
         Some(self.last)
+    }
+
+    /// How many shots of this part are still to come up to and including `until`.
+    fn due_by(&self, until: Nanos) -> u64 {
+        let others = self.schedule.due_by(until);
+        others.saturating_sub(self.skip as u64).div_ceil(self.of as u64)
     }
 }
 
@@ -304,26 +313,42 @@ impl Open {
         std::mem::take(&mut self.planned)
     }
 
+    /// Counts what is left, and walks nothing: a schedule may hold thousands of millions of shots.
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>, under_way: u32) -> Stopped {
         self.stopped = Some(now);
         // Without a connection for them nobody looks at those that become due.
         let full_until = if under_way >= self.limit { now } else { self.full_until };
         let looked = looked.map(|looked| looked.max(full_until));
-        let mut stopped = Stopped::default();
         let last = match self.ammo {
             AmmoEnd::Never => Nanos(u64::MAX),
             // Nobody knows for how many of the later ones there was ammo.
             AmmoEnd::Sometime => now,
         };
-        while let Some(due) = self.starts_next.filter(|due| *due <= last) {
-            self.take(Turn::Drop);
+        let dropped = self.not_started_by(last);
+        let were_due = match (self.when_full, looked) {
             // Stretched, a shot is due when it can start.
-            let was_due = self.when_full != WhenFull::Stretch && looked >= Some(due);
-            stopped.dropped += 1;
-            stopped.not_due += u64::from(!was_due);
+            (WhenFull::Stretch, _) | (_, None) => 0,
+            (_, Some(looked)) => self.not_started_by(looked).min(dropped),
+        };
+        self.planned += match self.planned_when {
+            PlannedWhen::Taken => dropped,
+            // All of this part, but what was told before.
+            PlannedWhen::Due => {
+                let taken = self.starts.given - u64::from(self.starts_next.is_some());
+                let told = self.plan.given - u64::from(self.plan_next.is_some());
+                (taken + dropped).saturating_sub(told)
+            }
+        };
+        (self.plan_next, self.starts_next) = (None, None);
+        Stopped { dropped, not_due: dropped - were_due }
+    }
+
+    /// How many shots are due up to and including `until` and were not taken.
+    fn not_started_by(&self, until: Nanos) -> u64 {
+        match self.starts_next {
+            Some(due) if due <= until => 1 + self.starts.due_by(until),
+            _ => 0,
         }
-        self.starts_next = None;
-        stopped
     }
 
     fn end(&self) -> Option<Nanos> {
@@ -421,6 +446,32 @@ mod tests {
         fn next_due(&mut self) -> Option<Nanos> {
             self.0.next().map(Nanos)
         }
+
+        fn due_by(&self, until: Nanos) -> u64 {
+            self.0.clone().take_while(|due| *due <= until.0).count() as u64
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_part_is_counted_as_it_would_be_walked() {
+        for (index, of, taken, until) in cases(4, 9) {
+            let mut dealt = Dealt::new(Box::new(Listed(0..8)), index, of);
+            for _ in 0..taken {
+                dealt.next_due();
+            }
+            let counted = dealt.due_by(Nanos(until));
+            let walked = std::iter::from_fn(|| dealt.next_due()).take_while(|due| due.0 <= until);
+            assert_eq!(counted, walked.count() as u64, "{index} of {of}, {taken}, {until}");
+        }
+    }
+
+    /// Each part of up to `threads`, after so many were taken, up to each moment.
+    fn cases(threads: usize, until: u64) -> impl Iterator<Item = (usize, usize, usize, u64)> {
+        let parts = (1..=threads).flat_map(|of| (0..of).map(move |index| (index, of)));
+        let taken = parts.flat_map(|(index, of)| (0..10).map(move |taken| (index, of, taken)));
+        taken.flat_map(move |(index, of, taken)| {
+            (0..=until).map(move |until| (index, of, taken, until))
+        })
     }
 
     #[test]

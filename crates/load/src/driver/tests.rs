@@ -1,6 +1,6 @@
 //! The driver against simulated servers: every expected number follows from arithmetic.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use stampede_stats::histogram::Times;
@@ -31,6 +31,10 @@ struct Listed(std::vec::IntoIter<Nanos>);
 impl Schedule for Listed {
     fn next_due(&mut self) -> Option<Nanos> {
         self.0.next()
+    }
+
+    fn due_by(&self, until: Nanos) -> u64 {
+        self.0.as_slice().partition_point(|due| *due <= until) as u64
     }
 }
 
@@ -168,7 +172,7 @@ fn fired_in_detail_with<P: Protocol>(case: &Case, protocol: impl Fn() -> P) -> (
         protocol,
         pace,
         recorder,
-        feed: Feed::List(List::new(requests.into(), 0, 1, case.ammo)),
+        feed: Feed::new(&Arc::default(), Origin::List(List::new(requests.into(), None, case.ammo))),
         timeout: case.timeout,
         check: Check::default(),
         habit: case.habit,

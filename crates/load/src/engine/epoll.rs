@@ -22,7 +22,7 @@ use rustix::time::{
 use super::arrival::{WallNanos, receive};
 pub use super::clock::Waiting;
 use super::clock::{CROWD, Clock};
-use super::socket::{Target, There, last_errno};
+use super::socket::{Target, There, last_errno, reads_no_more};
 use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
@@ -40,6 +40,8 @@ pub struct Epoll {
     /// The first event that was not looked at yet.
     cursor: usize,
     reading: Option<Reading>,
+    /// Connections whose send has failed: what came before that is to be read.
+    unread: VecDeque<Reading>,
     buffer: Box<[u8]>,
 }
 
@@ -67,6 +69,8 @@ struct Place {
     state: State,
     send: Vec<u8>,
     sent: usize,
+    /// Why nothing more can be sent. It is told once nothing more comes.
+    broken: Option<Errno>,
     polled: Polled,
 }
 
@@ -142,6 +146,7 @@ impl Epoll {
             events,
             cursor: 0,
             reading: None,
+            unread: VecDeque::with_capacity(EVENTS),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
     }
@@ -175,6 +180,7 @@ impl Epoll {
         let place = self.place(slot);
         place.connection = place.connection.wrapping_add(1);
         (place.sent, place.polled, place.state) = (0, Polled::No, State::Connecting);
+        place.broken = None;
         match opened {
             Ok((socket, there)) => {
                 place.socket = Some(socket);
@@ -194,7 +200,8 @@ impl Epoll {
             let place = self.place(slot);
             let Some(socket) = &place.socket else { return };
             let connecting = place.state == State::Connecting;
-            if place.send.is_empty() || !(connecting || place.state == State::Open) {
+            let is_of_use = connecting || place.state == State::Open && place.broken.is_none();
+            if place.send.is_empty() || !is_of_use {
                 return;
             }
             match send(socket, &place.send[place.sent..], SendFlags::NOSIGNAL) {
@@ -214,9 +221,21 @@ impl Epoll {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(Errno::NOTCONN) if connecting => return,
+                Err(errno) if !connecting && reads_no_more(errno) => {
+                    return self.cannot_send(slot, errno);
+                }
                 Err(errno) => return self.tell(slot, What::Failed(errno)),
             }
         }
+    }
+
+    /// The peer reads no more. It may have said why, and that can be read still.
+    fn cannot_send(&mut self, slot: Slot, errno: Errno) {
+        let place = self.place(slot);
+        (place.broken, place.sent) = (Some(errno), 0);
+        place.send.clear();
+        let connection = place.connection;
+        self.unread.push_back(Reading { slot, connection, ends: true, reads: 0 });
     }
 
     /// Tells epoll what this connection waits for. One call a connection, as a rule.
@@ -296,14 +315,14 @@ impl Epoll {
             }
         };
         let received = match read {
-            Ok((0, _)) => Received::End,
+            Ok((0, _)) => place.broken.map_or(Received::End, Received::Failed),
             Ok((bytes, stamp)) => Received::Bytes(bytes, stamp),
             Err(Errno::INTR) => return None,
             Err(Errno::AGAIN) => {
                 self.reading = None;
                 return None;
             }
-            Err(errno) => Received::Failed(errno),
+            Err(errno) => Received::Failed(place.broken.unwrap_or(errno)),
         };
         let more = match received {
             Received::Bytes(bytes, _) => bytes == self.buffer.len() || reading.ends,
@@ -328,7 +347,8 @@ impl Epoll {
     }
 
     fn has_more(&self) -> bool {
-        !self.ready.is_empty() || self.reading.is_some() || self.cursor < self.events.len()
+        let is_read = self.reading.is_some() || !self.unread.is_empty();
+        !self.ready.is_empty() || is_read || self.cursor < self.events.len()
     }
 
     /// Asks epoll and reads the clock. Afterwards `events` has no timer event in it.
@@ -419,6 +439,11 @@ impl Engine for Epoll {
         &mut self.place(slot).send
     }
 
+    fn unsent(&mut self, slot: Slot) -> bool {
+        let place = self.place(slot);
+        !place.send.is_empty() || place.broken.is_some()
+    }
+
     fn submit(&mut self, slot: Slot, op: Op) {
         match op {
             Op::Connect => self.connect(slot),
@@ -505,6 +530,10 @@ impl Engine for Epoll {
                         return Some(Completion::Failed(slot, Failure { errno }));
                     }
                 }
+            }
+            if let Some(unread) = self.unread.pop_front() {
+                self.reading = Some(unread);
+                continue;
             }
             let event = *self.events.get(self.cursor)?;
             self.cursor += 1;

@@ -86,7 +86,9 @@ pub enum Completion<'a> {
     Received(Slot, &'a [u8], Nanos),
     /// The peer closed its side in order; nothing more will come.
     PeerClosed(Slot),
-    /// The connection is of no more use; only `Close` may follow.
+    /// The connection is of no more use; only `Close` may follow. What came before was told before,
+    /// also where it was a send that failed: a server may answer a request that it does not read to
+    /// its end.
     Failed(Slot, Failure),
 }
 
@@ -117,6 +119,10 @@ pub trait Engine {
     /// The slot's send buffer: what `Op::Send` sends. What is appended while a send is under
     /// way goes out after it.
     fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8>;
+
+    /// Whether bytes of this connection were not handed to the kernel, or never will be: no further
+    /// request may follow them.
+    fn unsent(&mut self, slot: Slot) -> bool;
 
     /// Asks for something; never blocks, reports failures as completions.
     fn submit(&mut self, slot: Slot, op: Op);

@@ -291,6 +291,11 @@ impl Engine for Simulated {
         &mut self.place(slot).send
     }
 
+    fn unsent(&mut self, slot: Slot) -> bool {
+        let place = self.place(slot);
+        place.state != PlaceState::Closed && !place.send.is_empty()
+    }
+
     fn submit(&mut self, slot: Slot, op: Op) {
         match op {
             Op::Connect => self.connect(slot),

@@ -39,6 +39,12 @@ pub(super) enum There {
     NotYet,
 }
 
+/// Whether the peer reads no more, which a send was told of. What it said before that can still be
+/// read, and its end after it.
+pub(super) fn reads_no_more(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::CONNRESET)
+}
+
 impl Target {
     /// # Errors
     /// The path of a unix socket is longer than 107 bytes.

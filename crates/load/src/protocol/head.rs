@@ -10,7 +10,7 @@ use crate::spec::Check;
 
 /// What a head says, and how it is written.
 pub(crate) trait Head: Copy {
-    /// What each begins with; may be empty.
+    /// What each begins with, after a few empty lines; may be empty.
     const PREFIX: &'static [u8];
 
     /// The head at the start of `bytes` with its length, `None` where it goes on. Allows a
@@ -170,7 +170,13 @@ impl<H: Head> HeadReader<H> {
     /// The first byte that no such head begins with: what is another protocol should not have
     /// to wait for a line's end, or a timeout, to be told.
     fn prefix_differs_at(&self) -> Option<usize> {
-        self.buffer.iter().zip(H::PREFIX).position(|(is, should)| is != should)
+        // A server that ends a body with a line too many sends it before its next head.
+        let first = self.buffer.iter().take(EMPTY_BYTES_MAX);
+        let empty = first.take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let empty = if H::PREFIX.is_empty() { 0 } else { empty };
+        let differs =
+            self.buffer[empty..].iter().zip(H::PREFIX).position(|(is, is_to)| is != is_to);
+        differs.map(|at| empty + at)
     }
 }
 
@@ -180,6 +186,9 @@ fn line_length(bytes: &[u8]) -> usize {
 
 /// Capacity that a head buffer keeps for its next connection: the heads of usual answers.
 const KEPT_BYTES: usize = 4096;
+
+/// Bytes of empty lines before a head: two of them. Browsers pass over as many.
+const EMPTY_BYTES_MAX: usize = 4;
 
 /// The longest head that is remembered: one like it is a usual one.
 const LAST_BYTES_MAX: usize = 2048;

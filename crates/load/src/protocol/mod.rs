@@ -1,6 +1,7 @@
 //! A protocol as a sans-I/O machine: bytes in, bytes and answers out, no socket, no clock.
 
 pub mod fastcgi;
+pub(crate) mod fields;
 pub(crate) mod head;
 pub mod http1;
 pub mod tls;
@@ -8,6 +9,7 @@ pub mod tls;
 use crate::ammo::Request;
 use crate::check::Failed;
 use crate::time::Nanos;
+pub use fields::{Odd, plain_head};
 
 /// Which shot of the driver; meaningless to the protocol, handed back with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,11 @@ pub trait Protocol {
     /// The peer closed its side in order. Ends the shot under way: complete where the
     /// answer was delimited by the close, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
+
+    /// Whether the answer under way is whole if the connection ends now: as `peer_closed` would say.
+    fn is_whole_at_close(&self) -> bool {
+        false
+    }
 
     /// Appends to `out` what the protocol itself has to send now (a handshake's next step);
     /// asked for after each `received`, while earlier bytes may still be on their way out.
@@ -79,6 +86,8 @@ pub struct Answer {
     pub bytes: u64,
     /// Bytes of its body, without what frames them.
     pub body_bytes: u64,
+    /// What was odd about its header lines.
+    pub odd: Odd,
 }
 
 /// How an answer ended.

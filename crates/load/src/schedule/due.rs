@@ -61,13 +61,21 @@ impl DueTimes {
         DueTimes { pieces, current: 0, total, length, arrivals, last: Nanos(0) }
     }
 
-    /// Shots still to come. Immediate for uniform arrivals; Poisson ones are counted through
-    /// on a copy.
+    /// Shots still to come, counted as [`Schedule::due_by`] does.
     pub fn remaining(&self) -> u64 {
-        match self.arrivals {
-            Progress::Uniform { next, planned } => planned - next,
-            Progress::Poisson { .. } => self.clone().count() as u64,
-        }
+        self.due_by(self.length)
+    }
+
+    /// The due time of a shot at N, which is below the total.
+    fn due_at(&self, units: u128) -> Nanos {
+        let place = self.pieces.partition_point(|piece| piece.after() <= units);
+        self.pieces.get(place).map_or(self.length, |piece| piece.due(units).min(self.length))
+    }
+
+    /// N at `at`, in units, rounded down.
+    fn units_at(&self, at: Nanos) -> u128 {
+        let place = self.pieces.partition_point(|piece| piece.end() <= at);
+        self.pieces.get(place).map_or(self.total, |piece| piece.units_by(at))
     }
 
     /// N of the next shot in units; `None` after the last.
@@ -104,12 +112,62 @@ impl Schedule for DueTimes {
         self.last = due.max(self.last).min(self.length);
         Some(self.last)
     }
+
+    /// Exact for uniform arrivals. Poisson ones are drawn up to [`DRAWN_MAX`]; of those beyond, which
+    /// nobody has drawn, there are as many as on average.
+    fn due_by(&self, until: Nanos) -> u64 {
+        match &self.arrivals {
+            Progress::Uniform { next, planned } => {
+                let is_due = |shot: u64| self.due_at(u128::from(shot) * UNITS_PER_SHOT) <= until;
+                first_not(*next, *planned, is_due) - next
+            }
+            Progress::Poisson { .. } => {
+                let (mut drawn, mut count) = (self.clone(), 0);
+                while count < DRAWN_MAX {
+                    match drawn.next_due() {
+                        Some(due) if due <= until => count += 1,
+                        _ => return count,
+                    }
+                }
+                let Progress::Poisson { sum, .. } = drawn.arrivals else { return count };
+                count + whole_shots(self.units_at(until).saturating_sub(sum))
+            }
+        }
+    }
+}
+
+/// The first of `from..to` for which `holds` does not; it holds for those before.
+fn first_not(mut from: u64, mut to: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    from
 }
 
 impl Iterator for DueTimes {
     type Item = Nanos;
 
     fn next(&mut self) -> Option<Nanos> {
+        self.next_due()
+    }
+
+    /// At once for uniform arrivals.
+    fn nth(&mut self, skip: usize) -> Option<Nanos> {
+        match &mut self.arrivals {
+            Progress::Uniform { next, planned } => {
+                *next = next.saturating_add(skip as u64).min(*planned);
+            }
+            Progress::Poisson { .. } => {
+                for _ in 0..skip {
+                    self.next_due()?;
+                }
+            }
+        }
         self.next_due()
     }
 }
@@ -122,6 +180,17 @@ impl Piece {
     /// N at its end, in units.
     fn after(&self) -> u128 {
         self.before + u128::from(self.from.0 + self.to.0) * u128::from(self.length.0)
+    }
+
+    /// N at `at`, which is not after its end, in units.
+    fn units_by(&self, at: Nanos) -> u128 {
+        let inside = u128::from(at.since(self.begin).0);
+        let (from, to, length) =
+            (u128::from(self.from.0), u128::from(self.to.0), u128::from(self.length.0));
+        // Twice the rate at `at`, in the middle of the way there.
+        let change = inside * from.abs_diff(to) / length.max(1);
+        let twice = if from < to { 2 * from + change } else { (2 * from).saturating_sub(change) };
+        self.before + twice * inside
     }
 
     /// The time at which N is `units`, to the nearest ns; `before <= units < after`.
@@ -188,3 +257,6 @@ fn total(pieces: &[Piece]) -> u128 {
 fn whole_shots(units: u128) -> u64 {
     u64::try_from(units / UNITS_PER_SHOT).unwrap_or(u64::MAX)
 }
+
+/// Poisson arrivals that are drawn to be counted: some 30 ms.
+const DRAWN_MAX: u64 = 1_000_000;

@@ -22,6 +22,10 @@ use crate::time::Nanos;
 pub trait Schedule: Send {
     /// Due time of the next shot; `None` ends the load. Never decreases.
     fn next_due(&mut self) -> Option<Nanos>;
+
+    /// How many of the shots still to come are due up to and including `until`. In a time that does
+    /// not grow with that: whoever ends a load of a day asks.
+    fn due_by(&self, until: Nanos) -> u64;
 }
 
 /// Segments of offered rate: `line(1,100,60s) const(100,540s)`.

@@ -156,6 +156,25 @@ fn poisson_counts_and_gaps_are_those_of_the_schedule() {
     assert_eq!(segments.due_times(Arrivals::Poisson { seed: 1 }).remaining(), due.len() as u64);
 }
 
+/// 2 160 million shots: nobody walks them.
+#[test]
+fn what_is_left_of_a_long_schedule_is_counted_at_once() {
+    let segments = parse("line(1,100000,12h)");
+    let quarter = Nanos::from_secs(6 * 3_600);
+    let uniform = segments.due_times(Arrivals::Uniform);
+    assert_eq!(uniform.remaining(), 2_160_021_600);
+    // N(t) = t + (99 999 / 43 200) · t² / 2, and the first is due at 0.
+    assert_eq!(uniform.due_by(quarter), 540_016_200 + 1);
+    // As many on average; the standard deviation is some 46 000 of 2 160 million.
+    let random = segments.due_times(Arrivals::Poisson { seed: 1 });
+    for (counted, expected) in
+        [(random.remaining(), 2_160_021_600), (random.due_by(quarter), 540_016_200)]
+    {
+        assert!(u64::abs_diff(counted, expected) < 250_000, "{counted}");
+    }
+    assert_eq!(random.due_by(Nanos(0)), 0);
+}
+
 #[test]
 fn blanks_and_commas_are_free() {
     let expected = parse("line(1,100,60s) const(100,540s)");
@@ -239,6 +258,25 @@ proptest! {
         if seed.is_none() {
             prop_assert_eq!(due.len() as u64, segments.planned());
         }
+    }
+
+    #[test]
+    fn what_is_still_to_come_is_counted_as_it_would_be_walked(
+        parts in proptest::collection::vec(segment(), 1..5),
+        seed in proptest::option::of(any::<u64>()),
+        (taken, until) in (0_usize..20_000, 0.0..1.1_f64),
+    ) {
+        let Ok(segments) = Segments::parse(&parts.join(" ")) else { return Ok(()) };
+        let arrivals = seed.map_or(Arrivals::Uniform, |seed| Arrivals::Poisson { seed });
+        let mut due = segments.due_times(arrivals);
+        let until = Nanos((segments.length().0 as f64 * until) as u64);
+        due.by_ref().take(taken).for_each(drop);
+        let counted = [due.due_by(until), due.remaining()];
+        let nth = due.clone().nth(taken);
+        let rest: Vec<Nanos> = due.collect();
+        prop_assert_eq!(nth, rest.get(taken).copied());
+        let walked = rest.iter().take_while(|due| **due <= until).count();
+        prop_assert_eq!(counted, [walked as u64, rest.len() as u64]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::watch::{self, Worker};
 use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use crate::runtime::{
     self, Answer, App, Catalogue, Mode, Placement, Running, RuntimeError, WATCHED, WatchMode,
-    client_config, read_answer,
+    client_config, plain_agent, read_answer,
 };
 
 /// What is needed to start anything.
@@ -162,7 +162,7 @@ impl Bench {
         let running = runtime::up_silent(&self.catalogue, choice, &self.app, &placement)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
-        let client = client_config(self.timeout).into();
+        let client = plain_agent(client_config(self.timeout));
         let php = running.record().versions.values().find_map(|text| php_version(text));
         Ok(Stand { running, users, client, sent: 0, php })
     }

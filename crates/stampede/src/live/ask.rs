@@ -15,12 +15,12 @@ use ureq::unversioned::transport::{
 };
 use ureq::{Agent, Error};
 
-use crate::runtime::client_config;
+use crate::runtime::{Plain, client_config};
 
 /// A client that connects to `address`, whatever the URL says.
 pub fn client(address: &Address, timeout: Duration) -> Agent {
     let connect = ConnectTo { address: address.clone(), timeout };
-    Agent::with_parts(client_config(timeout), connect, NoNames)
+    Agent::with_parts(client_config(timeout), connect.chain(Plain), NoNames)
 }
 
 /// Connects and closes: whether somebody listens.

@@ -13,6 +13,7 @@ use ureq::{Agent, Body};
 use super::app::App;
 use super::app_manifest::Mask;
 use super::error::RuntimeError;
+use super::plain::agent;
 use crate::mask::mask_secrets;
 
 /// One HTTP answer.
@@ -213,7 +214,7 @@ pub(crate) fn diff(expected: &str, seen: &str) -> String {
 /// A client for single questions; never used for load. Asks exactly as the load does: the
 /// app may show the request's headers.
 pub(crate) fn client(timeout: Duration) -> Agent {
-    client_config(timeout).into()
+    agent(client_config(timeout))
 }
 
 /// How a client for single questions is set.

@@ -33,6 +33,7 @@ mod own_database;
 mod page;
 mod pages;
 mod php_errors;
+mod plain;
 mod port;
 mod preparation;
 mod prepare;
@@ -70,6 +71,7 @@ pub use own_database::{
 pub use page::{Accepts, Arrived, PageRequest, Site, arrive, inside, is_redirect};
 pub(crate) use pages::{Pages, Place};
 pub use php_errors::PhpErrors;
+pub(crate) use plain::{Plain, agent as plain_agent};
 pub(crate) use port::ours as holds_port;
 pub use prepare::{Placement, Prepared, PreparedStack, prepare};
 pub use ready::{start, start_answering};

@@ -273,6 +273,7 @@ fn fire(
         Ok(said) => record.runtime.said = said,
         Err(reason) => changed.push((Judged::Valid, reason)),
     }
+    changed.extend(verdict::odd_headers(&fired.odd).into_iter().map(|text| (Judged::Valid, text)));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();

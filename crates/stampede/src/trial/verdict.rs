@@ -2,6 +2,8 @@
 //!
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
+use std::collections::BTreeMap;
+
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
 use crate::runtime;
@@ -64,6 +66,26 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 /// A verdict for a trial without a load: it never came that far.
 pub fn not_measured(reason: String) -> Verdict {
     Verdict { judged: Judged::Invalid, reasons: vec![reason], notes: Vec::new() }
+}
+
+/// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd) in
+/// words.
+pub fn odd_headers(odd: &BTreeMap<String, u64>) -> Vec<String> {
+    let said = odd.iter().filter_map(|(kind, answers)| {
+        let (what, how) = match kind.as_str() {
+            "folded" => ("folded header lines", "each fold is read as one blank"),
+            "blank-before-colon" => ("blanks before a header's colon", "they are left out"),
+            "no-field" => ("lines that are no header", "they are passed over"),
+            "empty-first" => ("empty lines before the status", "they are passed over"),
+            _ => return None,
+        };
+        let answers = match answers {
+            1 => "1 answer".to_owned(),
+            many => format!("{} answers", words::count(*many)),
+        };
+        Some(format!("{what} in {answers}: {how}, as browsers do"))
+    });
+    said.collect()
 }
 
 /// Adds a reason, or what weighs nothing (`Judged::Valid`) as a note; each is said once.
@@ -368,6 +390,17 @@ mod tests {
     }
 
     const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
+
+    #[test]
+    fn odd_headers_are_noted() {
+        let odd = [("folded", 1_200), ("no-field", 1)];
+        let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
+        let notes = [
+            "folded header lines in 1 200 answers: each fold is read as one blank, as browsers do",
+            "lines that are no header in 1 answer: they are passed over, as browsers do",
+        ];
+        assert_eq!(odd_headers(&odd), notes);
+    }
 
     #[test]
     fn memory_that_was_full_or_cost_processes_is_said() {

@@ -102,28 +102,33 @@ impl Listener for Count {
 
 #[test]
 fn a_feed_fires_batches_without_allocating() {
-    let requests = |count| (0..count).map(|_| Request::default()).collect();
-    let (to, prepared) = mpsc::sync_channel(2);
-    let (to_us, back) = mpsc::sync_channel(2);
-    let mut feed = Feed::Stream(Stream::new(0, prepared, to_us));
-    let mut batch = Batch { requests: requests(256), count: 256, last: false };
-    let before = COUNT.get();
-    let (mut fired, mut turns) = (0, 0);
-    while turns < 100 {
-        match feed.stock() {
-            Stock::There => fired += u32::from(feed.next().bytes.is_empty()),
-            Stock::Late => {
-                let spent = back.try_iter().last().map(|(_, spent)| spent);
-                to.try_send(std::mem::take(&mut batch)).unwrap();
-                // Whichever came back is the next; at first that is the empty one it began with.
-                batch = spent.unwrap_or_default();
-                batch.count = batch.requests.len();
-                turns += 1;
-            }
-            Stock::Over => panic!("nobody said so"),
+    let board = Arc::new(Board::new(1, 2));
+    let mut feed = Feed::new(&Arc::default(), Origin::Stream(Stream::new(&board)));
+    let mut batch = Batch::default();
+    let (mut fired, mut allocations) = (0_u32, 0);
+    for _ in 0..100 {
+        batch.count = 256;
+        batch.requests.resize_with(256, Request::default);
+        batch = board.put(batch).unwrap();
+        let before = COUNT.get();
+        while feed.stock() == Stock::There {
+            fired += u32::from(feed.next().bytes.is_empty());
         }
+        allocations += COUNT.get() - before;
     }
-    assert_eq!(COUNT.get() - before, 0);
-    // Every third is the full one: it comes back when the one after it is taken.
-    assert!(fired >= 256 * 30, "{fired}");
+    assert_eq!((fired, allocations), (25_600, 0));
+}
+
+#[test]
+fn a_list_is_fired_in_any_order_without_allocating() {
+    for seed in [None, Some(1)] {
+        let ammo: Vec<Request> = (0..3).map(|_| Request::default()).collect();
+        let mut feed = Feed::new(&Arc::default(), Origin::List(List::new(ammo.into(), seed, None)));
+        let before = COUNT.get();
+        for _ in 0..1_000 {
+            assert_eq!(feed.stock(), Stock::There);
+            assert!(feed.next().bytes.is_empty());
+        }
+        assert_eq!(COUNT.get(), before);
+    }
 }

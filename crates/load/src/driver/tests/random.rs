@@ -45,6 +45,10 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.send_buffer(slot)
     }
 
+    fn unsent(&mut self, slot: Slot) -> bool {
+        self.engine.unsent(slot)
+    }
+
     fn submit(&mut self, slot: Slot, op: Op) {
         self.engine.submit(slot, op);
     }

@@ -31,7 +31,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 
 use super::clock::{CROWD, Clock, Waiting};
-use super::socket::{Target, There};
+use super::socket::{Target, There, reads_no_more};
 use super::{Awaited, Completion, Engine, Failure, Naps, Op, Slot, Stamps};
 use crate::spec::Address;
 use crate::time::Nanos;
@@ -115,7 +115,7 @@ impl Uring {
         let opened = self.target.open();
         let place = self.place(slot);
         place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
-        place.state = State::Connecting;
+        (place.state, place.broken) = (State::Connecting, None);
         let mark = self.mark(slot, What::Connect);
         match opened {
             Ok((socket, there)) => {
@@ -156,7 +156,8 @@ impl Uring {
     /// Sends what was appended, unless something is under way: its end then does it.
     fn send(&mut self, slot: Slot) {
         let place = self.place(slot);
-        if place.sending == Under::Way || place.send.is_empty() || place.state != State::Open {
+        let is_of_use = place.state == State::Open && place.broken.is_none();
+        if place.sending == Under::Way || place.send.is_empty() || !is_of_use {
             return;
         }
         std::mem::swap(&mut place.send, &mut place.flying);
@@ -320,6 +321,12 @@ impl Uring {
             Err(errno) => {
                 place.flying.clear();
                 place.sending = Under::No;
+                if reads_no_more(errno) && place.state == State::Open {
+                    // The receive goes on: what the peer said before, and the end, may be seen
+                    // after this.
+                    place.broken = Some(errno);
+                    return None;
+                }
                 self.failed(slot, errno)
             }
         }
@@ -350,10 +357,13 @@ impl Uring {
             self.buffers.give_back(number);
         }
         match result {
-            Ok(_) if state == State::Open => {
-                self.place(slot).state = State::Over;
-                Some(Ended::PeerClosed(slot))
-            }
+            Ok(_) if state == State::Open => match self.place(slot).broken {
+                Some(errno) => self.failed(slot, errno),
+                None => {
+                    self.place(slot).state = State::Over;
+                    Some(Ended::PeerClosed(slot))
+                }
+            },
             Ok(_) => None,
             // All buffers are full: those of this batch are empty by the next call.
             // Cancelled by us: see `hung_up`.
@@ -361,7 +371,10 @@ impl Uring {
                 self.receive(slot);
                 None
             }
-            Err(errno) => self.failed(slot, errno),
+            Err(errno) => {
+                let errno = self.place(slot).broken.unwrap_or(errno);
+                self.failed(slot, errno)
+            }
         }
     }
 
@@ -439,6 +452,11 @@ impl Engine for Uring {
 
     fn send_buffer(&mut self, slot: Slot) -> &mut Vec<u8> {
         &mut self.place(slot).send
+    }
+
+    fn unsent(&mut self, slot: Slot) -> bool {
+        let place = self.place(slot);
+        place.sending == Under::Way || !place.send.is_empty() || place.broken.is_some()
     }
 
     fn submit(&mut self, slot: Slot, op: Op) {

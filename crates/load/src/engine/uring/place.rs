@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use io_uring::types::Fixed;
+use rustix::io::Errno;
 
 #[derive(Debug, Default)]
 pub(super) struct Place {
@@ -17,6 +18,8 @@ pub(super) struct Place {
     pub(super) flying: Vec<u8>,
     pub(super) sent: usize,
     pub(super) sending: Under,
+    /// Why nothing more can be sent. It is told once nothing more comes.
+    pub(super) broken: Option<Errno>,
     pub(super) receiving: Under,
     /// Watched for its end.
     pub(super) watching: Under,

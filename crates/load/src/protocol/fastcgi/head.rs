@@ -1,6 +1,6 @@
 //! The head of a CGI answer (RFC 3875 section 6): header fields, and no status line.
 
-use crate::protocol::AnswerEnd;
+use crate::protocol::{AnswerEnd, Odd, fields};
 
 /// What of a head matters to whoever reads the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub(crate) struct Head {
     pub(super) status: u16,
     /// Content-Length, where the app says one.
     pub(super) length: Option<u64>,
+    /// What was odd about its lines.
+    pub(super) odd: Odd,
 }
 
 impl crate::protocol::head::Head for Head {
@@ -26,13 +28,30 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
         Ok(httparse::Status::Complete(complete)) => complete,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(AnswerEnd::HeadTooLarge),
-        Err(_) => return Err(AnswerEnd::Malformed),
+        Err(_) => return parse_odd(bytes),
     };
     let mut said = Said::default();
     for field in fields {
-        said.field(field.name, field.value).ok_or(AnswerEnd::Malformed)?;
+        said.field(field.name.as_bytes(), field.value).ok_or(AnswerEnd::Malformed)?;
     }
-    Ok(Some((length, said.head())))
+    Ok(Some((length, said.head(Odd::default()))))
+}
+
+/// The same of a head with odd lines.
+#[cold]
+fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+    // A status line is not a line to pass over: it is another protocol.
+    if bytes.starts_with(b"HTTP/") {
+        return Err(AnswerEnd::Malformed);
+    }
+    let (mut said, mut is_sound) = (Said::default(), true);
+    let read = fields::read(bytes, FIELDS_MAX, |field| {
+        is_sound &= said.field(field.name, field.value).is_some();
+    })?;
+    match read {
+        Some(_) if !is_sound => Err(AnswerEnd::Malformed),
+        read => Ok(read.map(|(length, odd)| (length, said.head(odd)))),
+    }
 }
 
 #[derive(Default)]
@@ -44,16 +63,16 @@ struct Said {
 
 impl Said {
     /// `None`: no such field may be here.
-    fn field(&mut self, name: &str, value: &[u8]) -> Option<()> {
+    fn field(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
         // The length first: almost every field is told apart by it.
         match name.len() {
-            6 if name.eq_ignore_ascii_case("status") => {
+            6 if name.eq_ignore_ascii_case(b"status") => {
                 let status = status(value)?;
                 let before = self.status.replace(status);
                 return before.is_none_or(|before| before == status).then_some(());
             }
-            8 if name.eq_ignore_ascii_case("location") => self.location = true,
-            14 if name.eq_ignore_ascii_case("content-length") => {
+            8 if name.eq_ignore_ascii_case(b"location") => self.location = true,
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let length = number(value.trim_ascii())?;
                 let before = self.length.replace(length);
                 return before.is_none_or(|before| before == length).then_some(());
@@ -64,9 +83,9 @@ impl Said {
     }
 
     /// Without a status a redirect is 302 and anything else 200 (section 6.2).
-    fn head(self) -> Head {
+    fn head(self, odd: Odd) -> Head {
         let otherwise = if self.location { 302 } else { 200 };
-        Head { status: self.status.unwrap_or(otherwise), length: self.length }
+        Head { status: self.status.unwrap_or(otherwise), length: self.length, odd }
     }
 }
 

@@ -18,7 +18,7 @@ mod torn;
 
 use super::head::{Common, HeadReader, HeadStep};
 use super::http1::HEAD_BYTES_MAX;
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
+use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Inspector, Sink};
 use crate::spec::{Check, ConnectionHabit};
@@ -47,6 +47,8 @@ pub struct FastCgi {
     end: [u8; END_BYTES],
     end_bytes: usize,
     stderr_bytes: u64,
+    /// What was odd about the head of the answer under way.
+    odd: Odd,
 }
 
 /// Where the connection is.
@@ -103,6 +105,7 @@ impl FastCgi {
             end: [0; END_BYTES],
             end_bytes: 0,
             stderr_bytes: 0,
+            odd: Odd::default(),
         }
     }
 
@@ -163,7 +166,8 @@ impl FastCgi {
             match step {
                 HeadStep::NeedMore => return None,
                 HeadStep::Bad(end) => return Some((taken, end)),
-                HeadStep::Complete(Head { status, length }) => {
+                HeadStep::Complete(Head { status, length, odd }) => {
+                    self.odd = odd;
                     self.inspector.head(self.head.raw(&content[..taken]), status, self.shape);
                     self.head.clear();
                     self.state = State::Body { status, left: length };
@@ -206,8 +210,8 @@ impl FastCgi {
         let keep = kept && matches!(end, AnswerEnd::Whole { .. });
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
-        let (bytes, body_bytes) = (self.bytes, self.inspector.size());
-        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes });
+        let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
+        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes, odd });
     }
 
     fn forget_answer(&mut self) {
@@ -217,6 +221,7 @@ impl FastCgi {
         self.bytes = 0;
         self.stdout_ended = false;
         self.end_bytes = 0;
+        self.odd = Odd::default();
     }
 }
 

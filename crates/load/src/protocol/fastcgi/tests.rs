@@ -80,6 +80,10 @@ fn statuses_are_those_of_the_cgi_head() {
         ("Content-Length: 5\r\n\r\nhello", 200),
         ("Content-Length: 5\r\n\r\nhello and more, which is cut off", 200),
         ("Status: 304 Not Modified\r\nContent-Length: 500\r\n\r\n", 304),
+        ("Folded: a\r\n b\r\nStatus: 404\r\n\r\n", 404),
+        ("Status:\r\n 404\r\n\r\n", 404),
+        ("Status : 404 No\r\n\r\n", 404),
+        ("PHP Warning  in line 1\nStatus: 404 No\n\n", 404),
     ];
     for (text, status) in table {
         assert_eq!(end_of(&[out(text), end()]), whole(status), "{text:?}");
@@ -98,7 +102,9 @@ fn what_is_no_cgi_head_is_malformed() {
         "Status: 200 OK\r\nStatus: 500 No\r\n\r\n",
         "Content-Length: -1\r\n\r\n",
         "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        "Folded: a\r\n b\r\n\r\n",
+        "Status : abc\r\n\r\n",
+        "A: b\r\n c\r\nStatus: abc\r\n\r\n",
+        "A: b\0c\r\n\r\n",
     ];
     for text in table {
         assert_eq!(end_of(&[out(text), end()]), Some(Malformed), "{text:?}");

@@ -2,7 +2,7 @@
 
 use super::chunked::Chunked;
 use crate::check::Sink;
-use crate::protocol::AnswerEnd;
+use crate::protocol::{AnswerEnd, Odd};
 
 /// What is left of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,14 @@ impl Body {
     /// Whether it has ended before it began.
     pub(super) fn is_empty(self) -> bool {
         self == Body::Length(0)
+    }
+
+    /// What was odd about the fields after it.
+    pub(super) fn odd(self) -> Odd {
+        match self {
+            Body::Chunked(chunked) => chunked.odd(),
+            Body::Length(_) | Body::UntilClose => Odd::default(),
+        }
     }
 
     /// Takes bytes up to its end and says how many; at least one where there is one.

@@ -1,11 +1,13 @@
 //! The chunked transfer coding (RFC 9112 section 7.1), a byte at a time between chunks.
 //!
-//! Strict where heads are lenient: a bare LF or a missing size is an error, for nothing
-//! that writes chunks by machine gets them wrong by accident.
+//! Strict where heads are lenient: around sizes a bare LF is an error, as is a missing size, for
+//! nothing that writes chunks by machine gets them wrong by accident. Trailers are header fields,
+//! written by the same people, and read as those are (see [`crate::protocol::fields`]).
 
 use super::body::Progress;
 use crate::check::Sink;
-use crate::protocol::AnswerEnd;
+use crate::protocol::fields::is_token;
+use crate::protocol::{AnswerEnd, Odd};
 
 /// Where in a chunked body the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +17,7 @@ pub(super) struct Chunked {
     left: u64,
     /// Bytes of the size line under way, or of all trailers: what the limit bounds.
     aside: usize,
+    odd: Odd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +35,11 @@ enum At {
     DataLf,
     TrailerStart,
     TrailerName,
+    /// Blanks after what may be a name.
+    TrailerNamed,
     TrailerValue,
+    /// In a line that is no field.
+    TrailerIgnored,
     TrailerLf,
     LastLf,
     Done,
@@ -41,7 +48,12 @@ enum At {
 impl Chunked {
     /// Before the first chunk.
     pub(super) fn new() -> Chunked {
-        Chunked { at: At::SizeStart, left: 0, aside: 0 }
+        Chunked { at: At::SizeStart, left: 0, aside: 0, odd: Odd::default() }
+    }
+
+    /// What was odd about its trailers.
+    pub(super) fn odd(self) -> Odd {
+        self.odd
     }
 
     /// As [`super::body::Body::take`].
@@ -101,15 +113,48 @@ impl Chunked {
             }
             (At::DataCr, b'\r') => Some(At::DataLf),
             (At::DataLf, b'\n') => Some(At::SizeStart),
-            (At::TrailerStart, b'\r') => Some(At::LastLf),
-            (At::TrailerName, b':') => Some(At::TrailerValue),
-            (At::TrailerStart | At::TrailerName, _) => is_token(byte).then_some(At::TrailerName),
-            (At::TrailerValue, b'\r') => Some(At::TrailerLf),
-            (At::TrailerValue, _) => is_text(byte).then_some(At::TrailerValue),
-            (At::TrailerLf, b'\n') => Some(At::TrailerStart),
             (At::LastLf, b'\n') => Some(At::Done),
+            _ => self.trailer(byte),
+        }
+    }
+
+    /// In the fields after the last chunk.
+    fn trailer(&mut self, byte: u8) -> Option<At> {
+        match (self.at, byte) {
+            (At::TrailerStart, b'\r') => Some(At::LastLf),
+            (At::TrailerStart, b'\n') => Some(At::Done),
+            (At::TrailerLf, b'\n') => Some(At::TrailerStart),
+            (At::TrailerName | At::TrailerNamed, b'\r' | b'\n') => {
+                self.trailer_ends(byte, Odd::IGNORED)
+            }
+            (At::TrailerValue | At::TrailerIgnored, b'\r' | b'\n') => {
+                self.trailer_ends(byte, Odd::default())
+            }
+            (At::TrailerStart, b' ' | b'\t') => {
+                // Whatever it goes on from, its text is not looked at.
+                self.odd = self.odd.and(Odd::FOLDED);
+                Some(At::TrailerValue)
+            }
+            (At::TrailerName, b':') => Some(At::TrailerValue),
+            (At::TrailerName, b' ' | b'\t') => Some(At::TrailerNamed),
+            (At::TrailerNamed, b':') => {
+                self.odd = self.odd.and(Odd::SPACED);
+                Some(At::TrailerValue)
+            }
+            (At::TrailerNamed, b' ' | b'\t') => Some(At::TrailerNamed),
+            (At::TrailerStart | At::TrailerName, _) if is_token(byte) => Some(At::TrailerName),
+            (At::TrailerStart | At::TrailerName | At::TrailerNamed, 1..) => {
+                self.odd = self.odd.and(Odd::IGNORED);
+                Some(At::TrailerIgnored)
+            }
+            (At::TrailerValue | At::TrailerIgnored, 1..) => Some(self.at),
             _ => None,
         }
+    }
+
+    fn trailer_ends(&mut self, byte: u8, odd: Odd) -> Option<At> {
+        self.odd = self.odd.and(odd);
+        Some(if byte == b'\r' { At::TrailerLf } else { At::TrailerStart })
     }
 
     fn digit(&mut self, byte: u8) -> Option<At> {
@@ -119,12 +164,7 @@ impl Chunked {
     }
 }
 
-/// What a field value or an extension may hold: no control character but the tab.
+/// What an extension may hold: no control character but the tab.
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || !byte.is_ascii_control()
-}
-
-/// A character of a field name (RFC 9110 section 5.6.2).
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

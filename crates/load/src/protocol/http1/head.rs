@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::body::Body;
 use super::chunked::Chunked;
 use crate::ammo::AnswerShape;
-use crate::protocol::{AnswerEnd, Next};
+use crate::protocol::{AnswerEnd, Next, Odd, fields};
 use crate::spec::HttpVersion;
 
 /// What of a head matters to whoever reads the answer.
@@ -18,6 +18,8 @@ pub(crate) struct Head {
     length: Length,
     coding: Coding,
     connection: Said,
+    /// What was odd about its lines.
+    pub(super) odd: Odd,
 }
 
 /// Content-Length, over all its fields.
@@ -105,35 +107,64 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(AnswerEnd::HeadTooLarge),
-        Err(_) => return Err(AnswerEnd::Malformed),
+        Err(_) => return parse_odd(bytes),
     };
     let (Some(status), Some(minor)) = (response.code, response.version) else {
         return Err(AnswerEnd::Malformed);
     };
-    let mut head = Head {
-        status,
-        minor,
-        length: Length::Absent,
-        coding: Coding::Absent,
-        connection: Said::Nothing,
-    };
+    let mut head = Head::new(status, minor, empty_before(bytes).1);
     for field in response.headers.iter() {
-        head.field(field.name, field.value);
+        head.field(field.name.as_bytes(), field.value);
     }
     Ok(Some((length, head)))
 }
 
+/// The same of a head with odd lines.
+#[cold]
+fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+    let (empty, odd) = empty_before(bytes);
+    let after = &bytes[empty..];
+    let Some(end) = after.iter().position(|byte| *byte == b'\n') else {
+        return Err(AnswerEnd::Malformed);
+    };
+    let (line, lines) = after.split_at(end + 1);
+    let mut response = httparse::Response::new(&mut []);
+    // Without its fields it goes on; what is wrong with the line itself is an error.
+    let (Ok(httparse::Status::Partial), Some(status), Some(minor)) =
+        (response.parse(line), response.code, response.version)
+    else {
+        return Err(AnswerEnd::Malformed);
+    };
+    let mut head = Head::new(status, minor, odd);
+    let read = fields::read(lines, FIELDS_MAX, |field| head.field(field.name, field.value))?;
+    Ok(read.map(|(length, odd)| {
+        head.odd = head.odd.and(odd);
+        (empty + line.len() + length, head)
+    }))
+}
+
+/// Bytes of empty lines before a status line.
+fn empty_before(bytes: &[u8]) -> (usize, Odd) {
+    let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    (empty, if empty > 0 { Odd::EMPTY } else { Odd::default() })
+}
+
 impl Head {
-    fn field(&mut self, name: &str, value: &[u8]) {
+    fn new(status: u16, minor: u8, odd: Odd) -> Head {
+        let (length, coding, connection) = (Length::Absent, Coding::Absent, Said::Nothing);
+        Head { status, minor, length, coding, connection, odd }
+    }
+
+    fn field(&mut self, name: &[u8], value: &[u8]) {
         // The length first: almost every field is told apart by it.
         match name.len() {
-            14 if name.eq_ignore_ascii_case("content-length") => {
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
                 elements(value).for_each(|element| self.length = self.length.and(element));
             }
-            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 elements(value).for_each(|element| self.coding = self.coding.and(element));
             }
-            10 if name.eq_ignore_ascii_case("connection") => {
+            10 if name.eq_ignore_ascii_case(b"connection") => {
                 elements(value).for_each(|element| self.connection = self.connection.and(element));
             }
             _ => {}
@@ -156,8 +187,9 @@ impl Coding {
     fn and(self, element: &[u8]) -> Coding {
         let chunked = element.eq_ignore_ascii_case(b"chunked");
         match self {
-            // An empty list element says nothing (RFC 9110 section 5.6.1.2).
-            _ if element.is_empty() => self,
+            // An empty list element says nothing (RFC 9110 section 5.6.1.2), nor does the coding that
+            // changes nothing: RFC 2616 had it, and apps still send it beside a length.
+            _ if element.is_empty() || element.eq_ignore_ascii_case(b"identity") => self,
             Coding::Bad => Coding::Bad,
             Coding::Chunked if chunked => Coding::Bad,
             _ if chunked => Coding::Chunked,

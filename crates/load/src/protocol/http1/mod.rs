@@ -16,7 +16,7 @@ mod tests;
 mod torn;
 
 use super::head::{Common, HeadReader, HeadStep};
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
+use super::{Answer, AnswerEnd, Excerpt, Next, Odd, Protocol, ShotId};
 use crate::ammo::{AnswerShape, Request};
 use crate::check::{Failed, Inspector};
 use crate::spec::{Check, ConnectionHabit, Habits};
@@ -42,6 +42,8 @@ pub struct Http1 {
     bytes: u64,
     /// Interim answers passed over in the answer under way.
     interim: u32,
+    /// What was odd about its header lines so far.
+    odd: Odd,
     /// What the final head, and our own habit, say about the connection.
     next: Next,
 }
@@ -93,6 +95,7 @@ impl Http1 {
             first_byte: None,
             bytes: 0,
             interim: 0,
+            odd: Odd::default(),
             next: Next::KeepOpen,
         }
     }
@@ -122,6 +125,7 @@ impl Http1 {
             HeadStep::NeedMore => None,
             HeadStep::Bad(end) => Some(end),
             HeadStep::Complete(head) => {
+                self.odd = self.odd.and(head.odd);
                 if head.status >= 200 {
                     let raw = self.head.raw(&bytes[..taken]);
                     self.inspector.head(raw, head.status, self.shape);
@@ -162,7 +166,10 @@ impl Http1 {
         self.state = State::Body { status, body };
         let end = match progress {
             body::Progress::NeedMore => None,
-            body::Progress::Done => Some(self.whole(status)),
+            body::Progress::Done => {
+                self.odd = self.odd.and(body.odd());
+                Some(self.whole(status))
+            }
             body::Progress::Bad(end) => Some(end),
         };
         (taken, end)
@@ -177,8 +184,8 @@ impl Http1 {
         let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
-        let (bytes, body_bytes) = (self.bytes, self.inspector.size());
-        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes });
+        let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
+        answered(Answer { shot: self.shot, first_byte, end, bytes, body_bytes, odd });
     }
 
     fn forget_answer(&mut self) {
@@ -187,6 +194,7 @@ impl Http1 {
         self.first_byte = None;
         self.bytes = 0;
         self.interim = 0;
+        self.odd = Odd::default();
         self.next = Next::KeepOpen;
     }
 }
@@ -240,6 +248,10 @@ impl Protocol for Http1 {
             State::Head | State::Body { .. } => self.end(AnswerEnd::CutShort, now, answered),
         }
         self.state = State::Spent;
+    }
+
+    fn is_whole_at_close(&self) -> bool {
+        matches!(self.state, State::Body { body: Body::UntilClose, .. })
     }
 
     fn after_answer(&self) -> Next {

@@ -4,7 +4,7 @@ use super::{Common, HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX};
 use crate::ammo::{AnswerShape, Request};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, ShotId};
+use crate::protocol::{Answer, AnswerEnd, Checked, Next, Odd, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
 use Next::{Close, KeepOpen};
@@ -150,11 +150,10 @@ fn bad_chunks_are_malformed() {
         "2\rok",
         "10000000000000000\r\n",
         "fffffffffffffffff\r\n",
-        "0\r\nno colon\r\n",
-        "0\r\n: no name\r\n",
-        "0\r\nname: value\n",
-        "0\r\n\n",
         "0\r\n\r\r",
+        "0\r\nname: va\0lue\r\n",
+        "0\r\nno\0colon\r\n",
+        "0\r\nname: value\rmore",
     ];
     for body in bodies {
         assert_eq!(end(&format!("{head}{body}")), Some((Malformed, Close)), "{body:?}");
@@ -167,7 +166,14 @@ fn bad_chunks_are_malformed() {
 fn contradictions_and_garbage_are_malformed() {
     let table = [
         "garbage",
-        "\r\nHTTP/1.1 200 OK\r\n\r\n",
+        "\r\n\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        "\r\ngarbage",
+        "HTTP/1.1 200 OK\r\nName: a\0b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno\0colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nName: a\rb\r\n\r\n",
+        "HTTP/1.1 20 OK\r\nFolded: a\r\n b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length : 2\r\nContent-Length: 3\r\n\r\nok",
         "HTTP/2 200\r\n\r\n",
         "HTTP/1.2 200 OK\r\n\r\n",
         "HTTP/1.1 20 OK\r\n\r\n",
@@ -176,9 +182,6 @@ fn contradictions_and_garbage_are_malformed() {
         "HTTP/1.1 000 Zero\r\n\r\n",
         "HTTP/1.1 099 Low\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nName : blank before the colon\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nFolded: a\r\n b\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
@@ -194,6 +197,92 @@ fn contradictions_and_garbage_are_malformed() {
     ];
     for bytes in table {
         assert_eq!(end(bytes), Some((Malformed, Close)), "{bytes:?}");
+    }
+}
+
+/// As browsers read them. Where a body ends is said in such lines too.
+#[test]
+fn odd_header_lines_are_read_and_remarked_upon() {
+    let ok = "HTTP/1.1 200 OK\r\n";
+    let chunks = "\r\n2\r\nok\r\n0\r\n";
+    let table = [
+        (format!("{ok}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
+        (format!("{ok}X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
+        (format!("{ok}X: a\n b\nContent-Length: 2\n\nok"), Odd::FOLDED, KeepOpen),
+        (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), Odd::FOLDED, KeepOpen),
+        (format!("{ok}Content-Length : 2\r\n\r\nok"), Odd::SPACED, KeepOpen),
+        (format!("{ok}no colon\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
+        (format!("{ok}Content-Length 9\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
+        (format!("{ok}A B: c\r\n(: d\r\nContent-Length: 2\r\n\r\nok"), Odd::IGNORED, KeepOpen),
+        (format!("\r\n{ok}Content-Length: 2\r\n\r\nok"), Odd::EMPTY, KeepOpen),
+        (
+            format!("\n\r\n{ok}X : a\r\nContent-Length: 2\r\n\r\nok"),
+            Odd::EMPTY.and(Odd::SPACED),
+            KeepOpen,
+        ),
+        (format!("{ok}Connection:\r\n close\r\nContent-Length: 2\r\n\r\nok"), Odd::FOLDED, Close),
+        (format!("{ok}Transfer-Encoding : chunked\r\n{chunks}\r\n"), Odd::SPACED, KeepOpen),
+        (
+            format!("{ok}Transfer-Encoding: gzip,\r\n chunked\r\n{chunks}\r\n"),
+            Odd::FOLDED,
+            KeepOpen,
+        ),
+        (
+            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\r\n c\r\n\r\n"),
+            Odd::FOLDED,
+            KeepOpen,
+        ),
+        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A : b\r\n\r\n"), Odd::SPACED, KeepOpen),
+        (
+            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}no colon\r\n\r\n"),
+            Odd::IGNORED,
+            KeepOpen,
+        ),
+        (
+            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}: no name\r\n\r\n"),
+            Odd::IGNORED,
+            KeepOpen,
+        ),
+        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Odd::default(), KeepOpen),
+        (format!("{ok}X: \u{fc}\u{1}\r\nContent-Length: 2\r\n\r\nok"), Odd::default(), KeepOpen),
+        (
+            format!("{ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok"),
+            Odd::default(),
+            KeepOpen,
+        ),
+        (
+            "HTTP/1.1 103 Early\r\nLink : a\r\n\r\nHTTP/1.1 204 No\r\n\r\n".to_owned(),
+            Odd::SPACED,
+            KeepOpen,
+        ),
+    ];
+    for (bytes, odd, next) in table {
+        let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+        let (answer, then) = answer(&mut http, bytes.as_bytes()).expect(&bytes);
+        assert!(matches!(answer.end, AnswerEnd::Whole { .. }), "{bytes:?}: {answer:?}");
+        assert_eq!((answer.odd, then), (odd, next), "{bytes:?}");
+        assert_eq!(answer.bytes, bytes.len() as u64, "{bytes:?}");
+    }
+}
+
+#[test]
+fn what_was_odd_of_one_answer_is_not_said_of_the_next() {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    for (bytes, odd) in [
+        ("HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", Odd::FOLDED),
+        ("HTTP/1.1 200 OK\r\nX: a b\r\nContent-Length: 0\r\n\r\n", Odd::default()),
+    ] {
+        assert_eq!(answer(&mut http, bytes.as_bytes()).unwrap().0.odd, odd);
+        http.start(ShotId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    }
+}
+
+#[test]
+fn odd_heads_have_bounds_too() {
+    let folds = format!("HTTP/1.1 200 OK\r\nX: a\r\n{}\r\n", " b\r\n".repeat(300));
+    let ignored = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a\n".repeat(300));
+    for bytes in [folds, ignored] {
+        assert_eq!(end(&bytes), Some((HeadTooLarge, Close)), "{bytes:.40}");
     }
 }
 
@@ -323,7 +412,7 @@ fn first_byte_is_that_of_the_first_interim_answer() {
     http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
     http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
     let (shot, first_byte, end) = (ShotId(7), Nanos(2), whole(204));
-    let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 0 };
+    let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 0, odd: Odd::default() };
     assert_eq!(answers, [expected]);
 }
 
@@ -403,6 +492,7 @@ fn an_answer_is_what_it_is_whichever_came_before() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 None\r\n\r\n",
         "HTTP/1.1 200 OK\n\nuntil the end",
+        "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/2 is another",
     ];
     let took = |common: &Common<Head>, bytes: &str, limit| {

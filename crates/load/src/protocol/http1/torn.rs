@@ -73,6 +73,9 @@ fn fields() -> impl Strategy<Value = String> {
         Just("Transfer-Encoding: gzip\r\n".to_owned()),
         "[A-Za-z-]{1,12}: [ -~]{0,40}\r\n",
         "X-Huge: [a-z]{400,700}\r\n",
+        "X: a\r\n[ \t]{1,3}[a-z]{0,5}\r\n",
+        Just("Content-Length :\r\n 3\r\n".to_owned()),
+        "[A-Za-z ]{1,12}\r?\n",
     ];
     proptest::collection::vec(field, 0..3).prop_map(|fields| fields.concat())
 }
@@ -122,7 +125,7 @@ impl Wire {
                     out.extend_from_slice(piece);
                     out.extend_from_slice(b"\r\n");
                 }
-                out.extend_from_slice(b"0\r\nX-Trailer: aab\r\n\r\n");
+                out.extend_from_slice(b"0\r\nX-Trailer : aab\r\n aab\r\nno field\r\n\r\n");
             }
             Wire::Close => {
                 out.extend_from_slice(b"\r\n");
@@ -208,6 +211,10 @@ const VALID: &[&str] = &[
 ];
 
 const NASTY: &[&[u8]] = &[
+    b"\r\n ",
+    b"\n\t",
+    b" :",
+    b"\r\nno colon",
     b"\r",
     b"\n",
     b"\0",

@@ -12,7 +12,7 @@ use super::{Certificates, Sessions, Setup, Tls};
 use crate::ammo::Request;
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
-use crate::protocol::{Answer, Checked, Next, Protocol, ShotId};
+use crate::protocol::{Answer, Checked, Next, Odd, Protocol, ShotId};
 use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
 use crate::time::Nanos;
 
@@ -180,7 +180,8 @@ fn a_connection_carries_shots_in_both_versions() {
             pair.answer(OK);
             pair.settle(usize::MAX);
             let (shot, first_byte, end) = (ShotId(shots), Nanos(5), whole());
-            let expected = Answer { shot, first_byte, end, bytes: 43, body_bytes: 5 };
+            let expected =
+                Answer { shot, first_byte, end, bytes: 43, body_bytes: 5, odd: Odd::default() };
             assert_eq!(pair.answers.pop(), Some(expected));
             assert!(pair.client.room() && pair.client.after_answer() == Next::KeepOpen);
             pair.start(&get());

@@ -140,7 +140,8 @@ impl Measured {
         let record = load_record(&self.fired, &ready.load, &ready.choice);
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.fired, &ready.load.model);
-        for note in ready.notes.iter().cloned().chain(found) {
+        let odd = verdict::odd_headers(&self.fired.odd);
+        for note in ready.notes.iter().cloned().chain(found).chain(odd) {
             verdict::add(&mut verdict, Judged::Valid, note);
         }
         for (judged, text) in found::about_ammo(&self.fired) {

@@ -1,0 +1,119 @@
+//! A shuffled order without a list of it: where the n-th request of a random order stands, from n
+//! alone. Each load thread asks for its own n, and all see the same order.
+//!
+//! The swap-or-not shuffle (Hoang, Morris, Rogaway, *An Enciphering Scheme Based on a Card Shuffle*,
+//! CRYPTO 2012): in each round a place is paired with another, and a coin of the pair decides
+//! whether they change. For any length, in constant time and without memory; a shuffled list would
+//! have to be made anew each pass, by a thread of its own or while requests wait.
+
+/// One seed's orders of a list, another for each pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Shuffle {
+    seed: u64,
+    length: u64,
+    /// The pass that `rounds` are for.
+    pass: u64,
+    rounds: Box<[Round; ROUNDS]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// What the places of a pair add up to, modulo the length.
+    sum: u64,
+    /// The seed of its coins.
+    coins: u64,
+}
+
+impl Shuffle {
+    /// Of a list that is not empty.
+    pub(crate) fn new(seed: u64, length: usize) -> Shuffle {
+        let rounds = Box::new([Round::default(); ROUNDS]);
+        let mut shuffle = Shuffle { seed, length: length as u64, pass: 0, rounds };
+        shuffle.begin(0);
+        shuffle
+    }
+
+    /// Where the `number`-th request of all passes stands in the list.
+    pub(crate) fn place(&mut self, number: u64) -> usize {
+        let (pass, mut place) = (number / self.length, number % self.length);
+        if pass != self.pass {
+            self.begin(pass);
+        }
+        for round in self.rounds.iter() {
+            let other = (round.sum + self.length - place) % self.length;
+            // Both of a pair see the same coin.
+            if fastrand::Rng::with_seed(round.coins ^ place.max(other)).bool() {
+                place = other;
+            }
+        }
+        place as usize
+    }
+
+    fn begin(&mut self, pass: u64) {
+        // Passes of one seed are as far apart as those of any two seeds.
+        let seed = fastrand::Rng::with_seed(self.seed).u64(..) ^ pass;
+        let mut random = fastrand::Rng::with_seed(fastrand::Rng::with_seed(seed).u64(..));
+        self.pass = pass;
+        for round in self.rounds.iter_mut() {
+            *round = Round { sum: random.u64(..self.length), coins: random.u64(..) };
+        }
+    }
+}
+
+/// Some 60 ns a request. With these, orders of a few places are equally frequent, and a place of
+/// a million is anywhere (see the tests).
+const ROUNDS: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn pass(shuffle: &mut Shuffle, pass: u64) -> Vec<usize> {
+        let length = shuffle.length;
+        (pass * length..(pass + 1) * length).map(|number| shuffle.place(number)).collect()
+    }
+
+    #[test]
+    fn each_pass_has_each_place_once() {
+        for length in [1, 2, 3, 7, 64, 1_000] {
+            let mut shuffle = Shuffle::new(3, length);
+            for number in [0, 1, 5, u64::MAX / length as u64 - 1] {
+                let mut places = pass(&mut shuffle, number);
+                places.sort_unstable();
+                assert_eq!(places, (0..length).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn all_orders_are_about_equally_frequent() {
+        for (length, orders) in [(2_usize, 2_u64), (3, 6), (4, 24)] {
+            let mut seen: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
+            let mut shuffle = Shuffle::new(11, length);
+            for number in 0..orders * 2_000 {
+                *seen.entry(pass(&mut shuffle, number)).or_default() += 1;
+            }
+            assert_eq!(seen.len() as u64, orders);
+            // 2 000 expected, and 45 the standard deviation at most.
+            assert!(seen.values().all(|count| (1_775..2_225).contains(count)), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_is_mixed_all_over_and_each_pass_anew() {
+        let mut shuffle = Shuffle::new(1, 100_000);
+        let (first, second) = (pass(&mut shuffle, 0), pass(&mut shuffle, 1));
+        // The first tenth comes from each tenth of the list: 1 000 each, and 30 the deviation.
+        for places in [&first, &second] {
+            let mut from = [0_u32; 10];
+            places[..10_000].iter().for_each(|place| from[place / 10_000] += 1);
+            assert!(from.iter().all(|count| (850..1_150).contains(count)), "{from:?}");
+        }
+        let same = first.iter().zip(&second).filter(|(one, other)| one == other).count();
+        assert!(same < 20, "{same}");
+        let ascending = first.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+        assert!(ascending < 20, "{ascending}");
+    }
+}

@@ -1,0 +1,260 @@
+//! Header fields as browsers read them, and what is odd about them.
+//!
+//! Servers and proxies pass on what people configure: a policy that is written over several lines, a
+//! blank before the colon, a line that is no field at all. RFC 9112 has user agents read such heads
+//! (section 5.2), and browsers do; a load that calls them malformed blames the server for what no
+//! user sees. Most heads have none of it, and are read elsewhere, faster.
+
+use super::AnswerEnd;
+
+/// What was odd about an answer's header lines, each kind once however often it occurred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Odd(u8);
+
+impl Odd {
+    /// A value goes on in lines that begin with a blank (obs-fold): each fold is one blank of it.
+    pub const FOLDED: Odd = Odd(1);
+    /// Blanks between a name and its colon: they are not part of the name.
+    pub const SPACED: Odd = Odd(1 << 1);
+    /// Lines without a colon, or with what is no name before it: they are passed over.
+    pub const IGNORED: Odd = Odd(1 << 2);
+    /// Empty lines before the status line: they are passed over.
+    pub const EMPTY: Odd = Odd(1 << 3);
+    /// All of them, with how each is called in results.
+    pub(crate) const ALL: [(Odd, &'static str); ODD_KINDS] = [
+        (Odd::FOLDED, "folded"),
+        (Odd::SPACED, "blank-before-colon"),
+        (Odd::IGNORED, "no-field"),
+        (Odd::EMPTY, "empty-first"),
+    ];
+
+    /// What is odd in either.
+    #[must_use]
+    pub const fn and(self, other: Odd) -> Odd {
+        Odd(self.0 | other.0)
+    }
+
+    /// Whether that is among it.
+    pub const fn has(self, kind: Odd) -> bool {
+        self.0 & kind.0 != 0
+    }
+}
+
+/// Kinds of what can be odd.
+pub(crate) const ODD_KINDS: usize = 4;
+
+/// One field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field<'a> {
+    /// Without blanks around it.
+    pub(crate) name: &'a [u8],
+    /// Without blanks around it; folds are still in it, see [`unfolded`].
+    pub(crate) value: &'a [u8],
+}
+
+/// The fields of `bytes` up to the empty line that ends them, each given to `each`. How long they are
+/// with that line, and what was odd; `None` where they go on. After an error, or `None`, what `each`
+/// was given means nothing. At most so many lines.
+pub(super) fn read<'a>(
+    bytes: &'a [u8],
+    most: usize,
+    mut each: impl FnMut(Field<'a>),
+) -> Result<Option<(usize, Odd)>, AnswerEnd> {
+    let (mut used, mut odd, mut lines) = (0, Odd::default(), 0);
+    while let Some(line) = whole_line(&bytes[used..]) {
+        if is_empty(line) {
+            return Ok(Some((used + line.len(), odd)));
+        }
+        let field = with_continuations(&bytes[used..]);
+        for line in field.split_inclusive(|byte| *byte == b'\n') {
+            lines += 1;
+            if lines > most {
+                return Err(AnswerEnd::HeadTooLarge);
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            // Either of them ends a line for somebody else.
+            if text.iter().any(|byte| matches!(byte, b'\r' | b'\0')) {
+                return Err(AnswerEnd::Malformed);
+            }
+        }
+        match parsed(field) {
+            Some((field, oddly)) => {
+                odd = odd.and(oddly);
+                each(field);
+            }
+            None => odd = odd.and(Odd::IGNORED),
+        }
+        used += field.len();
+    }
+    Ok(None)
+}
+
+/// The values of all fields of this name in a head that was read before; see [`unfolded`].
+pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+    let mut rest = head;
+    let fields = std::iter::from_fn(move || {
+        whole_line(rest)?;
+        let field = with_continuations(rest);
+        rest = &rest[field.len()..];
+        Some(field)
+    });
+    // A status line is none: what is before its colon, if it has one, is no name.
+    let named = fields.filter_map(move |field| {
+        let begin = field.get(..name.len())?;
+        begin.eq_ignore_ascii_case(name.as_bytes()).then(|| parsed(field))?
+    });
+    named
+        .map(|(field, _)| field)
+        .filter(move |field| field.name.len() == name.len())
+        .map(|field| field.value)
+}
+
+/// A value with each fold as one blank (RFC 9112 section 5.2).
+pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
+    let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = lines.filter(|line| !line.is_empty()).enumerate();
+    lines.flat_map(|(place, line)| {
+        (place > 0).then_some(b' ').into_iter().chain(line.iter().copied())
+    })
+}
+
+/// The head that an HTTP/1.x answer begins with as strict clients take it: each field in a line of its
+/// own, nothing that is no field, no empty line before. How many bytes it stands for comes first;
+/// `None`: it goes on.
+///
+/// # Errors
+/// It is no head.
+pub fn plain_head(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, AnswerEnd> {
+    let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let Some(line) = whole_line(&bytes[empty..]) else { return Ok(None) };
+    if !line.starts_with(b"HTTP/1.") {
+        return Err(AnswerEnd::Malformed);
+    }
+    let mut plain = [line.trim_ascii_end(), b"\r\n"].concat();
+    let before = empty + line.len();
+    let read = read(&bytes[before..], PLAIN_LINES_MAX, |field| {
+        plain.extend_from_slice(field.name);
+        plain.extend_from_slice(b": ");
+        plain.extend(unfolded(field.value));
+        plain.extend_from_slice(b"\r\n");
+    })?;
+    plain.extend_from_slice(b"\r\n");
+    Ok(read.map(|(length, _)| (before + length, plain)))
+}
+
+/// A field out of its lines, and what is odd about it.
+fn parsed(lines: &[u8]) -> Option<(Field<'_>, Odd)> {
+    let colon = lines.iter().position(|byte| matches!(byte, b':' | b'\n'))?;
+    let (before, value) = (&lines[..colon], lines[colon..].strip_prefix(b":")?);
+    let name = before.trim_ascii_end();
+    if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+        return None;
+    }
+    let spaced = if name.len() < before.len() { Odd::SPACED } else { Odd::default() };
+    let is_folded = lines[..lines.len() - 1].contains(&b'\n');
+    let folded = if is_folded { Odd::FOLDED } else { Odd::default() };
+    Some((Field { name, value: value.trim_ascii() }, spaced.and(folded)))
+}
+
+/// The first line with those after it that begin with a blank.
+fn with_continuations(bytes: &[u8]) -> &[u8] {
+    let mut length = 0;
+    while let Some(line) = whole_line(&bytes[length..]) {
+        if length > 0 && !matches!(line.first(), Some(b' ' | b'\t')) {
+            break;
+        }
+        length += line.len();
+    }
+    &bytes[..length]
+}
+
+/// The first line with its end, if that is there.
+fn whole_line(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    Some(&bytes[..=end])
+}
+
+fn is_empty(line: &[u8]) -> bool {
+    matches!(line, b"\n" | b"\r\n")
+}
+
+/// A character of a field name (RFC 9110 section 5.6.2).
+pub(super) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Lines of a head that is made plain: more than any client takes.
+const PLAIN_LINES_MAX: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and values, the length, what was odd.
+    type Read = (Vec<(String, String)>, usize, Odd);
+    /// Lines, what they say, what is odd.
+    type Row = (&'static str, &'static [(&'static str, &'static str)], Odd);
+
+    fn read_all(text: &str) -> Result<Option<Read>, AnswerEnd> {
+        let mut fields = Vec::new();
+        let ended = read(text.as_bytes(), 8, |field| {
+            let name = String::from_utf8_lossy(field.name).into_owned();
+            fields.push((name, String::from_utf8(unfolded(field.value).collect()).unwrap()));
+        })?;
+        Ok(ended.map(|(length, odd)| (fields, length, odd)))
+    }
+
+    #[test]
+    fn lines_are_read_as_browsers_read_them() {
+        let spaced_and_folded = Odd::SPACED.and(Odd::FOLDED);
+        let table: [Row; 12] = [
+            ("A: b\r\nC:d\n\r\n", &[("A", "b"), ("C", "d")], Odd::default()),
+            ("A: b\r\n c\r\n\r\n", &[("A", "b c")], Odd::FOLDED),
+            ("A: b  \r\n\t c \n  d\r\n\r\n", &[("A", "b c d")], Odd::FOLDED),
+            ("A:\r\n b\r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Odd::FOLDED),
+            ("A: b\r\n \r\nC: d\r\n\r\n", &[("A", "b"), ("C", "d")], Odd::FOLDED),
+            ("A : b\r\n\r\n", &[("A", "b")], Odd::SPACED),
+            ("A\t : b\n c\n\n", &[("A", "b c")], spaced_and_folded),
+            ("nothing\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
+            ("nothing\r\n and: more\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
+            (" before: any\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
+            (": b\r\nA B: c\r\nÄ: d\r\nA: b\r\n\r\n", &[("A", "b")], Odd::IGNORED),
+            ("A: ü\u{1}\r\n\r\n", &[("A", "ü\u{1}")], Odd::default()),
+        ];
+        for (text, fields, odd) in table {
+            let (read, length, oddly) = read_all(&format!("{text}rest")).unwrap().unwrap();
+            let read: Vec<(&str, &str)> = read.iter().map(|(a, b)| (&**a, &**b)).collect();
+            assert_eq!((&*read, length, oddly), (fields, text.len(), odd), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_is_malformed_and_lines_have_a_bound() {
+        for text in ["A: b\0c\r\n\r\n", "A: b\rc: d\r\n\r\n", "A: b\r\r\n\r\n", "no\0thing\n\n"] {
+            assert_eq!(read_all(text), Err(AnswerEnd::Malformed), "{text:?}");
+        }
+        for text in ["A: b\r\n", "A: b\n c\n", "x\n"] {
+            assert_eq!(read_all(text), Ok(None));
+            assert_eq!(read_all(&text.repeat(9)), Err(AnswerEnd::HeadTooLarge));
+        }
+    }
+
+    #[test]
+    fn a_plain_head_says_the_same() {
+        let odd = b"\r\nHTTP/1.1 200 OK\nA: b\r\n  c\r\nnothing\r\nD : e\r\n\r\nbody";
+        let plain = b"HTTP/1.1 200 OK\r\nA: b c\r\nD: e\r\n\r\n".to_vec();
+        assert_eq!(plain_head(odd), Ok(Some((odd.len() - 4, plain))));
+        assert_eq!(plain_head(b"HTTP/1.1 200 OK\r\nA: b\r\n"), Ok(None));
+        assert_eq!(plain_head(b"HTTP/1."), Ok(None));
+        assert_eq!(plain_head(b"SSH-2.0-x\r\n\r\n"), Err(AnswerEnd::Malformed));
+    }
+
+    #[test]
+    fn values_are_found_however_their_lines_are_written() {
+        let head = b"HTTP/1.1 200 OK: A: no\r\nA: 1\r\na : 2\r\n 3\r\nAB: 4\r\nA\r\nA:\r\n\r\n";
+        let found: Vec<Vec<u8>> =
+            values(head, "A").map(|value| unfolded(value).collect()).collect();
+        assert_eq!(found, [b"1".to_vec(), b"2 3".to_vec(), b"".to_vec()]);
+    }
+}

@@ -1,0 +1,91 @@
+//! A server that answers inside TLS before it has read the request, and reads no more of it.
+
+mod certified;
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use certified::config;
+use rustls::server::{ServerConfig, ServerConnection};
+use rustls::{StreamOwned, SupportedProtocolVersion};
+use stampede_load::ammo::Request;
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
+use stampede_load::report::Second;
+use stampede_load::spec::{Address, EngineChoice, Model, Until, Wire};
+use stampede_load::time::Nanos;
+use stampede_load::{Fired, Listener, Load, Stop, fire};
+
+const SHOTS: u64 = 12;
+/// More than the buffers of a connection hold.
+const BODY_BYTES: usize = 16 << 20;
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn second(&mut self, _: &Second) {}
+}
+
+/// What the server does after its answer.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// Closes with the rest unread, which is a reset.
+    Closes,
+    /// Keeps the connection and reads nothing.
+    Holds,
+}
+
+/// A server that lives as long as the process, and how many connections it had.
+fn start(version: &'static SupportedProtocolVersion, then: Then) -> (SocketAddr, Arc<AtomicU64>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (connections, config) = (Arc::new(AtomicU64::new(0)), config(version));
+    let counted = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let (config, client) = (config.clone(), client.unwrap());
+            std::thread::spawn(move || serve(client, config, then));
+        }
+    });
+    (address, connections)
+}
+
+fn serve(client: TcpStream, config: Arc<ServerConfig>, then: Then) -> Option<()> {
+    client.set_nodelay(true).ok()?;
+    let mut stream = StreamOwned::new(ServerConnection::new(config).ok()?, client);
+    stream.read(&mut [0; 1024]).ok().filter(|bytes| *bytes > 0)?;
+    stream.write_all(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig").ok()?;
+    if let Then::Holds = then {
+        // Long after the load.
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+    Some(())
+}
+
+fn fired(address: SocketAddr, engine: EngineChoice) -> Fired {
+    let model = Model::Closed { users: 2, until: Until::Requests(SHOTS) };
+    let mut load = Load::new(Address::Tcp(address), model, []);
+    let setup = Setup::new("localhost", Certificates::Any, Sessions::New).unwrap();
+    (load.wire, load.engine) = (Wire::Tls(setup), engine);
+    load.timeout = Nanos::from_secs(20);
+    let body = vec![b'x'; BODY_BYTES];
+    load.ammo = [Request::build("POST", "/", &[], &body, load.habits, None).unwrap()].into();
+    fire(&load, &Stop::default(), &mut Nobody).unwrap()
+}
+
+#[test]
+fn an_early_answer_counts_and_ends_its_connection() {
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        for then in [Then::Closes, Then::Holds] {
+            for engine in [EngineChoice::Epoll, EngineChoice::IoUring] {
+                let (address, connections) = start(version, then);
+                let fired = fired(address, engine);
+                let about = format!("{:?} {then:?} {engine:?}", version.version);
+                assert_eq!(fired.counts.failed, [("http:413".to_owned(), SHOTS)].into(), "{about}");
+                assert_eq!(connections.load(Ordering::Relaxed), SHOTS, "{about}");
+            }
+        }
+    }
+}

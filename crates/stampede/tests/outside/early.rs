@@ -1,0 +1,155 @@
+//! A server that answers a request which it does not read to its end has answered.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{Place, finish, stderr, stdout};
+use crate::talk::{Line, Talk};
+
+const LIMIT: Duration = Duration::from_secs(120);
+/// More than the buffers of a connection hold.
+const BODY_BYTES: usize = 16 << 20;
+const REQUESTS: u64 = 30;
+
+fn fired(place: &Place, url: &str, args: &[&str]) -> Value {
+    let requests = REQUESTS.to_string();
+    let common = ["fire", url, "--json", "-d", "@body", "--requests", &requests, "--users", "2"];
+    let output = finish(place.stampede(&[&common, args].concat()), LIMIT);
+    serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("body", &"x".repeat(BODY_BYTES));
+    place
+}
+
+/// Says it and closes with the rest of the request unread, which makes a reset of the close.
+fn closing(answer: &'static [&'static str]) -> impl Fn(Line) + Send + Sync + 'static {
+    move |mut line: Line| {
+        if line.head().is_some() {
+            for (place, part) in answer.iter().enumerate() {
+                if place > 0 {
+                    std::thread::sleep(Duration::from_millis(30));
+                }
+                line.say(part);
+            }
+        }
+    }
+}
+
+const WAYS: [&[&str]; 4] = [
+    &["--engine", "epoll"],
+    &["--engine", "epoll", "--no-keep-alive"],
+    &["--engine", "io_uring"],
+    &["--engine", "io_uring", "--no-keep-alive"],
+];
+
+#[test]
+fn the_answer_counts_and_not_the_reset_behind_it() {
+    let place = place();
+    let answers: [(u16, &'static [&'static str]); 5] = [
+        (413, &["HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig"]),
+        (401, &["HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"]),
+        (429, &["HTTP/1.1 429 Slow\r\nContent-Le", "ngth: 4\r\n\r\nsl", "ow"]),
+        (413, &["HTTP/1.1 413 Too Large\r\n\r\nup to ", "the close"]),
+        (200, &["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"]),
+    ];
+    for (status, answer) in answers {
+        let tcp = Talk::tcp(closing(answer));
+        let socket = place.path().join(format!("{status}-{}", answer.len()));
+        let unix = Talk::unix(&socket, closing(answer));
+        for url in [tcp.url("/"), unix.url("/")] {
+            for way in WAYS {
+                let report = fired(&place, &url, way);
+                let about = format!("{answer:?} {url} {way:?}: {report}");
+                match status {
+                    200 => assert_eq!(report["shots_ok"], REQUESTS, "{about}"),
+                    _ => {
+                        let errors = json!({ format!("http:{status}"): REQUESTS });
+                        assert_eq!(report["errors"], errors, "{about}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_an_answer_it_is_a_lost_connection() {
+    let place = place();
+    let answers: [&'static [&'static str]; 2] = [&[], &["HTTP/1.1 413 Too Large\r\nContent-Le"]];
+    for answer in answers {
+        let server = Talk::tcp(closing(answer));
+        for way in WAYS {
+            let report = fired(&place, &server.url("/"), way);
+            // Where the server has read all that had come by then, its close is one in order.
+            let of = |kind: &str| report["errors"][kind].as_u64().unwrap_or(0);
+            let failed = of("net:reset") + of("net:cut-short");
+            assert_eq!(failed, REQUESTS, "{answer:?} {way:?}: {report}");
+        }
+    }
+}
+
+/// What is left of the body would be the beginning of the next request.
+#[test]
+fn no_request_follows_one_that_was_not_read() {
+    let place = place();
+    let talk = |mut line: Line| {
+        if line.head().is_some() {
+            line.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            line.wait_for_the_end();
+        }
+    };
+    let socket = place.path().join("sock");
+    for server in [Talk::tcp(talk), Talk::unix(&socket, talk)] {
+        for engine in ["epoll", "io_uring"] {
+            let before = server.connections();
+            let report = fired(&place, &server.url("/"), &["--engine", engine]);
+            assert_eq!(report["shots_ok"], REQUESTS, "{engine}: {report}");
+            assert_eq!((server.connections() - before) as u64, REQUESTS, "{engine}: {report}");
+        }
+    }
+}
+
+/// A body that was read before the answer does not cost the connection.
+#[test]
+fn a_request_that_was_read_keeps_its_connection() {
+    let place = place();
+    let server = Talk::tcp(|mut line: Line| {
+        let mut body = vec![0; BODY_BYTES];
+        while line.head().is_some() {
+            if std::io::Read::read_exact(&mut line, &mut body).is_err() {
+                return;
+            }
+            line.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    });
+    for engine in ["epoll", "io_uring"] {
+        let report = fired(&place, &server.url("/"), &["--engine", engine]);
+        assert_eq!((&report["shots_ok"], &report["connections"]), (&json!(REQUESTS), &json!(2)));
+    }
+}
+
+/// An answer in FastCGI's records, before the request's body was read.
+#[test]
+fn php_may_answer_early_too() {
+    let place = place();
+    let records = |text: &str| {
+        let mut records = vec![1, 6, 0, 1, 0, text.len() as u8, 0, 0];
+        records.extend_from_slice(text.as_bytes());
+        records.extend_from_slice(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        records
+    };
+    let server = Talk::tcp(move |mut line: Line| {
+        let mut some = [0; 512];
+        if std::io::Read::read(&mut line, &mut some).is_ok_and(|bytes| bytes > 0) {
+            line.say(records("Status: 413 Too Large\r\n\r\nbig"));
+        }
+    });
+    for way in WAYS {
+        let report = fired(&place, &server.fastcgi("/var/www/index.php"), way);
+        assert_eq!(report["errors"], json!({ "http:413": REQUESTS }), "{way:?}: {report}");
+    }
+}

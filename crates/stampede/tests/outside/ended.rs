@@ -1,0 +1,105 @@
+//! A load that is ended early says so at once, however much of its schedule was left.
+
+use std::process::{Child, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Place, finish, stderr, stdout};
+use crate::talk::{Line, Talk};
+
+/// The load itself takes two to three seconds, and the machine may be busy with others.
+const SOON: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(100);
+
+fn server() -> Talk {
+    Talk::tcp(|mut line: Line| {
+        while line.head().is_some() {
+            line.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    })
+}
+
+/// Planned are the shots that were due by then, and each of them has become something.
+fn assert_told(output: &Output, took: Duration, end: &str, about: &str) {
+    assert!(took < SOON, "{about}: {took:?}");
+    let report: Value =
+        serde_json::from_str(&stdout(output)).unwrap_or_else(|_| panic!("{}", stderr(output)));
+    let count = |name: &str| report[name].as_u64().expect(name);
+    assert_eq!(report["end"], end, "{about}: {report}");
+    let became = count("shots_ok") + count("shots_failed") + count("shots_dropped");
+    assert_eq!(count("shots_planned"), became, "{about}: {report}");
+    assert!(count("shots_planned") < 1_000_000, "{about}: {report}");
+}
+
+const LOADS: [&[&str]; 5] = [
+    &["--schedule", "line(1,100000,12h)"],
+    &["--schedule", "line(1,100000,12h)", "--arrivals", "poisson", "--seed", "1"],
+    &["--schedule", "line(1,100000,12h)", "--threads", "2"],
+    &["--schedule", "step(10,100000,10,30s)", "--max-in-flight", "50"],
+    &["--rate", "2000", "--for", "100h"],
+];
+
+#[test]
+fn autostop_ends_a_long_schedule_at_once() {
+    let (place, server) = (Place::new(), server());
+    for load in LOADS {
+        let url = server.url("/");
+        let args = [&["fire", &url, "--json", "--autostop", "limit(2s)"], load].concat();
+        let began = Instant::now();
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_told(&output, began.elapsed(), "autostop", &load.join(" "));
+    }
+}
+
+fn interrupted(mut child: Child, after: Duration) -> (Output, Duration) {
+    std::thread::sleep(after);
+    let pid = rustix::process::Pid::from_child(&child);
+    let began = Instant::now();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    while child.try_wait().expect("its state").is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().expect("it runs");
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let took = began.elapsed();
+    (child.wait_with_output().expect("its output"), took)
+}
+
+#[test]
+fn ctrl_c_ends_a_long_schedule_at_once() {
+    let (place, server) = (Place::new(), server());
+    for load in [LOADS[0], LOADS[1], &["--rate", "20000", "--for", "20h", "--when-full", "stretch"]]
+    {
+        let url = server.url("/");
+        let args = [&["fire", &url, "--json"], load].concat();
+        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let (output, took) = interrupted(child, Duration::from_secs(2));
+        assert_told(&output, took, "stopped", &load.join(" "));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
+    let (place, server) = (Place::new(), server());
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    let url = server.url("/");
+    // Nobody has opened it, and somebody who says nothing has.
+    for has_writer in [false, true] {
+        let args = ["fire", &url, "--ammo", "pipe", "--once", "--users", "2"];
+        let child = place.stampede(&args).spawn().expect("the binary starts");
+        let writer = has_writer.then(|| {
+            let mut both = std::fs::File::options();
+            both.read(true).write(true).open(&pipe).expect("a pipe")
+        });
+        let (output, took) = interrupted(child, Duration::from_secs(1));
+        drop(writer);
+        assert!(took < SOON, "{took:?}");
+        let said = stderr(&output);
+        assert!(said.contains("had no request yet"), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+    }
+}

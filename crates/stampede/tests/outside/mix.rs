@@ -1,0 +1,124 @@
+//! The mix of a file's requests is the file's, however many load threads send them.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Place, finish, stderr, stdout};
+use crate::talk::{Line, Talk};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Answers at once, but what begins with `/slow` after 10 ms.
+fn fast_and_slow() -> Talk {
+    Talk::tcp(|mut line: Line| {
+        while let Some(head) = line.head() {
+            if head.starts_with("GET /slow") {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            line.say(OK);
+        }
+    })
+}
+
+fn fired(place: &Place, server: &Talk, args: &[&str]) -> Value {
+    let url = server.url("/");
+    let args = [&["fire", &url, "--json"], args].concat();
+    let output = finish(place.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+fn sent(report: &Value, tag: &str) -> u64 {
+    let of = &report["tags"][tag];
+    let count = |field: &str| of[field].as_u64().unwrap_or(0);
+    count("shots_ok") + count("shots_failed")
+}
+
+/// How often each was sent differs by what is under way when it ends, and no more.
+fn assert_even(report: &Value, tags: &[&str], about: &str) {
+    let counts: Vec<u64> = tags.iter().map(|tag| sent(report, tag)).collect();
+    let (least, most) = (*counts.iter().min().unwrap(), *counts.iter().max().unwrap());
+    assert!(least > 20, "{about}: {counts:?}");
+    assert!(most - least <= 8, "{about}: {counts:?}");
+}
+
+#[test]
+fn users_send_each_request_of_a_file_as_often_with_any_number_of_threads() {
+    let (place, server) = (Place::new(), fast_and_slow());
+    place.write("two", "/fast fast\n/slow slow\n");
+    place.write("four", "/fast a\n/slow b\n/fast c\n/slow d\n");
+    for (threads, users) in [("1", "4"), ("2", "4"), ("3", "5"), ("4", "4")] {
+        for (file, tags) in [("two", &["fast", "slow"][..]), ("four", &["a", "b", "c", "d"])] {
+            for order in ["in-order", "random"] {
+                let args =
+                    ["--ammo", file, "--threads", threads, "--users", users, "--for", "1500ms"];
+                let args = [&args[..], &["--ammo-order", order]].concat();
+                let report = fired(&place, &server, &args);
+                assert_even(&report, tags, &format!("{file}, {threads} threads, {order}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn so_many_requests_are_the_first_of_the_file() {
+    let (place, server) = (Place::new(), fast_and_slow());
+    place.write("two", "/fast fast\n/slow slow\n");
+    place.write("one", "/fast fast\n");
+    place.write("five", "/fast a\n/slow b\n/fast c\n/slow d\n/fast e\n");
+    for threads in ["1", "2", "3"] {
+        let common = ["--threads", threads, "--users", "3"];
+        let fired = |args: &[&str]| fired(&place, &server, &[&common, args].concat());
+        let report = fired(&["--ammo", "two", "--requests", "100"]);
+        assert_eq!((sent(&report, "fast"), sent(&report, "slow")), (50, 50), "{threads}");
+        let report = fired(&["--ammo", "two", "--requests", "101"]);
+        assert_eq!((sent(&report, "fast"), sent(&report, "slow")), (51, 50), "{threads}");
+        let report = fired(&["--ammo", "one", "--requests", "20"]);
+        assert_eq!(sent(&report, "fast"), 20, "{threads}");
+        let report = fired(&["--ammo", "five", "--once"]);
+        assert_eq!(["a", "b", "c", "d", "e"].map(|tag| sent(&report, tag)), [1; 5], "{threads}");
+        let report = fired(&["--ammo", "five", "--ammo-limit", "12"]);
+        let counts = ["a", "b", "c", "d", "e"].map(|tag| sent(&report, tag));
+        assert_eq!(counts, [3, 3, 2, 2, 2], "{threads}");
+    }
+}
+
+/// A thread whose connections are all busy drops shots: of all requests alike.
+#[test]
+fn shots_that_are_dropped_are_of_no_request_more_than_of_another() {
+    let (place, server) = (Place::new(), fast_and_slow());
+    place.write("two", "/fast fast\n/slow slow\n");
+    let args = ["--ammo", "two", "--threads", "2", "--rate", "600", "--for", "2s"];
+    let full = ["--max-in-flight", "2", "--when-full", "drop"];
+    let report = fired(&place, &server, &[&args[..], &full].concat());
+    assert_even(&report, &["fast", "slow"], "dropped");
+}
+
+/// What is more than a MiB of a pipe is read while the load goes on.
+#[test]
+fn a_pipe_is_sent_in_its_mix_too() {
+    let (place, server) = (Place::new(), fast_and_slow());
+    let pipe = place.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || {
+            let mut pipe = std::fs::File::create(pipe).expect("a reader");
+            let filler = "x".repeat(200);
+            let lines = format!("/fast?{filler} fast\n/slow?{filler} slow\n").repeat(100);
+            // 40 MB at most; the load's end ends it.
+            for _ in 0..1_000 {
+                if pipe.write_all(lines.as_bytes()).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let args = ["--ammo", "pipe", "--once", "--threads", "2", "--users", "4", "--for", "2s"];
+    let report = fired(&place, &server, &args);
+    writer.join().expect("the writer");
+    assert_even(&report, &["fast", "slow"], "pipe");
+}

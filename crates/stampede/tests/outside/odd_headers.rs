@@ -1,0 +1,155 @@
+//! Header lines that browsers read are read, with a remark.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Place, assert_measured, finish, stderr, stdout, trials};
+use crate::talk::{Line, Talk};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The same bytes to each request of a kept connection.
+fn saying(answer: String) -> Talk {
+    Talk::tcp(move |mut line: Line| {
+        while line.head().is_some() {
+            line.say(&answer);
+        }
+    })
+}
+
+fn fired(url: &str, args: &[&str]) -> Value {
+    let place = Place::new();
+    let common = ["fire", url, "--json", "--users", "2", "--requests", "20", "--timeout", "5s"];
+    let output = finish(place.stampede(&[&common, args].concat()), LIMIT);
+    serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+}
+
+/// All of them correct on the two connections, and whether this is remarked upon.
+fn assert_read(answer: &str, remark: &str) {
+    let server = saying(answer.to_owned());
+    let report = fired(&server.url("/"), &[]);
+    assert_eq!(report["shots_ok"], 20, "{answer:?}: {report}");
+    assert_eq!(report["connections"], 2, "{answer:?}: {report}");
+    let notes = report["notes"].to_string();
+    match remark {
+        "" => assert!(!notes.contains("answers"), "{answer:?}: {notes}"),
+        _ => assert!(notes.contains(&format!("{remark} in 20 answers")), "{answer:?}: {notes}"),
+    }
+}
+
+const FOLDED: &str = "folded header lines";
+const SPACED: &str = "blanks before a header's colon";
+const NO_FIELD: &str = "lines that are no header";
+
+#[test]
+fn odd_lines_are_read_as_browsers_read_them() {
+    let ok = "HTTP/1.1 200 OK\r\n";
+    let body = "Content-Length: 2\r\n\r\nok";
+    let chunks = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n";
+    for (answer, remark) in [
+        (format!("{ok}{body}"), ""),
+        (format!("{ok}X-Policy: default-src 'self';\r\n  img-src *\r\n{body}"), FOLDED),
+        (format!("{ok}X-Policy: default-src 'self';\n\timg-src *\n{body}"), FOLDED),
+        (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), FOLDED),
+        (format!("{ok}X-Policy : a\r\n{body}"), SPACED),
+        (format!("{ok}Content-Length : 2\r\n\r\nok"), SPACED),
+        (format!("{ok}Transfer-Encoding : chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"), SPACED),
+        (format!("{ok}nothing here\r\n{body}"), NO_FIELD),
+        (format!("{ok}Content-Length 9\r\n{body}"), NO_FIELD),
+        (format!("{ok}X(Y): 1\r\n{body}"), NO_FIELD),
+        (format!("{ok}{chunks}X-Sum: a\r\n b\r\n\r\n"), FOLDED),
+        (format!("{ok}{chunks}X-Sum : a\r\n\r\n"), SPACED),
+        (format!("{ok}{chunks}nothing here\r\n\r\n"), NO_FIELD),
+        (format!("\r\n{ok}{body}"), "empty lines before the status"),
+        (format!("HTTP/1.1 200\r\n{body}"), ""),
+        (format!("HTTP/1.1 200 OK\nX: y\n{body}"), ""),
+        (format!("{ok}X: gr\u{fc}n\r\n{body}"), ""),
+        (format!("{ok}Transfer-Encoding: identity\r\n{body}"), ""),
+        (format!("{ok}Content-Length: 2\r\n{body}"), ""),
+    ] {
+        assert_read(&answer, remark);
+    }
+}
+
+#[test]
+fn a_check_sees_the_value_as_one_line() {
+    let policy = "X-Policy: default-src 'self';\r\n  img-src *;\r\n\tfont-src x\r\n";
+    let server = saying(format!("HTTP/1.1 200 OK\r\n{policy}Y : 1\r\nContent-Length: 2\r\n\r\nok"));
+    for (check, ok) in [
+        ("header x-policy contains img-src", 20),
+        ("header x-policy contains 'self'; img-src *; font", 20),
+        ("header x-policy == default-src 'self'; img-src *; font-src x", 20),
+        ("header y == 1", 20),
+        ("header x-policy contains no-src", 0),
+    ] {
+        let report = fired(&server.url("/"), &["--check", check]);
+        assert_eq!(report["shots_ok"], ok, "{check}: {report}");
+    }
+    let report = fired(&server.url("/"), &["--check", "header x-policy == no"]);
+    let found = report["examples"][0]["found"].as_str().expect("an example");
+    assert!(found.contains("'self'; img-src *; font-src x"), "{found}");
+}
+
+#[test]
+fn what_is_malformed_stays_malformed() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\nok",
+        "220 smtp ready\r\n",
+    ] {
+        let server = saying(answer.to_owned());
+        let report = fired(&server.url("/"), &[]);
+        assert_eq!(report["errors"]["net:malformed"], 20, "{answer:?}: {report}");
+    }
+}
+
+#[test]
+fn php_may_write_such_lines_too() {
+    let head = "X-Policy: a;\r\n b\r\nStatus : 200 OK\r\nnothing here\r\n\r\nok";
+    let mut records = vec![1, 6, 0, 1, 0, head.len() as u8, 0, 0];
+    records.extend_from_slice(head.as_bytes());
+    records.extend_from_slice(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let server = Talk::tcp(move |mut line: Line| {
+        let mut some = [0; 4096];
+        while std::io::Read::read(&mut line, &mut some).is_ok_and(|bytes| bytes > 0) {
+            line.say(&records);
+        }
+    });
+    let url = server.fastcgi("/var/www/index.php");
+    let report = fired(&url, &["--check", "header x-policy == a; b"]);
+    assert_eq!(report["shots_ok"], 20, "{report}");
+    let notes = report["notes"].to_string();
+    for remark in [FOLDED, SPACED, NO_FIELD] {
+        assert!(notes.contains(&format!("{remark} in 20 answers")), "{notes}");
+    }
+}
+
+/// What is asked before the measurement is read as the measurement is.
+#[test]
+fn a_comparison_finds_such_an_app_ready_and_says_so() {
+    let body: Value =
+        serde_json::from_str(include_str!("../../../../apps/hello/expected.json")).expect("JSON");
+    let body = body.to_string();
+    let head = "Content-Type: application/json\r\nX-Policy: a;\r\n b\r\nX-Odd : c\r\nnothing here";
+    let length = body.len();
+    let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}");
+    let server = saying(answer);
+    let place = Place::new();
+    let plan = format!(
+        "app: hello\nworkers: 2\nruntimes:\n  - live: {{url: \"{}\"}}\n\
+         load: [{{users: 2, for: 2s}}]\nrounds: 1\n",
+        server.url("")
+    );
+    place.write("plan.yaml", &plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    assert_measured(&place, &output);
+    let trial = trials(&place).remove(0);
+    let notes = trial["verdict"]["notes"].to_string();
+    for remark in [FOLDED, SPACED, NO_FIELD] {
+        assert!(notes.contains(remark), "{trial}");
+    }
+    let shown = stdout(&output) + &stderr(&output);
+    assert!(shown.contains(FOLDED), "{shown}");
+}

@@ -1,0 +1,171 @@
+//! A server that says exactly what it is told, over TCP or a unix socket: a thread a connection.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// One connection.
+pub enum Line {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Line {
+    /// Reads up to the end of a request's head: what was read of it, `None` where no more comes.
+    pub fn head(&mut self) -> Option<String> {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            if self.read(&mut byte).ok()? == 0 {
+                return None;
+            }
+            head.push(byte[0]);
+        }
+        Some(String::from_utf8_lossy(&head).into_owned())
+    }
+
+    /// Says that; whether anybody listens shows later.
+    pub fn say(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.write_all(bytes.as_ref());
+    }
+
+    /// Waits until the other side has closed, reading nothing.
+    pub fn wait_for_the_end(&self) {
+        // Half a minute: long beyond any timeout of these tests.
+        for _ in 0..3_000 {
+            if self.is_gone() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let fd = match self {
+            Line::Tcp(stream) => PollFd::new(stream, PollFlags::RDHUP),
+            Line::Unix(stream) => PollFd::new(stream, PollFlags::RDHUP),
+        };
+        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [fd], Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl Read for Line {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Line::Tcp(stream) => stream.read(into),
+            Line::Unix(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Line::Tcp(stream) => stream.write(bytes),
+            Line::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The server; ends when it is dropped.
+pub struct Talk {
+    place: Where,
+    over: Arc<AtomicBool>,
+    connections: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Where {
+    Tcp(std::net::SocketAddr),
+    Unix(PathBuf),
+}
+
+impl Talk {
+    /// On a port of the kernel's choice; `talk` has each connection to itself.
+    pub fn tcp(talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let place = Where::Tcp(listener.local_addr().expect("an address"));
+        let accept = move || {
+            let (stream, _) = listener.accept()?;
+            // What is held back until the other side has confirmed the rest is lost in a reset.
+            stream.set_nodelay(true)?;
+            Ok(Line::Tcp(stream))
+        };
+        Talk::start(place, accept, talk)
+    }
+
+    /// At `path`, which is not there yet.
+    pub fn unix(path: &Path, talk: impl Fn(Line) + Send + Sync + 'static) -> Talk {
+        let listener = UnixListener::bind(path).expect("a socket");
+        let place = Where::Unix(path.to_owned());
+        Talk::start(place, move || Ok(Line::Unix(listener.accept()?.0)), talk)
+    }
+
+    fn start(
+        place: Where,
+        accept: impl Fn() -> std::io::Result<Line> + Send + 'static,
+        talk: impl Fn(Line) + Send + Sync + 'static,
+    ) -> Talk {
+        let (over, connections) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let (is_over, count, talk) = (Arc::clone(&over), Arc::clone(&connections), Arc::new(talk));
+        let thread = std::thread::spawn(move || {
+            while let Ok(line) = accept() {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                AtomicUsize::fetch_add(&count, 1, Ordering::Relaxed);
+                let talk = Arc::clone(&talk);
+                std::thread::spawn(move || talk(line));
+            }
+        });
+        Talk { place, over, connections, thread: Some(thread) }
+    }
+
+    /// Connections so far.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+
+    /// The URL of `path` there.
+    pub fn url(&self, path: &str) -> String {
+        match &self.place {
+            Where::Tcp(address) => format!("http://{address}{path}"),
+            Where::Unix(socket) => format!("unix:{}:{path}", socket.display()),
+        }
+    }
+
+    /// Where FastCGI is spoken.
+    pub fn fastcgi(&self, script: &str) -> String {
+        match &self.place {
+            Where::Tcp(address) => format!("fcgi://{address}{script}"),
+            Where::Unix(socket) => format!("fcgi+unix:{}:{script}", socket.display()),
+        }
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        // It waits for a connection.
+        match &self.place {
+            Where::Tcp(address) => drop(TcpStream::connect(address)),
+            Where::Unix(path) => {
+                let _ = UnixStream::connect(path).map(|line| line.shutdown(Shutdown::Both));
+            }
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
