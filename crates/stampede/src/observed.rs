@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::runtime::without_numbers;
 use crate::store::record::{Given, Judged, Observed, Provider};
+use crate::summary::words;
 
 /// What a runtime showed, with what it cannot help and what the plan asked of it.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Shown {
     pub given: Given,
     /// As verified.
     pub observed: Observed,
+    /// Bytes of a body under load, on average; `None`: not measured, or with failures.
+    pub body_bytes_mean: Option<f64>,
 }
 
 /// How one runtime differs from the reference.
@@ -34,6 +37,10 @@ pub struct Differences {
 
 /// How verification says that something of one request was there in another.
 pub const VISIBLE: &str = " of one request is visible in a later one";
+/// Bodies under load are alike on average within this share, or so many bytes: they may change by
+/// themselves.
+const BODIES_SHARE: f64 = 0.10;
+const BODIES_BYTES: f64 = 256.0;
 /// Of a line that differs.
 const LINE_MAX: usize = 160;
 /// Keys shown in one reason; more would bury it.
@@ -83,6 +90,11 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
     }
     reasons.extend(other_answer(was, is));
     reasons
+}
+
+/// Whether the page was another one after the load than before it, as far as that can be told.
+pub fn is_another_answer(before: &Observed, after: &Observed) -> bool {
+    other_answer(before, after).is_some_and(|(judged, _)| judged == Judged::Invalid)
 }
 
 /// What another answer after the load than before it makes of a trial.
@@ -221,8 +233,20 @@ impl Pair<'_> {
             }
             answers.push(text);
         }
+        if answers.is_empty() {
+            answers.extend(self.other_bodies());
+        }
         found.not_comparable.splice(0..0, answers);
         found
+    }
+
+    /// What was not asked before the load, such as a `POST`, shows in what came under it.
+    fn other_bodies(&self) -> Option<String> {
+        let (a, b) = (self.first.body_bytes_mean?, self.one.body_bytes_mean?);
+        ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES)).then(|| {
+            let [a, b] = [a, b].map(words::bytes);
+            format!("its answers have {b} on average instead of {a}")
+        })
     }
 
     fn beside_the_answer(&self) -> Differences {
@@ -376,7 +400,7 @@ mod tests {
             ..Observed::default()
         };
         let given = Given { workers: 4, ..Given::default() };
-        Shown { name: name.into(), given, observed }
+        Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
     #[test]
@@ -442,6 +466,16 @@ mod tests {
     }
 
     #[test]
+    fn bodies_of_another_size_under_load_are_not_comparable() {
+        let of = |bytes: f64| Shown { body_bytes_mean: Some(bytes), ..shown("x") };
+        let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
+        assert_eq!(reasons(2_000.0, 2_200.0), [""; 0]);
+        assert_eq!(reasons(100_000.0, 109_000.0), [""; 0]);
+        let words = "its answers have 90.0 KiB on average instead of 2.00 KiB";
+        assert_eq!(reasons(2_048.0, 92_160.0), [words]);
+    }
+
+    #[test]
     fn many_keys_are_counted() {
         let (a, mut b) = (shown("a"), shown("b"));
         b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
@@ -489,7 +523,7 @@ mod tests {
     fn live(name: &str) -> Shown {
         let observed = Observed { answer_sha256: "a".into(), ..Observed::default() };
         let given = Given { provider: Provider::Live, ..Given::default() };
-        Shown { name: name.into(), given, observed }
+        Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub enum AnswerShape {
     /// Its headers tell.
     #[default]
     ByHeaders,
+    /// Its headers tell, and no rule about bodies is asked of it: it may be empty.
+    BodyUnasked,
     /// Never a body: the answer to HEAD.
     NoBody,
 }

@@ -156,7 +156,8 @@ impl Inspector {
         if self.shared.headers {
             self.broken = broken(&self.shared.check.rules, raw);
         }
-        // An answer to HEAD has no body by its nature: there is nothing to ask of it.
+        // An answer to HEAD has no body by its nature: there is nothing to ask of it, nor is there
+        // where nobody wants to know.
         self.looking = match shape {
             AnswerShape::ByHeaders if self.shared.whole_bodies => Looking::Keeping,
             AnswerShape::ByHeaders if self.shared.bodies => Looking::Over,

@@ -105,7 +105,9 @@ fn as_text(running: &Running) -> String {
 
 /// What its app answered, and how soon.
 fn answered(running: &Running) -> String {
-    let Some(arrived) = running.arrived() else { return String::new() };
+    let Some(arrived) = running.arrived() else {
+        return format!("`{}` has not been answered yet\n", running.page_path());
+    };
     let after = words::time_ns(Nanos(running.record().first_answer_ns).0);
     let Arrived { path, answer, .. } = arrived;
     let size = summary::words::bytes(answer.body.len() as f64);

@@ -149,7 +149,7 @@ impl Live {
 
     /// What verification found, with what explains it.
     pub fn shown(&self, observed: Observed) -> Shown {
-        Shown { name: self.name.clone(), given: self.given(), observed }
+        Shown { name: self.name.clone(), given: self.given(), observed, body_bytes_mean: None }
     }
 
     fn given(&self) -> Given {
@@ -167,11 +167,7 @@ impl Live {
         page: &PageRequest,
         requests: &[&RequestSpec],
     ) -> Result<Observed, LiveError> {
-        let port = match &self.target.address {
-            Address::Tcp(address) => address.port(),
-            Address::Unix(_) => 0,
-        };
-        let place = Place { app, port, dir: None };
+        let place = self.place(app);
         let begun = Instant::now();
         let answer = self.page(app, page)?;
         let mut seen = vec![place.shown(&answer), place.shown(&self.page(app, page)?)];
@@ -199,6 +195,22 @@ impl Live {
             notices,
             ..Observed::default()
         })
+    }
+
+    /// The app's page as it is compared.
+    ///
+    /// # Errors
+    /// It is wrong, or does not come.
+    pub fn answer(&self, app: &App, page: &PageRequest) -> Result<String, LiveError> {
+        Ok(self.place(app).shown(&self.page(app, page)?))
+    }
+
+    fn place<'a>(&self, app: &'a App) -> Place<'a> {
+        let port = match &self.target.address {
+            Address::Tcp(address) => address.port(),
+            Address::Unix(_) => 0,
+        };
+        Place { app, port, dir: None }
     }
 
     /// Asks the page that shows whether the app works, and follows its redirects.

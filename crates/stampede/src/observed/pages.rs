@@ -33,7 +33,7 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<String> {
     // A page that redirects led to may have a session or a time in its query.
     let without_query = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
     if without_query(&reference.path) != without_query(path) {
-        return Some(format!("`{path}` is its page instead of `{}`", reference.path));
+        return Some(format!("it was measured at `{path}`, the others at `{}`", reference.path));
     }
     let has_same_title =
         reference.title == one.title || reference.title_changes || one.title_changes;

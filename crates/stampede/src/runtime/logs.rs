@@ -83,23 +83,57 @@ pub fn threads_begun(dir: &Path) -> u64 {
     fs::metadata(dir.join(THREADS_BEGUN)).map_or(0, |file| file.len())
 }
 
-/// How long the logs of a runtime's processes were at some time.
+/// How long the logs of a runtime's processes, and those of its app, were at some time.
 #[derive(Debug, Default)]
 pub struct LogMarks(BTreeMap<PathBuf, u64>);
 
+/// Where an app that has PHP log its errors elsewhere puts them, from the work folder: `ini_set('error_log', …)`
+/// names a file beside the scripts or in the temporary folder.
+const ELSEWHERE: [&str; 3] = ["app", "tmp", "app/logs"];
+/// Entries of such a folder that are looked at: it may hold anything.
+const ENTRIES_MAX: usize = 2_000;
+
+/// Logs that PHP may write its errors into, and that are none of a process.
+fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
+    let folders = ELSEWHERE.into_iter().map(|folder| dir.join(folder));
+    let folders = folders.chain(std::iter::once(docroot.to_path_buf()));
+    // What the app made a link may lead anywhere.
+    let folders = folders.filter(|folder| !folder.is_symlink());
+    let entries = folders.filter_map(|folder| fs::read_dir(folder).ok());
+    let paths =
+        entries.flat_map(|entries| entries.flatten().take(ENTRIES_MAX).map(|one| one.path()));
+    let is_log = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_named = name.ends_with(".log") || name.contains("error_log");
+        is_named && path.is_file() && !path.is_symlink()
+    };
+    let mut found: Vec<PathBuf> = paths.filter(is_log).chain(of_app(dir)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
 impl LogMarks {
     /// Now.
-    pub fn of(dir: &Path) -> LogMarks {
+    pub fn of(dir: &Path, docroot: &Path) -> LogMarks {
         let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
-        LogMarks(
-            files(dir).into_iter().filter(|file| is_of_process(file)).filter_map(length).collect(),
-        )
+        let all = files(dir).into_iter().chain(elsewhere(dir, docroot));
+        LogMarks(all.filter(|file| is_of_process(file)).filter_map(length).collect())
     }
 
     /// Gives each line that was written since to `take`, until it has read enough; what `take`
     /// keeps is to be masked.
-    pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
-        for file in files(dir).into_iter().filter(|file| is_of_process(file)) {
+    pub fn lines_since(&self, dir: &Path, take: impl FnMut(&str)) {
+        self.lines_of(files(dir), take);
+    }
+
+    /// The same of logs that the app itself writes.
+    pub fn lines_of_app_since(&self, dir: &Path, docroot: &Path, take: impl FnMut(&str)) {
+        self.lines_of(elsewhere(dir, docroot), take);
+    }
+
+    fn lines_of(&self, files: Vec<PathBuf>, mut take: impl FnMut(&str)) {
+        for file in files.into_iter().filter(|file| is_of_process(file)) {
             let from = self.0.get(&file).copied().unwrap_or(0);
             let Ok(mut log) = fs::File::open(&file) else { continue };
             if log.seek(SeekFrom::Start(from)).is_err() {
@@ -170,14 +204,17 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(logs.join(name), text).expect("log");
         write("0-php.log", "ready\n");
         write("access.log", "");
-        let marks = LogMarks::of(place.path());
+        let marks = LogMarks::of(place.path(), place.path());
         let env = BTreeMap::from([("APP_SECRET".into(), "s3cr3t".into())]);
         assert_eq!(marks.last_lines_since(place.path(), &env), [] as [&str; 0]);
         write("0-php.log", "ready\na\n\nb s3cr3t\nc\nd\n");
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path(), &env), ["b ***", "c", "d", "new"]);
-        assert_eq!(LogMarks::of(place.path()).last_lines_since(place.path(), &env).len(), 0);
+        assert_eq!(
+            LogMarks::of(place.path(), place.path()).last_lines_since(place.path(), &env).len(),
+            0
+        );
     }
 
     #[test]

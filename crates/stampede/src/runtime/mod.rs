@@ -80,5 +80,5 @@ pub(crate) use stable::without_numbers;
 pub use start::{Failure, Guard, Keep, Running};
 pub use up::{under, up, up_answering, up_cold, up_silent, up_unasked};
 pub use user::User;
-pub use verify::{verify, verify_pages};
+pub use verify::{answer_of, verify, verify_pages};
 pub use watched::{WATCHED, WatchMode};

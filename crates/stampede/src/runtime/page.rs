@@ -60,15 +60,23 @@ impl PageRequest {
     /// The page of `app` that is asked where `load` is measured; an empty `load` is the app's page.
     pub fn of(app: &App, load: &[RequestSpec]) -> PageRequest {
         let own = app.manifest.request.path.clone();
-        let first = load.iter().find(|request| request.method == "GET");
-        match first.filter(|_| own.is_none() && expects_nothing(&app.manifest.expect)) {
-            Some(first) => PageRequest {
-                path: Some(first.path.clone()),
-                headers: first.headers.clone(),
-                accepts: Accepts::Any,
-            },
-            None => PageRequest { path: own, headers: Vec::new(), accepts: Accepts::Correct },
+        if load.is_empty() || own.is_some() || !expects_nothing(&app.manifest.expect) {
+            return PageRequest { path: own, headers: Vec::new(), accepts: Accepts::Correct };
         }
+        let reads = |request: &&RequestSpec| ["GET", "HEAD"].contains(&request.method.as_str());
+        // Where nothing but what writes is measured, any page shows that the server answers.
+        let first = load.iter().find(reads);
+        let headers = match (first, load.first()) {
+            (Some(first), _) => first.headers.clone(),
+            // The others are about a body.
+            (None, Some(other)) => {
+                let hosts =
+                    other.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+                hosts.cloned().collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        PageRequest { path: first.map(|first| first.path.clone()), headers, accepts: Accepts::Any }
     }
 }
 

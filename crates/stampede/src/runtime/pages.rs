@@ -23,7 +23,7 @@ const REQUESTS_MAX: usize = 300;
 /// For all of them: beyond that nobody waits for a trial to begin.
 const ALL_WITHIN: Duration = Duration::from_secs(30);
 /// For all the second answers: what is not asked again by then is compared as if it changed.
-const AGAIN_WITHIN: Duration = Duration::from_secs(3);
+const AGAIN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where an app runs, which its answers may show.
 pub struct Place<'a> {
@@ -103,9 +103,9 @@ impl<'a> Pages<'a> {
                 location,
                 title: gist(&body),
                 bytes: answer.body.len() as u64,
-                // Until it was asked for again.
+                // Until it was asked for again. A title rarely changes, and is compared all the same.
                 changes: true,
-                title_changes: true,
+                title_changes: false,
                 php_error: php_error(&body),
             };
             Asked { request, body, record }
@@ -130,7 +130,7 @@ impl<'a> Pages<'a> {
     /// They do not change: what they must be is known otherwise.
     pub(super) fn are_known(&mut self) {
         for asked in &mut self.0 {
-            (asked.record.changes, asked.record.title_changes) = (false, false);
+            asked.record.changes = false;
         }
     }
 

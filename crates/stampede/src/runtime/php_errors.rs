@@ -31,7 +31,7 @@ impl Running {
     /// Fatal errors that its logs have had since; `None`: none.
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         let mut found: Option<PhpErrors> = None;
-        marks.lines_since(self.dir(), |line| {
+        let mut look = |line: &str| {
             let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
             match &mut found {
                 Some(found) => found.lines += 1,
@@ -40,7 +40,9 @@ impl Running {
                     found = Some(PhpErrors { lines: 1, first: self.in_short(&first) });
                 }
             }
-        });
+        };
+        marks.lines_since(self.dir(), &mut look);
+        marks.lines_of_app_since(self.dir(), &self.docroot(), &mut look);
         found
     }
 

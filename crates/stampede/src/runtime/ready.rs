@@ -1,13 +1,16 @@
 //! When a started runtime is ready: at the answer that shows that its app works, or at any answer
 //! that does not change any more.
 //!
-//! A server that stands before PHP answers 502 to 504 until PHP is there, so these are waited out.
-//! Any other answer that comes again and again is the app's own: to wait longer changes nothing.
+//! A web server that stands before PHP answers 502 to 504 until PHP is there, so its error pages are
+//! waited out. Any other answer that comes again and again is the app's own: to wait longer changes
+//! nothing.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
+use super::database::ROLE;
 use super::error::RuntimeError;
 use super::page::{Arrived, arrive, is_redirect};
 use super::prepare::Prepared;
@@ -33,16 +36,19 @@ pub fn start(prepared: Prepared) -> Result<Running, RuntimeError> {
     Ok(running)
 }
 
-/// Starts a prepared stack and waits until its app answers, whatever it answers.
+/// Starts a prepared stack and waits until its app answers, whatever it answers. One that accepts a
+/// request and does not answer it in time is up, too: it has not arrived anywhere.
 ///
 /// # Errors
 /// As [`start`], but for the wrong answer.
 pub fn start_answering(prepared: Prepared) -> Result<Running, RuntimeError> {
     let (mut running, begun) = Running::begin(prepared)?;
     let ready = running.wait_until_ready(begun).map_err(|error| running.explained(error))?;
-    running.first_answer = Nanos::from(begun.elapsed());
-    running.first_request = ready.took;
-    running.arrived = Some(ready.arrived);
+    if let Some(ready) = ready {
+        running.first_answer = Nanos::from(begun.elapsed());
+        running.first_request = ready.took;
+        running.arrived = Some(ready.arrived);
+    }
     running.settle()
 }
 
@@ -70,27 +76,36 @@ impl Wrong {
         }
     }
 
-    fn is_settled(&self) -> bool {
-        !is_waited_out(self.status) && self.since.elapsed() >= SETTLED_AFTER
+    fn has_settled(&self) -> bool {
+        self.since.elapsed() >= SETTLED_AFTER
     }
 }
 
-/// Whether whoever stands before PHP answers so until PHP is there.
-const fn is_waited_out(status: u16) -> bool {
+/// Whether an answer is the error page of a web server that waits for what is behind it: without a
+/// text of its own.
+fn is_of_gateway(status: u16, gist: &str) -> bool {
+    let names = ["bad gateway", "unavailable", "not available", "gateway time"];
+    let gist = gist.to_ascii_lowercase();
     matches!(status, 502..=504)
+        && (gist.is_empty()
+            || gist.contains(&status.to_string())
+            || names.iter().any(|name| gist.contains(name)))
 }
 
 impl Running {
     /// The wrong answer of its page, as an error. A redirect that leads elsewhere is none: whether
     /// that is measured, the load decides.
     fn is_right(&self) -> Result<(), RuntimeError> {
-        let Some(arrived) = &self.arrived else { return Ok(()) };
+        let Some(arrived) = &self.arrived else {
+            return Err(self.explained(self.not_ready("no answer")));
+        };
         let status = arrived.answer.status;
         let Some(wrong) = arrived.wrong.clone().filter(|_| !is_redirect(status)) else {
             return Ok(());
         };
         let wrong = self.without_secrets(wrong);
-        if is_waited_out(status) {
+        let within = Nanos::from(self.stack.ready_within);
+        if self.may_be_of_gateway(arrived) || self.first_answer >= within {
             return Err(self.explained(self.not_ready(&wrong)));
         }
         Err(self.explained(RuntimeError::WrongPage {
@@ -101,23 +116,34 @@ impl Running {
         }))
     }
 
-    fn wait_until_ready(&self, begun: Instant) -> Result<Ready, RuntimeError> {
+    /// Whether an answer is of a web server of the stack, which waits for PHP.
+    fn may_be_of_gateway(&self, arrived: &Arrived) -> bool {
+        let roles = self.stack.spec.processes.iter().map(|process| process.role.as_str());
+        let roles: BTreeSet<&str> = roles.filter(|role| *role != ROLE).collect();
+        roles.len() > 1 && is_of_gateway(arrived.answer.status, &arrived.answer.gist())
+    }
+
+    /// The answer that ends the waiting; `None`: it takes requests, and has answered none in time.
+    fn wait_until_ready(&self, begun: Instant) -> Result<Option<Ready>, RuntimeError> {
         let within = self.stack.ready_within;
         let mut ask_within = ASK_WITHIN;
         let mut wrong: Option<Wrong> = None;
         let mut answered = None;
+        let mut is_taken = false;
         let mut last = "no connection".to_string();
         while begun.elapsed() < within {
             self.check_asked()?;
             let sent = Instant::now();
-            match self.arrive(ask_within) {
+            let left = within.saturating_sub(begun.elapsed()).max(RETRY_WRONG);
+            match self.arrive(ask_within.min(left)) {
                 Ok(arrived) => {
                     let took = Nanos::from(sent.elapsed());
                     let is_right = arrived.wrong.is_none();
                     let seen = Wrong::or_new(wrong, &arrived);
+                    let is_its_own = !self.may_be_of_gateway(&arrived);
                     let ready = Ready { arrived, took };
-                    if is_right || seen.is_settled() {
-                        return Ok(ready);
+                    if is_right || (is_its_own && seen.has_settled()) {
+                        return Ok(Some(ready));
                     }
                     (wrong, answered) = (Some(seen), Some(ready));
                     // It is up: to ask it a thousand times would fill its log.
@@ -125,7 +151,7 @@ impl Running {
                 }
                 Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
                 Err(ureq::Error::Timeout(_)) => {
-                    last = format!("no answer within {} s", ask_within.as_secs_f64());
+                    (last, is_taken) = ("no answer".to_owned(), true);
                     ask_within = ask_within.saturating_mul(2).min(within);
                 }
                 Err(error) => last = error.to_string(),
@@ -133,7 +159,10 @@ impl Running {
             self.check_exits()?;
             std::thread::sleep(RETRY);
         }
-        answered.ok_or_else(|| self.not_ready(&last))
+        match answered {
+            None if !is_taken => Err(self.not_ready(&last)),
+            answered => Ok(answered),
+        }
     }
 
     /// Asks its page and follows its redirects.

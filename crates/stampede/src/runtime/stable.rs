@@ -56,7 +56,7 @@ static TIMES: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What may be a token: eight hexadecimal digits are a short hash.
 static TOKENS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[A-Za-z0-9_+=-]{8,}").expect("a valid pattern"));
+    LazyLock::new(|| Regex::new(r"[A-Za-z0-9_+-]{8,}=*").expect("a valid pattern"));
 /// Of other letters words are made too: `data-toggle-2`.
 const LONG_TOKEN: usize = 24;
 static NUMBERS: LazyLock<Regex> =

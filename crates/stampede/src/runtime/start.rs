@@ -263,9 +263,14 @@ impl Running {
         logs::last_lines(self.dir(), &self.stack.secrets)
     }
 
+    /// Folder of its copy's public files.
+    pub(super) fn docroot(&self) -> PathBuf {
+        self.dir().join("app").join(&self.stack.app.manifest.docroot)
+    }
+
     /// How long its logs are now.
     pub fn log_marks(&self) -> LogMarks {
-        LogMarks::of(self.dir())
+        LogMarks::of(self.dir(), &self.docroot())
     }
 
     /// The last lines of what its processes said since then, secrets masked.
@@ -290,7 +295,7 @@ impl Running {
     /// What verification found, with what explains it.
     pub fn shown(&self, observed: Observed) -> Shown {
         let given = self.stack.record.given.clone();
-        Shown { name: self.stack.name.clone(), given, observed }
+        Shown { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
     }
 
     /// Ends it; says how each process ended.

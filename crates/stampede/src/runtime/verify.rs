@@ -83,9 +83,25 @@ pub fn verify_pages(
     ask(running, app, requests).map_err(|error| running.explained(error))
 }
 
+/// The app's page as it is compared.
+///
+/// # Errors
+/// It is wrong, or does not come.
+pub fn answer_of(running: &Running, app: &App) -> Result<String, RuntimeError> {
+    let asker = Asker { running, client: client(ASK_WITHIN) };
+    let shown = Place::of(running, app).shown(&asker.page(app)?);
+    Ok(running.without_secrets(shown))
+}
+
+impl<'a> Place<'a> {
+    fn of(running: &'a Running, app: &'a App) -> Place<'a> {
+        Place { app, port: running.addr().port(), dir: Some(running.dir()) }
+    }
+}
+
 fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observed, RuntimeError> {
     let asker = Asker { running, client: client(ASK_WITHIN) };
-    let place = Place { app, port: running.addr().port(), dir: Some(running.dir()) };
+    let place = Place::of(running, app);
     let begun = Instant::now();
     let answer = asker.page(app)?;
     let mut seen = vec![place.shown(&answer), place.shown(&asker.page(app)?)];
@@ -140,6 +156,7 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
         answer_sha256: sha256(&shown),
         answer_changes,
         answer: running.without_secrets(first),
+        requests: 0,
         pages: pages.records(),
         isolated,
         notices,

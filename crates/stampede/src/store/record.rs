@@ -436,6 +436,9 @@ pub struct Observed {
     /// The masked answer, to show where a later one differs. In memory only.
     #[serde(skip)]
     pub answer: String,
+    /// Requests of the load, each as often as its list has it; 0: not told.
+    #[serde(default)]
+    pub requests: u64,
     /// What the requests of the load were answered with before it, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageRecord>,

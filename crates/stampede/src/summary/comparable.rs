@@ -3,7 +3,7 @@
 use super::input::RunData;
 use super::model::{CellSummary, Group};
 use crate::observed::{self, Shown};
-use crate::store::record::Judged;
+use crate::store::record::{Judged, TrialRecord};
 
 /// Notes in the cells of a group what differs from what most of them showed.
 pub fn mark(cells: &mut [CellSummary], group: &Group, run: &RunData) {
@@ -40,6 +40,18 @@ fn shown(run: &RunData, cell: usize) -> Option<Shown> {
     counted.find_map(|record| {
         let observed = record.runtime.before.clone()?;
         let name = run.record.cells[cell].runtime.clone();
-        Some(Shown { name, given: record.runtime.given.clone(), observed })
+        let body_bytes_mean = body_bytes_mean(record, observed.requests);
+        Some(Shown { name, given: record.runtime.given.clone(), observed, body_bytes_mean })
     })
 }
+
+/// `None`: with failures it is about these, and after a few passes of a list about which of its requests came
+/// once more.
+fn body_bytes_mean(record: &TrialRecord, requests: u64) -> Option<f64> {
+    let counts = &record.load.as_ref()?.counts;
+    let is_told = requests > 0 && counts.ok >= requests.saturating_mul(PASSES);
+    (is_told && counts.failed_total() == 0).then(|| counts.body_bytes as f64 / counts.ok as f64)
+}
+
+/// After so many passes the one under way is 2 % of all.
+const PASSES: u64 = 50;

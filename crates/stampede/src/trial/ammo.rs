@@ -1,6 +1,8 @@
 //! A load of the plan made ready to fire at a running runtime.
 
-use stampede_load::ammo::Request;
+use std::collections::HashSet;
+
+use stampede_load::ammo::{AnswerShape, Request};
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
     Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Rule, Until,
@@ -8,7 +10,7 @@ use stampede_load::spec::{
 use stampede_load::time::Nanos;
 
 use super::measured::Door;
-use super::{Ctx, Subject};
+use super::{Ctx, Subject, paths};
 use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
@@ -27,12 +29,31 @@ pub(super) fn load(
 ) -> Result<Load, String> {
     let choice = subject.load;
     let habits = habits(&choice.client);
-    let ammo: Result<Vec<Request>, String> =
-        requests.iter().map(|spec| request(spec, door, habits)).collect();
+    let with_body: HashSet<_> = paths::asked(requests)
+        .into_iter()
+        .zip(pages)
+        .filter(|(_, page)| page.bytes > 0)
+        .map(|(request, _)| (&request.path, &request.headers))
+        .collect();
+    let built = |spec: &RequestSpec| {
+        let mut request = request(spec, door, habits)?;
+        // Only of an answer that had a body before the load is one asked.
+        if request.answer == AnswerShape::ByHeaders
+            && !(paths::reads(spec) && with_body.contains(&(&spec.path, &spec.headers)))
+        {
+            request.answer = AnswerShape::BodyUnasked;
+        }
+        Ok(request)
+    };
+    let contains = subject.app.contains().unwrap_or_default();
+    let ammo: Result<Vec<Request>, String> = match contains {
+        "" => requests.iter().map(built).collect(),
+        _ => requests.iter().map(|spec| request(spec, door, habits)).collect(),
+    };
     Ok(Load {
         habits,
         timeout: choice.timeout,
-        check: check(subject.app, requests, pages),
+        check: check(subject.app),
         cpus: ctx.load_cpus.to_vec(),
         company: company(subject, ctx),
         ..Load::new(door.address.clone(), choice.model.clone(), ammo?)
@@ -76,13 +97,10 @@ fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, S
         .map_err(|error| chain(&error))
 }
 
-fn check(app: &App, requests: &[RequestSpec], pages: &[PageRecord]) -> Check {
+/// Where the app does not say what a body contains, one that had a body before the load has one.
+fn check(app: &App) -> Check {
     let body_contains = app.contains().unwrap_or_default().as_bytes().to_vec();
-    // Where every answer had a body before the load, one without is none of the app's pages.
-    let has_body = |page: &PageRecord| page.status == 0 || page.bytes > 0;
-    let are_all_known = requests.iter().all(|request| request.method == "GET");
-    let have_bodies = are_all_known && !pages.is_empty() && pages.iter().all(has_body);
-    let rule = (have_bodies && body_contains.is_empty()).then(|| Rule::parse(HAS_BODY).ok());
+    let rule = body_contains.is_empty().then(|| Rule::parse(HAS_BODY).ok());
     Check {
         statuses: vec![app.manifest.expect.status],
         body_contains,

@@ -191,6 +191,14 @@ impl Measured {
         }
     }
 
+    /// The page as it is compared; `None`: it does not answer, or not correctly.
+    pub fn answer(&self, app: &App) -> Option<String> {
+        match self {
+            Measured::Started(running) => runtime::answer_of(running, app).ok(),
+            Measured::Live(one) => one.live.answer(app, &one.page).ok(),
+        }
+    }
+
     pub fn shown(&self, observed: Observed) -> Shown {
         match self {
             Measured::Started(running) => running.shown(observed),

@@ -17,7 +17,7 @@ mod time_left;
 pub mod verdict;
 mod watch;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stampede_load::report::Fired;
@@ -190,7 +190,8 @@ fn show(
     measured.arrive(subject.app)?;
     let requests = paths::requests(subject, measured);
     let asked = paths::asked(&requests);
-    let observed = measured.verify(subject.app, &asked)?;
+    let mut observed = measured.verify(subject.app, &asked)?;
+    observed.requests = requests.len() as u64;
     let not_asked = paths::not_asked(asked.len(), observed.pages.len());
     match paths::judge(subject, &requests, &observed.pages, measured) {
         Ok(()) => {}
@@ -202,7 +203,7 @@ fn show(
     }
     if let Some(errors) = measured.php_errors(&logs) {
         return Err(NotMeasured::for_good(format!(
-            "asked once, the load's pages end in a PHP error: `{}`",
+            "a page of the load ends in a PHP error, already before the load: `{}`",
             errors.first
         )));
     }
@@ -303,7 +304,10 @@ fn after_load(
         return Vec::new();
     }
     match measured.verify(subject.app, &[]) {
-        Ok(after) => {
+        Ok(mut after) => {
+            if observed::is_another_answer(&before, &after) {
+                after.answer_changes |= changes(subject.app, measured, &after);
+            }
             record.runtime.after = Some(after.clone());
             observed::changed(&measured.shown(before), &measured.shown(after))
         }
@@ -311,6 +315,19 @@ fn after_load(
         Err(error) => vec![(Judged::Invalid, format!("after the load: {}", error.reason))],
     }
 }
+
+/// Whether an answer becomes another one by itself: it is asked for again, for some seconds.
+fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
+    (0..LOOKS).any(|_| {
+        std::thread::sleep(LOOK_AGAIN);
+        !interrupt::asked() && measured.answer(app).is_some_and(|again| again != after.answer)
+    })
+}
+
+/// How often, and how far apart, an answer is looked at that was another one before the load: what changes
+/// every few seconds is seen to.
+const LOOKS: u32 = 4;
+const LOOK_AGAIN: Duration = Duration::from_millis(1200);
 
 /// Processes that ended by themselves, in words; the first `before` of them ended before the load.
 fn died(exits: &[Exit], before: usize) -> Vec<String> {

@@ -33,8 +33,13 @@ pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<Reques
 /// says.
 pub(super) fn asked(requests: &[RequestSpec]) -> Vec<&RequestSpec> {
     let mut known = HashSet::new();
-    let reads = requests.iter().filter(|request| request.method == "GET");
+    let reads = requests.iter().filter(|request| reads(request));
     reads.filter(|request| known.insert((&request.path, &request.headers))).collect()
+}
+
+/// Whether a request only reads. Of a `HEAD` the page is asked for: it shows more.
+pub(super) fn reads(request: &RequestSpec) -> bool {
+    ["GET", "HEAD"].contains(&request.method.as_str())
 }
 
 /// What is to be said of requests that were not asked, for there are too many of them.
@@ -75,8 +80,7 @@ pub(super) fn judge(
         !pages.is_empty() && pages.iter().all(|page| redirected(page) || failed(page));
     let has_redirects = pages.iter().any(redirected);
     // Whether what was not asked is answered better, nobody knows.
-    let are_all_asked = requests.iter().all(|request| request.method == "GET")
-        && pages.len() == asked(requests).len();
+    let are_all_asked = requests.iter().all(reads) && pages.len() == asked(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_ours() {
         let shown = some(pages.iter().filter(|page| broken(page) || failed(page)).map(failure));

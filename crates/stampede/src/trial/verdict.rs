@@ -581,7 +581,7 @@ mod tests {
             ..Observed::default()
         };
         let given = Given { workers: 4, ..Given::default() };
-        let before = Shown { name: "a".into(), given, observed };
+        let before = Shown { name: "a".into(), given, observed, body_bytes_mean: None };
         let mut after = before.clone();
         change(&mut after.observed);
         let changed = changed_between(&before, &after);

@@ -18,6 +18,7 @@ fn a_page_that_shows_the_time_can_be_measured() {
         "<?php echo bin2hex(random_bytes(8)), '<p>token</p>';",
         "<?php header('Content-Type: application/json'); echo json_encode(['now' => hrtime(true)]);",
         "<?php echo time() % 2 ? 'tick' : 'tock';",
+        "<?php echo ['alpha', 'beta', 'gamma', 'delta'][intdiv(time(), 3) % 4];",
     ] {
         let place = Place::new();
         place.write("shop/public/index.php", code);

@@ -125,3 +125,82 @@ fn warnings_and_pages_about_errors_are_fine() {
     let (status, said, verdict) = compared("php-builtin", code, &[]);
     assert_eq!((status, &verdict["judged"]), (Some(0), &"valid".into()), "{said}");
 }
+
+/// An app may have PHP log its errors where it likes.
+#[test]
+fn an_error_that_is_logged_elsewhere_is_seen() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for file in ["sys_get_temp_dir() . '/app-php.log'", "__DIR__ . '/error_log'"] {
+        let place = Place::new();
+        let code = format!(
+            "<?php ini_set('error_log', {file}); {COUNT} echo str_repeat('<p>product</p>', 1000);
+             if ($count > 40 && $count % 2) {{ not_there(); }} echo 'rest';"
+        );
+        place.write("shop/public/index.php", &code);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(place.path().join("shop/public"), open).expect("open for all");
+        place.write(
+            "shop/app.yaml",
+            "title: shop\nkind: script\ndocroot: public\nwritable: [public]\n",
+        );
+        let words = [
+            "compare",
+            "--app",
+            "./shop",
+            "--runtimes",
+            "php-builtin",
+            "--users",
+            "1",
+            "--for",
+            "2s",
+            "--warm-up",
+            "0s",
+            "--rounds",
+            "1",
+        ];
+        let output = finish(place.stampede(&words), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        assert_eq!(trials(&place)[0]["verdict"]["judged"], "invalid", "{file}: {said}");
+        assert!(said.contains("Call to undefined function not_there()"), "{file}: {said}");
+    }
+}
+
+/// A page that is empty by its nature says nothing of the others.
+#[test]
+fn a_body_that_goes_missing_is_seen_beside_an_empty_page() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let code = format!(
+        "<?php if ($_SERVER['REQUEST_URI'] === '/ping') {{ exit; }}
+         {COUNT} if ($count < 40 || $count % 2) {{ echo 'a page'; }}"
+    );
+    place.write("shop/public/index.php", &code);
+    place.write("urls.txt", "/\n/ping\n");
+    let words = [
+        "compare",
+        "--app",
+        "./shop",
+        "--runtimes",
+        "php-builtin",
+        "--urls",
+        "urls.txt",
+        "--users",
+        "1",
+        "--for",
+        "2s",
+        "--warm-up",
+        "0s",
+        "--rounds",
+        "1",
+    ];
+    let output = finish(place.stampede(&words), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    let failed = &trials(&place)[0]["load"]["counts"]["failed"];
+    assert!(failed["check:size > 0"].as_u64() > Some(0), "{failed}: {said}");
+    let ok = trials(&place)[0]["load"]["counts"]["ok"].as_u64();
+    assert!(ok > failed["check:size > 0"].as_u64(), "/ping is fine: {said}");
+}

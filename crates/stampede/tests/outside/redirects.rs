@@ -132,12 +132,30 @@ fn a_host_that_the_load_sends_is_sent_before_it_too() {
     assert_eq!(output.status.code(), Some(0), "{said}");
 }
 
+/// An app of which only what writes is measured need not have a first page.
+#[test]
+fn an_api_without_a_first_page_is_measured() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let code = "<?php if ($_SERVER['REQUEST_METHOD'] !== 'POST') { http_response_code(404); exit; }
+        echo file_get_contents('php://input');";
+    shop(&place, code);
+    let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  main: { users: 1, \
+                for: 1s, method: POST, path: /api/x, body: hello, headers: { Content-Type: text/plain } }\n";
+    place.write("plan.yaml", plan);
+    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
 #[test]
 fn what_cannot_change_is_not_tried_again() {
     if skipped(&["php"]) {
         return;
     }
-    for status in [500, 404, 403, 401] {
+    for status in [500, 404, 403, 401, 502, 503, 504] {
         let place = Place::new();
         shop(&place, &format!("<?php http_response_code({status}); echo 'closed today';"));
         let (code, said, took) = compare(&place, &[]);

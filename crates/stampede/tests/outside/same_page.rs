@@ -88,3 +88,37 @@ fn pages_that_change_or_show_where_they_run_are_the_same() {
     let about_pages: Vec<_> = reasons.iter().filter(|text| text.contains("gives")).collect();
     assert!(about_pages.is_empty(), "{about_pages:?}\n{said}");
 }
+
+/// A runtime that is given another script is seen, whatever the method, and however slow its pages are.
+#[test]
+fn another_script_is_seen_for_every_method_and_on_slow_pages() {
+    if !has_both() {
+        return;
+    }
+    let place = Place::new();
+    let code = "<?php $is_one = PHP_SAPI === 'fpm-fcgi';
+        if (strpos($_SERVER['REQUEST_URI'], 'slow')) { usleep(1600000); }
+        if ($_SERVER['REQUEST_METHOD'] === 'POST') {
+            echo $is_one ? str_repeat('a', 2000) : str_repeat('a', 90000); exit; }
+        echo '<title>', $is_one ? 'Front' : 'Admin', '</title>', bin2hex(random_bytes(16)), ' x ', random_int(1, 9);";
+    place.write("shop/index.php", code);
+    let plan = |load: &str| {
+        format!(
+            "app: ./shop\nruntimes: [nginx-fpm, apache-modphp]\nrounds: 1\nwarm_up: 0s\nload:\n  main: {{ users: 2, {load} }}\n"
+        )
+    };
+    for (load, words) in [
+        ("for: 1s, method: HEAD, path: /index.php", "`Admin` instead of"),
+        ("for: 1s, method: POST, path: /index.php", "on average instead of"),
+    ] {
+        place.write("plan.yaml", &plan(load));
+        let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains(words), "{load}: {said}");
+        std::fs::remove_dir_all(place.path().join("stampede-results")).expect("results");
+    }
+    let urls: String = (0..8).map(|number| format!("/index.php?slow={number}\n")).collect();
+    place.write("urls.txt", &urls);
+    let (reasons, said) = compared(&place, &["--urls", "urls.txt"]);
+    assert!(reasons.join("; ").contains("`Admin` instead of"), "{reasons:?}\n{said}");
+}

@@ -10,6 +10,11 @@ use crate::common::{Place, skipped};
 
 /// Starts `up` on an app of this code; what it says as JSON, and what the app answers then to `GET /`.
 fn up(code: &str) -> (Value, String, String) {
+    up_within(code, Duration::from_secs(10))
+}
+
+/// The same, for an app that takes its time.
+fn up_within(code: &str, time: Duration) -> (Value, String, String) {
     let place = Place::new();
     place.write("shop/public/index.php", code);
     let words = ["up", "php-builtin", "--app", "./shop", "--json"];
@@ -29,7 +34,7 @@ fn up(code: &str) -> (Value, String, String) {
     };
     let address = said["url"].as_str().expect("a URL").trim_start_matches("http://").to_owned();
     let mut connection = TcpStream::connect(&address).expect("it is still up");
-    connection.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    connection.set_read_timeout(Some(time)).expect("a timeout");
     connection.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").expect("a request");
     let mut answer = String::new();
     connection.read_to_string(&mut answer).expect("an answer");
@@ -56,6 +61,20 @@ fn an_app_that_fails_can_be_looked_at() {
         assert!(notes.contains(&format!("status {status}")), "{notes}");
         assert!(!notes.contains("stampede up"), "{notes}");
     }
+}
+
+#[test]
+fn an_app_that_hangs_can_be_looked_at() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code =
+        "<?php if (!file_exists($once = sys_get_temp_dir() . '/once')) { touch($once); sleep(30); }
+        echo 'at last';";
+    // The built-in server has one worker here at least, which hangs: others may answer.
+    let (said, _, answer) = up_within(code, Duration::from_secs(60));
+    assert!(said.is_null() || said["title"] == "at last", "{said}");
+    assert!(answer.contains("at last"), "{answer}");
 }
 
 #[test]
