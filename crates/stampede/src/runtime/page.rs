@@ -122,6 +122,21 @@ impl Arrived {
     }
 }
 
+impl Arrived {
+    /// That it redirects more often than anybody follows; `None`: it does not.
+    pub fn never_ends(&self) -> Option<String> {
+        let first = self.redirects.first().filter(|_| self.redirects.len() >= HOPS_MAX)?;
+        let Redirect { from, status, location } = first;
+        is_redirect(self.answer.status).then(|| {
+            format!(
+                "`{from}` redirects ({status}) to `{location}`, and that again and again: {HOPS_MAX} \
+                 redirects were followed, the last to `{}`",
+                self.path
+            )
+        })
+    }
+}
+
 /// Whether a status is that of a redirect that a client follows.
 pub const fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)

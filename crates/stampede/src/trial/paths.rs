@@ -91,12 +91,15 @@ pub(super) fn judge(
         return Err(Unfit::Failing(measured.without_secrets(shown) + &log));
     }
     if none_is_right && has_redirects && are_all_asked {
+        let arrived = measured.arrived().filter(|_| subject.load.requests.is_empty());
+        if let Some(never_ends) = arrived.and_then(Arrived::never_ends) {
+            return Err(Unfit::Redirected(measured.without_secrets(never_ends)));
+        }
         let words = |page: &PageRecord| match is_redirect(page.status) {
             true => redirect(page),
             false => failure(page),
         };
-        let followed = measured.arrived().and_then(Arrived::redirected);
-        let followed = followed.filter(|_| subject.load.requests.is_empty());
+        let followed = arrived.and_then(Arrived::redirected);
         let shown = some(followed.into_iter().chain(pages.iter().map(words)));
         return Err(Unfit::Redirected(measured.without_secrets(shown)));
     }

@@ -104,6 +104,7 @@ fn an_app_that_wants_https_or_its_own_host_says_so_at_once() {
         ("https://shop.test/", "`Host: shop.test`"),
         ("http://shop.test/", "`Host: shop.test`"),
         ("/", "it leads in a circle"),
+        ("deeper/", "again and again"),
     ] {
         let place = Place::new();
         shop(&place, &format!("<?php header('Location: {to}', true, 301);"));
