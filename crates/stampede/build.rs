@@ -1,8 +1,97 @@
 //! The catalogue is embedded in the binary, and `include_dir!` does not say what it read: a
 //! new file in it would go unseen until the next full build.
+//!
+//! And `own_words.txt`: every word and name of stampede's own texts, records and pages, which are no secrets. Taken
+//! from the source, the list cannot grow stale.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What stampede says, writes and embeds.
+const OWN: [&str; 6] = [
+    "src",
+    "../load/src",
+    "../stats/src",
+    "../../runtimes",
+    "../../php/src",
+    "../../report-ui/dist",
+];
+/// Text by the end of its name.
+const TEXTS: [&str; 10] =
+    ["rs", "html", "css", "php", "yaml", "j2", "conf", "ini", "json", "template"];
 
 fn main() {
-    for folder in ["../../runtimes", "../../apps", "../../php/src", "../../php/autoload.php"] {
+    for folder in ["../../apps", "../../php/autoload.php"].iter().chain(&OWN) {
         println!("cargo:rerun-if-changed={folder}");
+    }
+    let mut words = BTreeSet::new();
+    OWN.iter().for_each(|folder| of_folder(Path::new(folder), &mut words));
+    let text = words.into_iter().collect::<Vec<_>>().join("\n");
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
+    std::fs::write(folder.join("own_words.txt"), text).expect("the list is written");
+}
+
+fn of_folder(folder: &Path, words: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_text = path
+            .extension()
+            .is_some_and(|end| TEXTS.iter().any(|text| end.eq_ignore_ascii_case(text)));
+        if path.is_dir() && !["fixtures", "snapshots", "tests"].contains(&name.as_str()) {
+            of_text(&name, words);
+            of_folder(&path, words);
+        } else if is_text && name != "tests.rs" {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            of_text(&name, words);
+            match name.ends_with(".rs") {
+                true => of_text(&without_tests(&text), words),
+                false => of_text(&text, words),
+            }
+        }
+    }
+}
+
+/// Doc comments stay: help texts and schemas are made of them.
+fn without_tests(source: &str) -> String {
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let is_comment = |line: &str| line.starts_with("//") && !line.starts_with("///");
+    code.lines().filter(|line| !is_comment(line.trim_start())).collect::<Vec<_>>().join("\n")
+}
+
+/// `max-time` as a whole and its words; `MaxTime` as serde and as people write it.
+fn of_text(text: &str, words: &mut BTreeSet<String>) {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    for name in text.split(|letter| !is_part(letter)) {
+        // The `n` of `\n` is none of the word's.
+        let name = name.trim_matches('-');
+        take(name, words);
+        name.split('-').for_each(|part| take(part, words));
+        name.split(['-', '_']).for_each(|part| take(part, words));
+        if name.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+            let apart = |sign: &str| -> String {
+                let letters = name.chars().enumerate();
+                let one = |(at, letter): (usize, char)| match at > 0 && letter.is_ascii_uppercase()
+                {
+                    true => format!("{sign}{letter}"),
+                    false => letter.to_string(),
+                };
+                letters.map(one).collect()
+            };
+            take(&apart("_"), words);
+            take(&apart("-"), words);
+            apart("-").split('-').for_each(|part| take(part, words));
+        }
+    }
+    for line in text.split("\\n").skip(1) {
+        take(line.split(|letter| !is_part(letter)).next().unwrap_or_default(), words);
+    }
+}
+
+/// Shorter ones are no secrets anyway, longer ones no words.
+fn take(word: &str, words: &mut BTreeSet<String>) {
+    let is_date = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && word.len() > 7;
+    if (4..=48).contains(&word.len()) && !is_date {
+        words.insert(word.to_ascii_lowercase());
     }
 }

@@ -1,7 +1,11 @@
-//! Secrets in JSON: its strings are masked, its numbers and its form stay.
+//! Secrets in JSON: its texts are masked; its names, its numbers, its form and what stampede itself says stay, so
+//! that no secret can break a record.
 
-/// `text`, which is JSON or lines of it, with each string as `mask` makes it, and the strings behind the names
-/// that `is_secret` as `***`. What is no JSON comes back as it was.
+use super::{names, own, shapes};
+
+/// `text`, which is JSON or lines of it, with each text as `mask` makes it, and the texts behind the names
+/// that `is_secret` as `***`. A name is masked only where it is none of a field, a variable, a header or a file,
+/// but a text, such as a path. What is no JSON comes back as it was.
 pub(super) fn strings(
     text: &str,
     mask: impl Fn(&str) -> Option<String>,
@@ -11,6 +15,7 @@ pub(super) fn strings(
     let mut rest = text;
     // Behind a secret name: how deep in a list.
     let (mut secret, mut depth) = (false, 0_u32);
+    let mut is_weak = false;
     while let Some(begin) = rest.find(['"', '[', ']', '{', ',', '}']) {
         out.push_str(&rest[..begin]);
         rest = &rest[begin..];
@@ -29,18 +34,30 @@ pub(super) fn strings(
         rest = behind;
         let value: Option<String> = serde_json::from_str(literal).ok();
         let is_name = behind.trim_start().starts_with(':');
-        let made = value.as_deref().and_then(|value| match secret && !is_name {
-            true if !super::shapes::is_switch(value) => Some(super::MASK.to_owned()),
-            _ => mask(value),
+        let made = value.as_deref().and_then(|value| {
+            let is_value = secret && !is_name && !(is_weak && !shapes::is_token(value));
+            match is_value {
+                true if !shapes::is_switch(value) => Some(super::MASK.to_owned()),
+                _ if is_name && is_field(value) || !is_name && own::is_of_record(value) => None,
+                _ => mask(value),
+            }
         });
         match made {
             Some(made) => out.push_str(&serde_json::Value::from(made).to_string()),
             None => out.push_str(literal),
         }
+        if is_name {
+            is_weak = value.as_deref().is_some_and(names::is_weak);
+        }
         secret =
             if is_name { value.as_deref().is_some_and(&is_secret) } else { secret && depth > 0 };
     }
     out + rest
+}
+
+/// Of a field, a variable, a header, a setting or a file: a name is no secret.
+pub(super) fn is_field(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
 /// Length of the literal that `text` begins with, its quotes included.
@@ -68,6 +85,10 @@ mod tests {
         let is_secret = |name: &str| ["DB_PASS", "token", "key"].contains(&name);
         let expected = "{\n  \"a\": 123456, \"b\": [\"x ***\", null, 1e5],\n  \"DB_PASS\": \"***\", \"c\": \"\\\"q\\u00fc\",\n  \
                     \"KEYS\": [\"u\", \"v\"], \"token\": [\"***\", [\"***\"]], \"d\": \"v\", \"key\": {\"a\": \"b\"}, \"key\": 1, \"e\": \"f\"}";
+        assert_eq!(strings(text, mask, is_secret), expected);
+        let text = "{\"throughput\": \"valid\", \"xyzw valid\": \"xyzw valid\", \"valid\": \"xyzw: valid\", \"key\": \"name\"}";
+        let mask = |value: &str| Some(value.replace("valid", "***"));
+        let expected = "{\"throughput\": \"valid\", \"xyzw ***\": \"xyzw ***\", \"valid\": \"xyzw: ***\", \"key\": \"name\"}";
         assert_eq!(strings(text, mask, is_secret), expected);
         assert_eq!(strings("no JSON \"here", |_| None, |_| false), "no JSON \"here");
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-use super::MASK;
+use super::{MASK, own, shapes};
 
 /// Shorter ones would turn up everywhere.
 const SHORTEST: usize = 4;
@@ -15,6 +15,8 @@ const SHORTEST: usize = 4;
 const SHORTEST_NUMBER: usize = 6;
 /// Below this length a value is masked as a word of its own only.
 const SHORTEST_PART: usize = 8;
+/// The same of one that is letters alone, as words are.
+const SHORTEST_PLAIN: usize = 16;
 /// A file of requests may have a token for each of a million users.
 const VALUES_MAX: usize = 20_000;
 /// Nothing longer is a secret; a body may be.
@@ -37,6 +39,10 @@ pub struct Known {
     tails: BTreeMap<Four, BTreeSet<String>>,
     /// Bytes of the longest.
     longest: usize,
+    /// Words that stand in other texts too: masked behind a secret name alone.
+    words: BTreeSet<String>,
+    /// There were more than it takes.
+    is_full: bool,
 }
 
 /// No value is shorter.
@@ -50,13 +56,25 @@ impl Known {
             heads: BTreeMap::new(),
             tails: BTreeMap::new(),
             longest: 0,
+            words: BTreeSet::new(),
+            is_full: false,
         }
     }
 
     /// Adds a value, and each of its lines where it has several.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
-        if self.values.contains(value) || self.values.len() >= VALUES_MAX || !is_worth(value) {
+        if self.values.contains(value) {
+            return;
+        }
+        if !is_worth(value) {
+            if is_word(value) && self.words.len() < VALUES_MAX {
+                self.words.insert(value.to_owned());
+            }
+            return;
+        }
+        if self.values.len() >= VALUES_MAX {
+            self.is_full = true;
             return;
         }
         self.values.insert(value.to_owned());
@@ -71,6 +89,11 @@ impl Known {
         {
             self.add(&plain);
         }
+    }
+
+    /// Whether there were more values than are kept.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     fn add_form(&mut self, form: String) {
@@ -91,7 +114,7 @@ impl Known {
     }
 
     fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places = Vec::new();
+        let mut places = self.behind_names(text);
         if self.heads.is_empty() {
             return places;
         }
@@ -109,6 +132,19 @@ impl Known {
             self.before(text, text.len(), SHORTEST_NUMBER, &mut places);
         }
         places
+    }
+
+    /// What stands behind secret names and is a word that is known for a secret.
+    fn behind_names(&self, text: &str) -> Vec<Range<usize>> {
+        if self.words.is_empty() {
+            return Vec::new();
+        }
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        let is_known = |place: &Range<usize>| {
+            let value = &text[place.clone()];
+            value.split(|letter| !is_part(letter)).any(|word| self.words.contains(word))
+        };
+        shapes::places(text).into_iter().filter(is_known).collect()
     }
 
     /// The beginning of a value, of `least` bytes or more, that `text` was cut off behind.
@@ -179,7 +215,18 @@ pub(super) fn is_worth(value: &str) -> bool {
         && value.chars().any(char::is_alphanumeric)
         && !value.contains(MASK)
         && !is_common()
+        && !own::is_own(value)
         && !is_variable()
+}
+
+/// One word: what is masked behind a name at least.
+fn is_word(value: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+    value.len() >= 3
+        && value.len() <= 64
+        && value.chars().any(char::is_alphabetic)
+        && value.chars().all(is_part)
+        && !shapes::is_switch(value)
 }
 
 /// A value as it may stand in JSON, HTML, a URL, a shell's word, YAML and PHP, and in Base64.
@@ -260,7 +307,8 @@ fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     let value = &text[place.clone()];
     let (before, behind) = (&text[..place.start], &text[place.end..]);
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    if value.len() >= SHORTEST_PART && !is_number {
+    let is_plain = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if value.len() >= if is_plain { SHORTEST_PLAIN } else { SHORTEST_PART } && !is_number {
         return true;
     }
     if is_number && is_figure(before, behind) {
@@ -349,6 +397,26 @@ mod tests {
             "hunt hun… unter2…",
             "too little is left of it"
         );
+    }
+
+    #[test]
+    fn a_plain_word_is_masked_as_a_word_and_stampedes_own_behind_its_name() {
+        let text = "correcthorse correcthorses \"correcthorse\" hunter2";
+        assert_eq!(without(&["correcthorse", "hunter2"], text), "*** correcthorses \"***\" ***");
+        let text = "throughput 1 157/s /throughput?token=throughput&a=1 mysql://joe:valid@db valid";
+        let masked = "throughput 1 157/s /throughput?token=***&a=1 mysql://***@db valid";
+        assert_eq!(without(&["throughput", "valid", "shots"], text), masked);
+    }
+
+    #[test]
+    fn more_values_than_are_kept_are_noticed() {
+        let mut known = Known::new();
+        (0..VALUES_MAX).for_each(|number| known.add(&format!("k{number:05}x")));
+        assert!(!known.is_full());
+        known.add("k00007x");
+        assert!(!known.is_full());
+        known.add("one-more-1");
+        assert!(known.is_full());
     }
 
     #[test]

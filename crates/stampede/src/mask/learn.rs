@@ -3,12 +3,13 @@
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::known::{Known, is_worth};
-use super::names::{Secrecy, secrecy_of};
+use super::known::Known;
+use super::names::{Secrecy, is_weak, secrecy_of};
 use super::{KNOWN, shapes};
 
 /// Whatever in `text` looks like a secret.
@@ -83,14 +84,30 @@ pub fn requests_file(path: &Path) {
 }
 
 fn with(learn: impl FnOnce(&mut Known)) {
-    learn(&mut KNOWN.write().unwrap_or_else(PoisonError::into_inner));
+    let is_full = {
+        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        learn(&mut known);
+        known.is_full()
+    };
+    if is_full && !SAID.swap(true, Ordering::Relaxed) {
+        eprintln!("note: {FULL}");
+    }
 }
+
+/// Whether a person was told of [`FULL`].
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// As many as `known` keeps.
+const FULL: &str =
+    "more than 20 000 secret values: those beyond are masked only by how they are written";
 
 pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
     // Of a file: `DB_PASS of .env`.
     let name = name.split(" of ").next().unwrap_or_default();
     // The working folder of a shell.
-    let is_secret = secrecy_of(name).is_some() && !["PWD", "OLDPWD"].contains(&name);
+    let is_secret = secrecy_of(name).is_some()
+        && !["PWD", "OLDPWD"].contains(&name)
+        && !(is_weak(name) && !shapes::is_token(value));
     if is_secret {
         header_into(known, name, value);
         known.add(value);
@@ -145,7 +162,7 @@ fn text_into(known: &mut Known, text: &str) {
         if plain.contains('=') && is_of_cookie(&text[..place.start]) {
             header_into(known, "Cookie", plain);
         }
-        if is_worth(plain) && !plain.starts_with(['$', '|', '>', '{', '[']) {
+        if !plain.starts_with(['$', '|', '>', '{', '[']) {
             known.add(plain);
         }
     }

@@ -5,16 +5,20 @@
 //! is learnt as it is read, and masked wherever it turns up later, also as an app, a URL or JSON writes it
 //! (`known`).
 //!
-//! Rules of values: one of less than 4 characters, a number of less than 6 digits and a word that stands in every
-//! report (`root`, `true`, `localhost`) are masked behind their names alone. One of less than 8 characters is masked
-//! where it is a word of its own. The longest of several is masked first. A secret under an innocent name, which
-//! nothing tells from other text, stays.
+//! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that stands everywhere
+//! (`root`, `true`, `localhost`) and every word of stampede's own (`valid`, `workers`, `own`) are masked behind their
+//! names alone. One of less than 8 characters, or of letters alone, is masked where it is a word of its own. The
+//! longest of several is masked first. A secret under an innocent name, which nothing tells from other text, stays.
+//!
+//! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's own words.
 
 mod json;
 mod known;
 mod learn;
 mod names;
+mod own;
 mod shapes;
+mod tokens;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +37,11 @@ static KNOWN: RwLock<Known> = RwLock::new(Known::new());
 
 /// `text` with what is known or looks like a secret replaced by `***`. A guess: it errs towards masking.
 pub fn mask_secrets(text: &str) -> String {
-    let text = mask_known(text);
+    text_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
+}
+
+fn text_without(known: &Known, text: &str) -> String {
+    let text = known.mask(text);
     let places = shapes::places(&text);
     if places.is_empty() { text.into_owned() } else { known::masked(&text, places) }
 }
@@ -50,9 +58,14 @@ pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
     known.mask(&mask_known(text)).into_owned()
 }
 
-/// JSON, or lines of it, with [`mask_secrets`] in each of its strings.
+/// JSON, or lines of it, with [`mask_secrets`] in each of its texts. No name of a field and no word of stampede's own
+/// is masked: whatever is a secret, what was written can be read.
 pub fn mask_json(text: &str) -> String {
-    let mask = |value: &str| Some(mask_secrets(value)).filter(|masked| masked != value);
+    json_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
+}
+
+fn json_without(known: &Known, text: &str) -> String {
+    let mask = |value: &str| Some(text_without(known, value)).filter(|masked| masked != value);
     json::strings(text, mask, |name| names::secrecy_of(name).is_some())
 }
 
@@ -83,5 +96,128 @@ impl<W: Write> Write for Masked<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::store::record::{Judged, Means, RunRecord, Said, TrialRecord};
+    use crate::summary::{RunData, Summary};
+
+    fn run() -> RunRecord {
+        serde_json::from_str(include_str!("../../tests/runs/format-1/run.json")).expect("a run")
+    }
+
+    fn trial() -> TrialRecord {
+        let text = include_str!("../../tests/runs/format-1/trials/001-x/trial.json");
+        let mut trial: TrialRecord = serde_json::from_str(text).expect("a trial");
+        let means = [Means::WebServerLimit, Means::UpstreamGone500, Means::PhpMemory, Means::Other];
+        let said = |means| Said { program: "php".into(), means, lines: 1, first: "x".into() };
+        trial.runtime.said = means.map(said).into();
+        trial.verdict.judged = Judged::Suspect;
+        trial
+    }
+
+    fn summary() -> Summary {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/format-1");
+        let stored = crate::store::read_run(Path::new(folder)).expect("a run");
+        crate::summary::summarize(&RunData::read(&stored).expect("its trials"))
+    }
+
+    static RECORDS: LazyLock<(RunRecord, TrialRecord, Summary)> =
+        LazyLock::new(|| (run(), trial(), summary()));
+
+    /// Every name and every text of a value.
+    fn words(value: &Value, all: &mut Vec<String>) {
+        match value {
+            Value::String(text) => all.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| words(item, all)),
+            Value::Object(map) => map.iter().for_each(|(name, value)| {
+                all.push(name.clone());
+                words(value, all);
+            }),
+            _ => {}
+        }
+    }
+
+    /// Names, numbers, form and stampede's own words are the same.
+    fn assert_bones(before: &Value, after: &Value, name: &str) {
+        match (before, after) {
+            (Value::String(before), Value::String(after)) => {
+                let is_own = own::is_of_record(before) && names::secrecy_of(name).is_none();
+                assert!(!is_own || before == after, "{name}: `{before}` is `{after}`");
+            }
+            (Value::Array(before), Value::Array(after)) => {
+                assert_eq!(before.len(), after.len(), "{name}");
+                before.iter().zip(after).for_each(|(one, other)| assert_bones(one, other, name));
+            }
+            (Value::Object(before), Value::Object(after)) => {
+                assert_eq!(before.len(), after.len(), "{name}");
+                for ((name, one), (other_name, other)) in before.iter().zip(after) {
+                    assert!(name == other_name || !json::is_field(name), "{name}: {other_name}");
+                    assert_bones(one, other, name);
+                }
+            }
+            _ => assert_eq!(before, after, "{name}"),
+        }
+    }
+
+    fn assert_readable<T: Serialize + DeserializeOwned>(record: &T, known: &Known) {
+        let text = serde_json::to_string_pretty(record).expect("JSON");
+        let masked = json_without(known, &text);
+        let read: T =
+            serde_json::from_str(&masked).unwrap_or_else(|error| panic!("{error}\n{masked}"));
+        let (before, after) = (serde_json::to_value(record), serde_json::to_value(&read));
+        assert_bones(&before.expect("JSON"), &after.expect("JSON"), "");
+    }
+
+    fn assert_all_readable(known: &Known) {
+        let (run, trial, summary) = &*RECORDS;
+        assert_readable(run, known);
+        assert_readable(trial, known);
+        assert_readable(summary, known);
+    }
+
+    fn all_words() -> Vec<String> {
+        let mut all = Vec::new();
+        words(&serde_json::to_value(&*RECORDS).expect("JSON"), &mut all);
+        all
+    }
+
+    #[test]
+    fn no_word_of_a_record_breaks_it() {
+        let mut known = Known::new();
+        all_words().iter().for_each(|word| learn::named_into(&mut known, "DB_PASS", word));
+        assert_all_readable(&known);
+    }
+
+    proptest! {
+        #[test]
+        fn no_secret_breaks_a_record(
+            word in prop_oneof![
+                select(all_words()),
+                "[a-z_-]{3,16}",
+                "[a-z0-9]{4,12}",
+                "\\PC{1,30}",
+                (select(all_words()), 0..8_usize, 4..20_usize).prop_map(|(word, from, count)| {
+                    word.chars().skip(from).take(count).collect()
+                }),
+            ],
+            name in "(DB_PASS|key|token|LOCK_DSN|REDIS_AUTH)",
+        ) {
+            let mut known = Known::new();
+            learn::named_into(&mut known, &name, &word);
+            assert_all_readable(&known);
+        }
     }
 }

@@ -145,6 +145,35 @@ const ABOUT: [&str; 57] = [
     "hosts",
 ];
 
+/// Before `key`: it is one of a table, a page or a sort.
+const OF_NO_LOCK: [&str; 16] = [
+    "sort",
+    "sorting",
+    "page",
+    "order",
+    "group",
+    "filter",
+    "search",
+    "cache",
+    "primary",
+    "foreign",
+    "index",
+    "row",
+    "item",
+    "partition",
+    "lookup",
+    "array",
+];
+
+/// Whether a name may be one of a secret or of a word: `key`, `sort_key`. The value tells.
+pub fn is_weak(name: &str) -> bool {
+    match words(name).as_slice() {
+        [key] => key == "key",
+        [before, key] => key == "key" && OF_NO_LOCK.contains(&before.as_str()),
+        _ => false,
+    }
+}
+
 /// How a secret is written behind its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {

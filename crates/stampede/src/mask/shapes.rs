@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
-use super::names::{Secrecy, secrecy_of};
+use super::names::{Secrecy, is_weak, secrecy_of};
+use super::tokens;
 
 /// Where `text` has what looks like a secret: values of names like `DB_PASS`, `api-key` or `access_token`
 /// (`name=value`, `name: value`, `'name' => 'value'`, `env[NAME] = "value"`, `--name value`, `SetEnv NAME value`),
 /// everything behind `Authorization:` and `Cookie:`, the word behind `Bearer` and `Basic`, what stands before the
-/// `@` of a URL, and private keys in PEM.
+/// `@` of a URL, private keys in PEM, and the tokens that `tokens` knows by their form.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut inside_key = ends_a_key_that_it_does_not_begin(text);
     let mut begin = 0;
     for whole in text.split_inclusive('\n') {
         let line = whole.strip_suffix('\n').unwrap_or(whole);
-        inside_key |= line.contains("-----BEGIN") && line.contains("PRIVATE KEY-----");
+        inside_key |= line.contains("-----BEGIN") && line.contains("PRIVATE KEY");
         let from = places.len();
         if inside_key {
             places.push(0..line.len());
@@ -22,6 +23,7 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
         } else {
             userinfo(line, &mut places);
             values(line, &mut places);
+            tokens::places(line, &mut places);
         }
         for place in &mut places[from..] {
             *place = place.start + begin..place.end + begin;
@@ -41,7 +43,7 @@ fn ends_a_key_that_it_does_not_begin(text: &str) -> bool {
 }
 
 fn is_key_end(line: &str) -> bool {
-    line.contains("-----END") && line.contains("PRIVATE KEY-----")
+    line.contains("-----END") && line.contains("PRIVATE KEY")
 }
 
 /// `user:word` of `scheme://user:word@host` (RFC 3986 section 3.2.1).
@@ -80,7 +82,8 @@ fn values(line: &str, places: &mut Vec<Range<usize>>) {
         };
         let begin = end + value_at;
         let length = value_length(&line[begin..], secrecy);
-        if length > 0 && !is_switch(&line[begin..begin + length]) {
+        let value = &line[begin..begin + length];
+        if length > 0 && !is_switch(value) && (!is_weak(name) || is_token(value)) {
             places.push(begin..begin + length);
         }
         from = begin + length;
@@ -187,6 +190,15 @@ fn is_name_part(c: char) -> bool {
 pub(super) fn is_switch(value: &str) -> bool {
     let plain = value.trim_matches(|c: char| "\\\"' ".contains(c)).to_ascii_lowercase();
     SWITCHES.contains(&plain.as_str())
+}
+
+/// Whether a value looks like a token and not like a word: digits among its letters, punctuation, or long.
+pub(super) fn is_token(value: &str) -> bool {
+    let plain = value.trim_matches(|c: char| "\\\"' ".contains(c));
+    let has = |is_one: fn(&char) -> bool| plain.chars().any(|letter| is_one(&letter));
+    let has_digit = has(char::is_ascii_digit);
+    let is_odd = has(|letter| !letter.is_alphanumeric() && !"_-., :/".contains(*letter));
+    plain.chars().count() >= 16 || has_digit && has(|letter| letter.is_alphabetic()) || is_odd
 }
 
 const SWITCHES: [&str; 12] =

@@ -11,6 +11,7 @@ mod early;
 mod ended;
 mod mix;
 mod odd_headers;
+mod own_words;
 mod package_lock;
 mod php_errors;
 mod redirects;

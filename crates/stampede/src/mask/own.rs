@@ -1,0 +1,101 @@
+//! Words and names of stampede itself: in its records, tables, messages and pages. `build.rs` lists them.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+static WORDS: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| include_str!(concat!(env!("OUT_DIR"), "/own_words.txt")).lines().collect());
+
+/// A phrase of more words is no piece of a table.
+const PHRASE: usize = 3;
+
+/// Whether `text` is a word, a name or a short phrase of stampede's own: a secret that is such a word is masked
+/// behind its name alone.
+pub(super) fn is_own(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let is_word = |word: &str| WORDS.contains(word.to_ascii_lowercase().as_str());
+    let is_small =
+        |word: &str| word.len() < 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_word(text)
+        || text.contains(' ')
+            && words.clone().count() <= PHRASE
+            && words.all(|word| is_word(word) || is_small(word))
+}
+
+/// Whether the whole of a text in a record is stampede's own: one of its words, a moment, a run's id.
+pub(super) fn is_of_record(text: &str) -> bool {
+    is_own(text) || is_moment(text) || is_run_id(text)
+}
+
+/// `2026-11-21T03:51:51…`.
+fn is_moment(text: &str) -> bool {
+    has_form(text.as_bytes().get(..19), b"0000-00-00T00:00:00")
+        && text.len() <= 80
+        && text.parse::<jiff::Zoned>().is_ok() | text.parse::<jiff::Timestamp>().is_ok()
+}
+
+/// `20261121-035151-3f9a`.
+fn is_run_id(text: &str) -> bool {
+    has_form(text.as_bytes().get(..16), b"00000000-000000-")
+        && text.len() == 20
+        && text.bytes().skip(16).all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// `form`: `0` stands for any digit.
+fn has_form(text: Option<&[u8]>, form: &[u8]) -> bool {
+    text.is_some_and(|text| {
+        text.iter().zip(form).all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stampedes_own() {
+        let own = "runtime valid throughput workers service planned  verdict counts shots_planned slow \
+                   throughput_per_s max_time max-time webserverlimit upstream-gone-500 Throughput";
+        for word in own.split_whitespace() {
+            assert!(is_own(word), "{word}");
+        }
+        assert!(is_own("per shot") && is_own("ok shots"));
+        for text in [
+            "hunter2",
+            "correcthorse",
+            "swordfish",
+            "opensesame",
+            "letmein",
+            "s3cr3t",
+            "Tr0ub4dor",
+            "correct-horse",
+            "correct horse battery staple",
+            "pl4nt3d",
+            "qwertz",
+            "sunflower",
+            "iloveyou",
+        ] {
+            assert!(!is_own(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_record_has() {
+        for text in [
+            "2026-11-21T03:51:51+00:00",
+            "2026-11-21T03:51:51.5Z",
+            "20261121-035151-3f9a",
+            "closed",
+        ] {
+            assert!(is_of_record(text), "{text}");
+        }
+        for text in
+            ["2026-11-21", "20261121", "20261121-035151-3f9z", "2026-11-21T03:51:51 hunter2"]
+        {
+            assert!(!is_of_record(text), "{text}");
+        }
+    }
+}

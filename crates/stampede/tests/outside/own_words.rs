@@ -1,0 +1,162 @@
+//! A secret may be a word that stampede's own records, tables and messages have: it is masked behind its name, and
+//! what was written can be read. A token is known by its form, whatever its name.
+
+use std::process::Output;
+use std::time::Duration;
+
+use crate::common::{Place, finish, skipped, stderr, stdout};
+use crate::small::{OK, Small};
+
+/// Far longer than any of these takes.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn compared(env: &str, code: &str, path: &str) -> (Place, Output) {
+    let place = Place::new();
+    place.write("app/index.php", code);
+    if !env.is_empty() {
+        place.write("app/.env", env);
+    }
+    let mut args = vec!["compare", "--app", "./app", "--runtimes", "php-builtin", "--users", "1"];
+    args.extend(["--for", "1s", "--warm-up", "0s", "--rounds", "1", "--path", path]);
+    let output = finish(place.stampede(&args), LIMIT);
+    (place, output)
+}
+
+/// It ended well, and each report of it can be made.
+fn assert_readable(place: &Place, output: &Output, about: &str) {
+    let said = stdout(output) + &stderr(output);
+    assert!(!said.contains("damaged"), "{about}: {said}");
+    assert_eq!(output.status.code(), Some(0), "{about}: {said}");
+    for format in ["text", "json", "csv", "html", "markdown", "junit"] {
+        let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{about}, {format}: {}", stderr(&output));
+        let text = stdout(&output) + &stderr(&output);
+        assert!(!text.contains("damaged") && !text.contains("\"***\":"), "{about}: {text}");
+    }
+}
+
+#[test]
+fn a_query_whose_values_are_words_of_stampede_breaks_no_record() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let path = "/?sort_key=runtime&auth=verdict&key=counts&token=max_time&sig=per-request";
+    let (place, output) = compared("", "<?php echo 'hello';", path);
+    assert_readable(&place, &output, path);
+    let run = std::fs::read_to_string(place.run().join("run.json")).expect("a run");
+    assert!(run.contains("auth=***") && run.contains("token=***"), "{run}");
+    assert!(run.contains("sort_key=runtime"), "no secret: {run}");
+}
+
+#[test]
+fn an_env_whose_passwords_are_words_of_stampede_breaks_no_record() {
+    if skipped(&["php"]) {
+        return;
+    }
+    for env in [
+        "LOCK_DSN=flock\nREDIS_AUTH=valid\n",
+        "DB_PASSWORD=workers\nMAIL_PASSWORD=planned\nAPI_TOKEN=service\nAPP_SECRET=closed\n",
+    ] {
+        let (place, output) = compared(env, "<?php echo 'hello';", "/");
+        assert_readable(&place, &output, env);
+    }
+}
+
+#[test]
+fn fire_keeps_its_schema_and_its_words() {
+    let server = Small::at("127.0.0.1", OK).expect("a server");
+    let query = "key=shots_planned&token=throughput_per_s&auth=verdict&sig=valid";
+    let place = Place::new();
+    let fire = |query: &str, more: &[&str]| {
+        let url = format!("http://127.0.0.1:{}/slow?{query}", server.port());
+        let load = ["fire", &url, "--users", "1", "--requests", "5", "--warm-up", "0s"];
+        let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output
+    };
+    let output = fire(query, &["--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let plain = fire("a=1", &["--json"]);
+    let plain: serde_json::Value = serde_json::from_slice(&plain.stdout).expect("JSON");
+    let names = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(names(&report), names(&plain));
+    assert_eq!(report["shots_planned"], 5, "{report}");
+    assert_eq!(report["verdict"], plain["verdict"]);
+    assert!(report.to_string().contains("token=***"), "{report}");
+    let output = fire("token=throughput&key=slow&auth=service", &[]);
+    let said = stdout(&output) + &stderr(&output);
+    assert!(said.to_lowercase().contains("throughput") && !said.contains("token=t"), "{said}");
+    assert!(said.contains("/slow?token=***&key=slow&auth=***"), "{said}");
+    let rest = said.replace("=***", "");
+    assert!(!rest.contains("***"), "{said}");
+}
+
+#[test]
+fn a_password_that_is_no_word_of_stampede_is_masked_everywhere() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let env = "DB_PASS=hunter2\nMAIL_PASSWORD=correcthorse\n";
+    let code = "<?php echo 'so: hunter2, \"correcthorse\" ', PHP_VERSION;";
+    let (place, output) = compared(env, code, "/");
+    assert_readable(&place, &output, env);
+    let mut folders = vec![place.run()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            files += 1;
+            let text = std::fs::read(entry.path()).expect("a file");
+            let text = String::from_utf8_lossy(&text).into_owned();
+            for secret in ["hunter2", "correcthorse"] {
+                assert!(!text.contains(secret), "{secret} is in {}", entry.path().display());
+            }
+        }
+    }
+    assert!(files > 5, "{files} files");
+}
+
+#[test]
+fn tokens_under_innocent_names_are_masked_by_their_form() {
+    let server = Small::at("127.0.0.1", OK).expect("a server");
+    let place = Place::new();
+    let letters = "Ab1".repeat(14);
+    for (query, secret) in [
+        ("x=AKIAIOSFODNN7EXAMPLE".to_owned(), "AKIAIOSFODNN7EXAMPLE".to_owned()),
+        (format!("x=sk_live_{letters}"), letters.clone()),
+        (format!("x=ghp_{letters}"), letters.clone()),
+        ("x=glpat-Ab1_Ab1-Ab1Ab1Ab1Ab1".to_owned(), "Ab1_Ab1".to_owned()),
+        (format!("x=eyJ{letters}.eyJ{letters}.{letters}"), letters.clone()),
+        (format!("code=C0{letters}&state=open"), letters.clone()),
+    ] {
+        let url = format!("http://127.0.0.1:{}/?{query}", server.port());
+        for more in [&["--json"][..], &[]] {
+            let load = ["fire", &url, "--users", "1", "--requests", "2", "--warm-up", "0s"];
+            let output = finish(place.stampede(&[&load[..], more].concat()), LIMIT);
+            let said = stdout(&output) + &stderr(&output);
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            assert!(said.contains("=***") && !said.contains(&secret), "{query}: {said}");
+        }
+    }
+}
+
+#[test]
+fn more_secrets_than_are_kept_are_told_of_once() {
+    let server = Small::at("127.0.0.1", OK).expect("a server");
+    let place = Place::new();
+    let line = |number: u32| format!("/a?token=k{number:06}x\n");
+    place.write("ammo.txt", &(0..20_100).map(line).collect::<String>());
+    let url = format!("http://127.0.0.1:{}/", server.port());
+    let load = ["--users", "1", "--requests", "3", "--warm-up", "0s"];
+    let args = [&["fire", &url, "--ammo", "ammo.txt"], &load[..]].concat();
+    let output = finish(place.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told =
+        "more than 20 000 secret values: those beyond are masked only by how they are written";
+    assert_eq!(stderr(&output).matches(told).count(), 1, "{}", stderr(&output));
+}
