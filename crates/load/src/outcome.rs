@@ -13,7 +13,8 @@ pub enum Outcome {
     Ok,
     /// No whole answer.
     Net(Net),
-    /// A whole answer with a status that is not the right one.
+    /// An answer with a status that is not the right one; whole, but where the connection was lost while
+    /// the request was still being sent.
     Http(u16),
     /// A whole answer with the right status that breaks this part of the check.
     Check(Failed),
@@ -183,11 +184,11 @@ pub fn meaning(key: &str) -> Option<String> {
         None if key == "check" => "whole, but not the expected body",
         None if key == TOO_LARGE => "whole, but too large for a pattern or JSON",
         None => return None,
-        Some("refused") => "nobody listens there",
+        Some("refused") => "nothing listens there",
         Some("reset") => "reset by the server",
         Some("timeout") => "took longer than the timeout",
         Some("cut-short") => "closed before the announced end",
-        Some("malformed") => "not as the protocol says",
+        Some("malformed") => "not a valid answer",
         Some("head-too-large") => "headers above the limit",
         Some("rejected") => "the FastCGI server did not take the request",
         Some("tls") => "TLS failed: no handshake, or no record",

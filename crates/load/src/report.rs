@@ -52,7 +52,7 @@ pub struct ShotRecord {
     pub tag: Tag,
     /// How it ended.
     pub outcome: Outcome,
-    /// Of a whole answer; `None`: there was none.
+    /// Of a whole answer, or of one that counts by its status; `None`: there was none.
     pub status: Option<u16>,
 }
 

@@ -104,7 +104,7 @@ impl AmmoError {
             AmmoError::Broken { hint, .. } => hint,
             AmmoError::Empty { .. } => "ammo is one request at least",
             AmmoError::OnlyOnce(_) => "fire it once, or write it to a file first",
-            AmmoError::Stopped(_) => "a pipe needs somebody who writes to it",
+            AmmoError::Stopped(_) => "start the program that writes to the pipe",
             AmmoError::Thread(_) => "the system has no thread left: see ulimit -u",
         }
     }

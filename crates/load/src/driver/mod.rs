@@ -244,21 +244,35 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                     }
                     self.settle(slot, came);
                 }
-                Completion::PeerClosed(slot) => self.peer_closed(slot, Net::CutShort),
+                Completion::PeerClosed(slot) => self.hung_up(slot),
                 Completion::Failed(slot, failure) => self.failed(slot, failure.into()),
             }
         }
     }
 
+    /// In the middle of a request a reset follows, and which of the two is seen first is chance. A kept
+    /// connection may have been closed before the request.
+    fn hung_up(&mut self, slot: Slot) {
+        let connection = self.pool.at(slot);
+        let is_kept = connection.answered && connection.protocol.first_byte().is_none();
+        match !is_kept && self.parts.engine.unsent(slot) {
+            true => self.failed(slot, Net::Reset),
+            false => self.peer_closed(slot, Net::CutShort),
+        }
+    }
+
     /// A server that answers and reads no more of the request has closed in order: that we were still
-    /// sending makes a reset of it.
+    /// sending makes a reset of it, which may destroy the end of its answer. A wrong status is known
+    /// without it.
     fn failed(&mut self, slot: Slot, reason: Net) {
         let is_early = self.parts.engine.unsent(slot);
-        if is_early && self.pool.at(slot).protocol.is_whole_at_close() {
-            self.peer_closed(slot, reason);
-        } else {
-            self.give_up(slot, reason, self.parts.engine.now());
+        let protocol = &self.pool.at(slot).protocol;
+        if is_early && protocol.is_whole_at_close() {
+            return self.peer_closed(slot, reason);
         }
+        let status = protocol.status().filter(|status| !self.parts.check.right_status(*status));
+        let outcome = status.filter(|_| is_early).map_or(Outcome::Net(reason), Outcome::Http);
+        self.lose(slot, outcome, self.parts.engine.now());
     }
 
     /// Nothing more comes: ends the shots that this answers, and for `reason` the others.
@@ -366,13 +380,20 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// The connection is lost, and every shot on it for the same reason.
     fn give_up(&mut self, slot: Slot, reason: Net, at: Nanos) {
+        self.lose(slot, Outcome::Net(reason), at);
+    }
+
+    fn lose(&mut self, slot: Slot, outcome: Outcome, at: Nanos) {
+        let status = match outcome {
+            Outcome::Http(status) => Some(status),
+            _ => None,
+        };
         while let Some(shot) = self.pool.at(slot).shots.first().copied() {
             let connection = self.pool.at(slot);
             let first_byte = connection.protocol.first_byte();
             connection.answered |= first_byte.is_some();
-            let outcome = Outcome::Net(reason);
             let done = self.moment(shot, at);
-            self.end_shot(shot, Ending { outcome, first_byte, status: None }, done);
+            self.end_shot(shot, Ending { outcome, first_byte, status }, done);
         }
         self.close(slot);
     }

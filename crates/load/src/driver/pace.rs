@@ -427,7 +427,7 @@ impl Closed {
     fn end(&self) -> Option<Nanos> {
         match self.until {
             Until::For(length) => Some(self.stopped.map_or(length, |at| at.min(length))),
-            Until::Requests(_) => None,
+            Until::Requests(_) => self.stopped,
         }
     }
 }

@@ -39,6 +39,11 @@ pub trait Protocol {
         false
     }
 
+    /// The status of the answer under way, once its final head was taken.
+    fn status(&self) -> Option<u16> {
+        None
+    }
+
     /// Appends to `out` what the protocol itself has to send now (a handshake's next step);
     /// asked for after each `received`, while earlier bytes may still be on their way out.
     /// Nothing, for most.

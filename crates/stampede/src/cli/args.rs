@@ -444,9 +444,11 @@ const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
   stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000
 
-Some failed requests are a result and no error: exit code 0. It is 1 where an expectation is not met or a
-criterion of --autostop (but `limit`) ended the load, 2 where nothing was fired, and 3 where no request was
-answered, or none correctly, where a file could not be written, or an expectation is asked of an invalid
-measurement.
+Exit codes:
+  0  at least one answer was correct, or you stopped the load with Ctrl-C; other requests may have failed
+  1  an expectation is not met, or a criterion of --autostop (except `limit`) ended the load
+  2  the load did not start: nothing was sent
+  3  no answer was correct, a file could not be written, or an expectation is asked of an invalid measurement
+Ctrl-C gives 3, too, if requests had ended and none was answered.
 
 From ab, wrk, oha or Yandex Tank: docs/coming-from.md";

@@ -122,7 +122,7 @@ impl KeeperError {
                 Some("something killed it: look for the out-of-memory killer in `dmesg`".to_owned())
             }
             KeeperError::Folder { .. } if self.is_taken() => Some(
-                "stampede uses no folder that it did not make: set TMPDIR to one that is yours alone".to_owned(),
+                "stampede only uses folders that it created; set TMPDIR to a folder that only you can write to".to_owned(),
             ),
             KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
             _ => None,

@@ -72,18 +72,17 @@ pub fn not_measured(reason: String) -> Verdict {
 /// words.
 pub fn odd_headers(odd: &BTreeMap<String, u64>) -> Vec<String> {
     let said = odd.iter().filter_map(|(kind, answers)| {
-        let (what, how) = match kind.as_str() {
-            "folded" => ("folded header lines", "each fold is read as one blank"),
-            "blank-before-colon" => ("blanks before a header's colon", "they are left out"),
-            "no-field" => ("lines that are no header", "they are passed over"),
-            "empty-first" => ("empty lines before the status", "they are passed over"),
+        let what = match kind.as_str() {
+            "folded" => "folded header lines; a fold is read as one space",
+            "blank-before-colon" => "a blank before the colon of a header; it is ignored",
+            "no-field" => "header lines without a valid name; they are ignored, as in browsers",
+            "empty-first" => "empty lines before the status line; they are ignored, as in browsers",
             _ => return None,
         };
-        let answers = match answers {
-            1 => "1 answer".to_owned(),
-            many => format!("{} answers", words::count(*many)),
-        };
-        Some(format!("{what} in {answers}: {how}, as browsers do"))
+        Some(match answers {
+            1 => format!("1 answer has {what}"),
+            many => format!("{} answers have {what}", words::count(*many)),
+        })
     });
     said.collect()
 }
@@ -396,8 +395,8 @@ mod tests {
         let odd = [("folded", 1_200), ("no-field", 1)];
         let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
         let notes = [
-            "folded header lines in 1 200 answers: each fold is read as one blank, as browsers do",
-            "lines that are no header in 1 answer: they are passed over, as browsers do",
+            "1 200 answers have folded header lines; a fold is read as one space",
+            "1 answer has header lines without a valid name; they are ignored, as in browsers",
         ];
         assert_eq!(odd_headers(&odd), notes);
     }

@@ -46,7 +46,10 @@ fn is_the_apps(said: &Said, runtime: &str, status: u16) {
     }
     if ![502, 503, 504].contains(&status) {
         let (text, _) = said.found(runtime, "app");
-        assert!(text.starts_with(&format!("the app answered {status} ")), "{text}");
+        assert!(
+            text.starts_with(&format!("the app itself answered with status {status} (")),
+            "{text}"
+        );
     }
 }
 

@@ -34,13 +34,13 @@ fn assert_read(answer: &str, remark: &str) {
     let notes = report["notes"].to_string();
     match remark {
         "" => assert!(!notes.contains("answers"), "{answer:?}: {notes}"),
-        _ => assert!(notes.contains(&format!("{remark} in 20 answers")), "{answer:?}: {notes}"),
+        _ => assert!(notes.contains(&format!("20 answers have {remark}")), "{answer:?}: {notes}"),
     }
 }
 
-const FOLDED: &str = "folded header lines";
-const SPACED: &str = "blanks before a header's colon";
-const NO_FIELD: &str = "lines that are no header";
+const FOLDED: &str = "folded header lines; a fold is read as one space";
+const SPACED: &str = "a blank before the colon of a header; it is ignored";
+const NO_FIELD: &str = "header lines without a valid name; they are ignored, as in browsers";
 
 #[test]
 fn odd_lines_are_read_as_browsers_read_them() {
@@ -61,7 +61,10 @@ fn odd_lines_are_read_as_browsers_read_them() {
         (format!("{ok}{chunks}X-Sum: a\r\n b\r\n\r\n"), FOLDED),
         (format!("{ok}{chunks}X-Sum : a\r\n\r\n"), SPACED),
         (format!("{ok}{chunks}nothing here\r\n\r\n"), NO_FIELD),
-        (format!("\r\n{ok}{body}"), "empty lines before the status"),
+        (
+            format!("\r\n{ok}{body}"),
+            "empty lines before the status line; they are ignored, as in browsers",
+        ),
         (format!("HTTP/1.1 200\r\n{body}"), ""),
         (format!("HTTP/1.1 200 OK\nX: y\n{body}"), ""),
         (format!("{ok}X: gr\u{fc}n\r\n{body}"), ""),
@@ -122,7 +125,7 @@ fn php_may_write_such_lines_too() {
     assert_eq!(report["shots_ok"], 20, "{report}");
     let notes = report["notes"].to_string();
     for remark in [FOLDED, SPACED, NO_FIELD] {
-        assert!(notes.contains(&format!("{remark} in 20 answers")), "{notes}");
+        assert!(notes.contains(&format!("20 answers have {remark}")), "{notes}");
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer, Then};
 
 use crate::common::{Place, finish, stderr, stdout};
+use crate::talk::{Line, Talk};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -105,16 +106,69 @@ fn what_a_person_stopped_is_no_error_of_this_kind() {
     // It accepts and says nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    for load in [["--for", "60s"], ["--requests", "60"], ["--rate", "1"]] {
+        let output = interrupted(&url, &load, || {
+            // It waits for its answer, and will have waited in vain.
+            listener.accept().expect("a connection")
+        });
+        let said = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{load:?}: {said}");
+        assert!(said.contains("INVALID: stopped after"), "{said}");
+        assert!(!said.contains("no request was answered"), "{said}");
+    }
+}
+
+/// Ctrl-C, once `until` is there; what it gives is kept until the end.
+fn interrupted<T>(url: &str, load: &[&str], until: impl FnOnce() -> T) -> Output {
     let place = Place::new();
-    let child = place.stampede(&["fire", &url, "--users", "1", "--for", "60s"]).spawn();
-    let child = child.expect("the binary starts");
-    // It waits for its answer.
-    let _connection = listener.accept().expect("a connection");
+    let users: &[&str] =
+        if load.contains(&"--rate") { &["--for", "60s"] } else { &["--users", "1"] };
+    let args = [&["fire", url, "--timeout", "5s"], load, users].concat();
+    let child = place.stampede(&args).spawn().expect("the binary starts");
+    let _kept = until();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal");
-    let output = child.wait_with_output().expect("its output");
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("INVALID: stopped after"), "{said}");
-    assert!(!said.contains("no request was answered"), "{said}");
+    child.wait_with_output().expect("its output")
+}
+
+/// Ten connections of this one user: what nine of them were for has ended.
+fn ten_connections(server: &Talk) {
+    let began = std::time::Instant::now();
+    while server.connections() < 10 {
+        assert!(began.elapsed() < LIMIT, "{} connections", server.connections());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whoever looks at the exit code alone must not take it for a measurement.
+#[test]
+fn a_stopped_load_that_nobody_answered_is_an_error_all_the_same() {
+    for load in [["--for", "60s"], ["--requests", "1000000"], ["--rate", "100"]] {
+        let closes = Talk::tcp(drop);
+        let output = interrupted(&closes.url("/"), &load, || ten_connections(&closes));
+        is_nothing(&output, "no request was answered: ", "server's log");
+        let told = stdout(&output);
+        assert!(told.contains("stopped after"), "{told}");
+    }
+    // Nobody sees a refused connection: the load has seconds for its first ones.
+    let refused = interrupted("http://127.0.0.1:1/", &["--for", "60s"], || {
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    is_nothing(&refused, "no request was answered: ", "start the server");
+    assert!(stderr(&refused).contains(" × connection refused by 127.0.0.1:1"));
+}
+
+/// Answers are figures, also where they are wrong, and a person may have seen enough of them.
+#[test]
+fn a_stopped_load_that_was_answered_is_none() {
+    for answer in ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"] {
+        let server = Talk::tcp(move |mut line: Line| {
+            if line.head().is_some() {
+                line.say(format!("{answer}Content-Length: 0\r\nConnection: close\r\n\r\n"));
+            }
+        });
+        let output = interrupted(&server.url("/"), &["--for", "60s"], || ten_connections(&server));
+        assert_eq!(output.status.code(), Some(0), "{answer}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("error:"), "{answer}: {}", stderr(&output));
+    }
 }

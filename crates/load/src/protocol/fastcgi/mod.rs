@@ -268,6 +268,13 @@ impl Protocol for FastCgi {
         self.state = State::Spent;
     }
 
+    fn status(&self) -> Option<u16> {
+        match self.state {
+            State::Body { status, .. } => Some(status),
+            State::Idle | State::Head | State::Spent => None,
+        }
+    }
+
     fn after_answer(&self) -> Next {
         match self.state {
             State::Spent => Next::Close,

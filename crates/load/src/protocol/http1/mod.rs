@@ -254,6 +254,13 @@ impl Protocol for Http1 {
         matches!(self.state, State::Body { body: Body::UntilClose, .. })
     }
 
+    fn status(&self) -> Option<u16> {
+        match self.state {
+            State::Body { status, .. } => Some(status),
+            State::Idle | State::Head | State::Spent => None,
+        }
+    }
+
     fn after_answer(&self) -> Next {
         match self.state {
             State::Spent => Next::Close,

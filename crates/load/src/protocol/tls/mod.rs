@@ -186,6 +186,10 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
     }
 
+    fn status(&self) -> Option<u16> {
+        self.inside.status()
+    }
+
     fn transmit(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.outgoing);
     }

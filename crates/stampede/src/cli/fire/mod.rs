@@ -123,7 +123,7 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
         }
     };
     let fired = due_until_the_end(fired);
-    let nothing = Nothing::of(&fired, autostop.is_some(), &ready.load.target);
+    let nothing = Nothing::of(&fired, autostop.is_some(), &ready.load);
     Ok(Measured { fired, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
 }
 

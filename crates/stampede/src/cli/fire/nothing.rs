@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stampede_load::outcome;
 use stampede_load::report::{End, Fired};
-use stampede_load::spec::Address;
+use stampede_load::spec::{Address, Load, Wire};
 
 use super::ready::Ready;
 use super::report::Report;
@@ -35,23 +35,26 @@ pub enum Kind {
 }
 
 impl Nothing {
-    /// `None`: something was correct, nothing was due, or a person stopped it.
-    pub fn of(fired: &Fired, is_stopped_by_rule: bool, address: &Address) -> Option<Nothing> {
+    /// `None`: something was correct, nothing was due, or a person stopped it who had seen answers, or
+    /// before any request ended.
+    pub fn of(fired: &Fired, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
         let counts = &fired.counts;
-        if counts.ok > 0 || fired.end == End::Stopped && !is_stopped_by_rule {
+        let was_answered = counts.failed.keys().any(|kind| !kind.starts_with("net:"));
+        let has_ended = fired.examples.iter().any(|example| example.at <= fired.scheduled);
+        let is_interrupted = fired.end == End::Stopped && !is_stopped_by_rule;
+        if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
             return None;
         }
         if counts.planned == 0 {
             let why = fired.ammo.failed.as_ref().or(fired.ammo.broken_first.as_ref())?;
-            let text = format!("no request was sent, for the ammo holds none: {why}");
+            let text = format!("no request was sent: the request file has none: {why}");
             return Some(Nothing { kind: Kind::Unsent, text });
         }
-        let was_answered = counts.failed.keys().any(|kind| !kind.starts_with("net:"));
         let (kind, what) = match was_answered {
             true => (Kind::Incorrect, "no request was answered correctly"),
             false => (Kind::Unanswered, "no request was answered"),
         };
-        Some(Nothing { kind, text: format!("{what}: {}", causes(fired, address)) })
+        Some(Nothing { kind, text: format!("{what}: {}", causes(fired, load)) })
     }
 
     /// As an error, with what to do next.
@@ -73,14 +76,12 @@ impl Nothing {
 }
 
 /// The commonest kinds of failure, and what was never sent.
-fn causes(fired: &Fired, address: &Address) -> String {
+fn causes(fired: &Fired, load: &Load) -> String {
     let kinds = commonest(&fired.counts.failed);
     let mut all: Vec<String> = kinds
         .iter()
         .take(KINDS_MAX)
-        .map(|(kind, count)| {
-            format!("{} × {}", words::count(*count), in_words(kind, fired, address))
-        })
+        .map(|(kind, count)| format!("{} × {}", words::count(*count), in_words(kind, fired, load)))
         .collect();
     let more: u64 = kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum();
     if more > 0 {
@@ -99,14 +100,18 @@ fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     kinds
 }
 
-fn in_words(kind: &str, fired: &Fired, address: &Address) -> String {
+fn in_words(kind: &str, fired: &Fired, load: &Load) -> String {
     let example = fired.examples.iter().find(|example| example.kind == kind);
     let found = example.map(|example| mask_secrets(&example.found));
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
     let location = head.as_deref().and_then(location);
     let meant = match kind {
-        "net:refused" => format!("connection refused by {}", shown(address)),
-        "net:reset" => format!("connection reset by {}", shown(address)),
+        "net:refused" => format!("connection refused by {}", shown(&load.target)),
+        "net:reset" => format!("connection reset by {}", shown(&load.target)),
+        "net:malformed" => match load.wire {
+            Wire::FastCgi => "not valid FastCGI".to_owned(),
+            _ => "not valid HTTP".to_owned(),
+        },
         _ => found.or_else(|| outcome::meaning(kind)).unwrap_or_default(),
     };
     let to = match location {
@@ -142,12 +147,12 @@ fn of_network(why: &str, ready: &Ready) -> String {
     }
     let is_unix = matches!(ready.load.target, Address::Unix(_));
     match why {
-        "refused" if is_unix => "start the server: its socket is there, and nobody listens",
+        "refused" if is_unix => "start the server: the socket file exists, but nothing listens on it",
         "errno-2" if is_unix => "start the server, or correct the socket's path",
         "errno-13" => "run it as a user who may write to the socket",
         "refused" => "start the server, or correct host and port; `ss -ltn` lists what listens on a machine",
         "timeout" => "try one request with `curl -v`; give slow answers more time with `--timeout`",
-        "tls" => "is it HTTPS that is spoken there, and does it know the name in the URL (SNI)?",
+        "tls" => "check that the server speaks HTTPS and knows the host name in the URL (SNI)",
         "malformed" | "cut-short" | "reset" => {
             "look at the server's log, and at the URL's protocol: https:// for TLS, fcgi:// for PHP-FPM itself"
         }

@@ -39,9 +39,17 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
     });
     let mut statuses: Vec<_> = statuses.collect();
     statuses.sort_unstable_by(|one, other| other.cmp(one));
-    let said = |(count, status): &(u64, u16)| format!("{status} {}", times(*count));
-    let (first, others) = statuses.split_first()?;
-    let text = format!("the app answered {}, which no limit explains", said(first));
+    let said = |(count, status): &(u64, u16)| format!("{status} ({})", times(*count));
+    let (named, others) = statuses.split_at(statuses.len().min(APP_STATUSES));
+    let named = match named {
+        [] => return None,
+        [one] => said(one),
+        [rest @ .., last] => {
+            let rest: Vec<String> = rest.iter().map(said).collect();
+            format!("{} and {}", rest.join(", "), said(last))
+        }
+    };
+    let text = format!("the app itself answered with status {named}");
     Some(Found::new(Cause::App, text).with(others.iter().map(said)))
 }
 
@@ -164,6 +172,8 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Found> {
 const STATUSES: [u16; 3] = [502, 503, 504];
 /// One line for so many failures at least: fewer lines explain but a few of them.
 const TOLD_OF: u64 = 10;
+/// Named in the sentence itself; more statuses are evidence.
+const APP_STATUSES: usize = 3;
 /// The kernel's shortest delay of an acknowledgement, with the tick that ends it, the time that
 /// the answer itself takes, and what a busy machine adds.
 const PILE_NS: (u64, u64) = (39_000_000, 60_000_000);

@@ -311,8 +311,14 @@ fn what_the_app_answers_itself_is_its_own() {
         })
     };
     let found = answers(&[("http:404", 12), ("http:500", 3), ("net:reset", 1)], None);
-    assert_eq!(line(&found), "the app answered 404 12 times, which no limit explains");
-    assert_eq!(found[0].evidence, ["500 3 times"]);
+    let text = "the app itself answered with status 404 (12 times) and 500 (3 times)";
+    assert_eq!(line(&found), text);
+    assert!(found[0].evidence.is_empty(), "{found:#?}");
+    let found =
+        answers(&[("http:404", 9), ("http:403", 1), ("http:302", 5), ("http:500", 3)], None);
+    let text = "the app itself answered with status 404 (9 times), 302 (5 times) and 500 (3 times)";
+    assert_eq!(line(&found), text);
+    assert_eq!(found[0].evidence, ["403 (once)"]);
     let memory = answers(&[("http:500", 3)], Some(Means::PhpMemory));
     assert_eq!(memory[0].cause, Cause::Memory);
     assert_eq!(memory.len(), 1, "{memory:#?}");
