@@ -35,7 +35,7 @@ pub(super) fn strings(
         let value: Option<String> = serde_json::from_str(literal).ok();
         let is_name = behind.trim_start().starts_with(':');
         let made = value.as_deref().and_then(|value| {
-            let is_value = secret && !is_name && !(is_weak && !shapes::is_token(value));
+            let is_value = secret && !is_name && (!is_weak || shapes::is_token(value));
             match is_value {
                 true if !shapes::is_switch(value) => Some(super::MASK.to_owned()),
                 _ if is_name && is_field(value) || !is_name && own::is_of_record(value) => None,

@@ -107,7 +107,7 @@ pub(super) fn named_into(known: &mut Known, name: &str, value: &str) {
     // The working folder of a shell.
     let is_secret = secrecy_of(name).is_some()
         && !["PWD", "OLDPWD"].contains(&name)
-        && !(is_weak(name) && !shapes::is_token(value));
+        && (!is_weak(name) || shapes::is_token(value));
     if is_secret {
         header_into(known, name, value);
         known.add(value);
