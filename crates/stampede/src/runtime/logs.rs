@@ -123,16 +123,17 @@ impl LogMarks {
 
     /// Gives each line that was written since to `take`, until it has read enough; what `take`
     /// keeps is to be masked.
-    pub fn lines_since(&self, dir: &Path, take: impl FnMut(&str)) {
-        self.lines_of(files(dir), take);
+    pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
+        self.lines_of(files(dir), |_, line| take(line));
     }
 
-    /// The same of logs that the app itself writes.
-    pub fn lines_of_app_since(&self, dir: &Path, docroot: &Path, take: impl FnMut(&str)) {
-        self.lines_of(elsewhere(dir, docroot), take);
+    /// The same, with the file that it stands in, of these and of logs that the app itself writes.
+    pub fn all_lines_since(&self, dir: &Path, docroot: &Path, take: impl FnMut(&Path, &str)) {
+        let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
+        self.lines_of(all, take);
     }
 
-    fn lines_of(&self, files: Vec<PathBuf>, mut take: impl FnMut(&str)) {
+    fn lines_of(&self, files: Vec<PathBuf>, mut take: impl FnMut(&Path, &str)) {
         for file in files.into_iter().filter(|file| is_of_process(file)) {
             let from = self.0.get(&file).copied().unwrap_or(0);
             let Ok(mut log) = fs::File::open(&file) else { continue };
@@ -142,7 +143,7 @@ impl LogMarks {
             let mut lines = BufReader::new(log.take(SINCE_BYTES));
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                take(String::from_utf8_lossy(&line).trim_end());
+                take(&file, String::from_utf8_lossy(&line).trim_end());
                 line.clear();
             }
         }

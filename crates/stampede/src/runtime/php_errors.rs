@@ -1,6 +1,9 @@
 //! Fatal errors of PHP in a stack's logs. A page that ends in one may have status 200: what was sent
 //! before it cannot be taken back.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::logs::{self, LogMarks};
 use super::start::Running;
 use crate::store::mask_secrets;
@@ -8,7 +11,7 @@ use crate::store::mask_secrets;
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpErrors {
-    /// Lines that tell of one. A web server may repeat what PHP logged.
+    /// Lines that tell of one, of the log that has most: a web server may repeat what PHP logged.
     pub lines: u64,
     /// The first, from `PHP Fatal error` on, secrets masked.
     pub first: String,
@@ -30,20 +33,16 @@ const LINE_MAX: usize = 300;
 impl Running {
     /// Fatal errors that its logs have had since; `None`: none.
     pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
-        let mut found: Option<PhpErrors> = None;
-        let mut look = |line: &str| {
+        let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
+        let mut first = None;
+        marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {
             let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
-            match &mut found {
-                Some(found) => found.lines += 1,
-                None => {
-                    let first = mask_secrets(&logs::mask(&line[at..], &self.stack.secrets));
-                    found = Some(PhpErrors { lines: 1, first: self.in_short(&first) });
-                }
-            }
-        };
-        marks.lines_since(self.dir(), &mut look);
-        marks.lines_of_app_since(self.dir(), &self.docroot(), &mut look);
-        found
+            *by_file.entry(file.to_path_buf()).or_default() += 1;
+            first.get_or_insert_with(|| {
+                self.in_short(&mask_secrets(&logs::mask(&line[at..], &self.stack.secrets)))
+            });
+        });
+        Some(PhpErrors { lines: *by_file.values().max()?, first: first? })
     }
 
     /// The message and the place, from the app's directory on.

@@ -26,7 +26,9 @@ pub(super) fn work_folder(
     };
     let is_taken =
         |error: &Failure| error.downcast_ref::<KeeperError>().is_some_and(KeeperError::is_taken);
-    Ok(fresh::under_a_free_name(fresh::token, make, is_taken))
+    // Whose it is, the name tells whoever looks.
+    let name = || format!("{}-{}", std::process::id(), fresh::token());
+    Ok(fresh::under_a_free_name(name, make, is_taken))
 }
 
 /// Config files of six formats name the work folder, each with its own quoting.

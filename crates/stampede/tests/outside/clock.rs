@@ -1,8 +1,7 @@
 //! Pages that change by themselves: with the time, with each request, with a minute.
 
-use std::time::Duration;
-
-use crate::common::{Place, assert_measured, finish, skipped, stderr, stdout, trials};
+use crate::common::{Place, skipped, trials};
+use crate::quick::{Compared, compare};
 
 #[test]
 fn a_page_that_shows_the_time_can_be_measured() {
@@ -22,29 +21,9 @@ fn a_page_that_shows_the_time_can_be_measured() {
     ] {
         let place = Place::new();
         place.write("shop/public/index.php", code);
-        let words = [
-            "compare",
-            "--app",
-            "./shop",
-            "--runtimes",
-            "php-builtin",
-            "--users",
-            "1",
-            "--for",
-            "2s",
-            "--warm-up",
-            "0s",
-            "--rounds",
-            "1",
-        ];
-        let output = finish(place.stampede(&words), Duration::from_secs(60));
-        assert_measured(&place, &output);
-        assert_ne!(
-            trials(&place)[0]["verdict"]["judged"],
-            "invalid",
-            "{code}: {}",
-            stderr(&output)
-        );
+        let compared = compare(&place, "php-builtin", &[]);
+        assert!(matches!(compared.code, Some(0 | 3)), "{code}: {}", compared.said);
+        assert_ne!(trials(&place)[0]["verdict"]["judged"], "invalid", "{code}: {}", compared.said);
     }
 }
 
@@ -59,23 +38,7 @@ fn another_page_after_the_load_is_still_seen_and_shown() {
         file_put_contents($file, (string) ++$count);
         echo $count < 40 ? 'the catalogue' : 'the installer';";
     place.write("shop/public/index.php", code);
-    let words = [
-        "compare",
-        "--app",
-        "./shop",
-        "--runtimes",
-        "php-builtin",
-        "--users",
-        "1",
-        "--for",
-        "2s",
-        "--warm-up",
-        "0s",
-        "--rounds",
-        "1",
-    ];
-    let output = finish(place.stampede(&words), Duration::from_secs(60));
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let Compared { code, said } = compare(&place, "php-builtin", &[]);
+    assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("`the installer` instead of `the catalogue`"), "{said}");
 }

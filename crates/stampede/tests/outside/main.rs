@@ -14,6 +14,7 @@ mod odd_headers;
 mod own_words;
 mod package_lock;
 mod php_errors;
+mod quick;
 mod redirects;
 mod same_page;
 mod secrets;

@@ -1,33 +1,14 @@
 //! Pages that end in a PHP error, or without a body, with status 200.
 
-use std::time::Duration;
-
-use crate::common::{Place, finish, skipped, stderr, stdout, trials};
-
-const LIMIT: Duration = Duration::from_secs(120);
+use crate::common::{Place, skipped, trials};
+use crate::quick::{Compared, compare};
 
 /// What `compare` says of an app of this code, and its exit code.
 fn compared(runtime: &str, code: &str, more: &[&str]) -> (Option<i32>, String, serde_json::Value) {
     let place = Place::new();
     place.write("shop/public/index.php", code);
-    let words = [
-        "compare",
-        "--app",
-        "./shop",
-        "--runtimes",
-        runtime,
-        "--users",
-        "1",
-        "--for",
-        "2s",
-        "--warm-up",
-        "0s",
-        "--rounds",
-        "1",
-    ];
-    let output = finish(place.stampede(&[&words[..], more].concat()), LIMIT);
-    let said = stdout(&output) + &stderr(&output);
-    (output.status.code(), said, trials(&place)[0]["verdict"].clone())
+    let Compared { code, said } = compare(&place, runtime, more);
+    (code, said, trials(&place)[0]["verdict"].clone())
 }
 
 /// After some requests something goes wrong: the code that counts them.
@@ -60,10 +41,7 @@ fn a_page_that_always_ends_in_a_fatal_error_is_not_measured() {
         let place = Place::new();
         place.write("shop/public/index.php", code);
         place.write("shop/public/broken.php", "<?php function {");
-        let words =
-            ["compare", "--app", "./shop", "--runtimes", runtime, "--users", "1", "--for", "1s"];
-        let output = finish(place.stampede(&words), LIMIT);
-        let said = stdout(&output) + &stderr(&output);
+        let Compared { said, .. } = compare(&place, runtime, &[]);
         assert!(said.contains("Parse error"), "{runtime}: {said}");
         assert_eq!(trials(&place)[0]["verdict"]["judged"], "invalid", "{runtime}: {said}");
     }
@@ -145,23 +123,7 @@ fn an_error_that_is_logged_elsewhere_is_seen() {
             "shop/app.yaml",
             "title: shop\nkind: script\ndocroot: public\nwritable: [public]\n",
         );
-        let words = [
-            "compare",
-            "--app",
-            "./shop",
-            "--runtimes",
-            "php-builtin",
-            "--users",
-            "1",
-            "--for",
-            "2s",
-            "--warm-up",
-            "0s",
-            "--rounds",
-            "1",
-        ];
-        let output = finish(place.stampede(&words), LIMIT);
-        let said = stdout(&output) + &stderr(&output);
+        let Compared { said, .. } = compare(&place, "php-builtin", &[]);
         assert_eq!(trials(&place)[0]["verdict"]["judged"], "invalid", "{file}: {said}");
         assert!(said.contains("Call to undefined function not_there()"), "{file}: {said}");
     }
@@ -180,25 +142,7 @@ fn a_body_that_goes_missing_is_seen_beside_an_empty_page() {
     );
     place.write("shop/public/index.php", &code);
     place.write("urls.txt", "/\n/ping\n");
-    let words = [
-        "compare",
-        "--app",
-        "./shop",
-        "--runtimes",
-        "php-builtin",
-        "--urls",
-        "urls.txt",
-        "--users",
-        "1",
-        "--for",
-        "2s",
-        "--warm-up",
-        "0s",
-        "--rounds",
-        "1",
-    ];
-    let output = finish(place.stampede(&words), LIMIT);
-    let said = stdout(&output) + &stderr(&output);
+    let Compared { said, .. } = compare(&place, "php-builtin", &["--urls", "urls.txt"]);
     let failed = &trials(&place)[0]["load"]["counts"]["failed"];
     assert!(failed["check:size > 0"].as_u64() > Some(0), "{failed}: {said}");
     let ok = trials(&place)[0]["load"]["counts"]["ok"].as_u64();

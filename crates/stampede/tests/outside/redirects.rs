@@ -2,17 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Place, finish, skipped, stderr, stdout, summary, trials};
-
-const LIMIT: Duration = Duration::from_secs(120);
-const QUICK: [&str; 6] = ["--users", "1", "--for", "1s", "--warm-up", "0s"];
+use crate::common::{Place, skipped, summary, trials};
+use crate::quick::{self, Compared};
 
 /// Runs `compare` on `./shop` with more arguments: exit code, what it said, and how long it took.
 fn compare(place: &Place, more: &[&str]) -> (Option<i32>, String, Duration) {
     let begun = Instant::now();
-    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--rounds", "2"];
-    let output = finish(place.stampede(&[&words[..], &QUICK, more].concat()), LIMIT);
-    (output.status.code(), stdout(&output) + &stderr(&output), begun.elapsed())
+    let rounds = ["--rounds", "2"];
+    let Compared { code, said } =
+        quick::compare(place, "php-builtin", &[&rounds[..], more].concat());
+    (code, said, begun.elapsed())
 }
 
 fn shop(place: &Place, code: &str) {
@@ -87,10 +86,8 @@ fn a_cold_load_that_is_only_redirected_is_none_either() {
         )
     };
     for (path, wanted) in [(", path: /account", Some(3)), ("", Some(0))] {
-        place.write("plan.yaml", &plan(path));
-        let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
-        let said = stdout(&output) + &stderr(&output);
-        assert_eq!(output.status.code(), wanted, "{path}: {said}");
+        let Compared { code, said } = quick::run_plan(&place, &plan(path));
+        assert_eq!(code, wanted, "{path}: {said}");
     }
 }
 
@@ -127,10 +124,8 @@ fn a_host_that_the_load_sends_is_sent_before_it_too() {
     shop(&place, code);
     let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  \
                 main: { users: 1, for: 1s, path: /, headers: { Host: shop.test } }\n";
-    place.write("plan.yaml", plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let Compared { code, said } = quick::run_plan(&place, plan);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 /// An app of which only what writes is measured need not have a first page.
@@ -145,10 +140,8 @@ fn an_api_without_a_first_page_is_measured() {
     shop(&place, code);
     let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  main: { users: 1, \
                 for: 1s, method: POST, path: /api/x, body: hello, headers: { Content-Type: text/plain } }\n";
-    place.write("plan.yaml", plan);
-    let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let Compared { code, said } = quick::run_plan(&place, plan);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

@@ -1,33 +1,14 @@
 //! Each path of a load is the same page on every runtime, or the row says that it is not.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
-use crate::common::{Place, finish, skipped, stderr, stdout, summary};
-
-const LIMIT: Duration = Duration::from_secs(180);
+use crate::common::{Place, skipped, summary};
+use crate::quick::{Compared, compare, run_plan};
 
 /// Two runtimes with the app `./shop`: what of the second, or of the first, is not comparable.
 fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
-    let words = [
-        "compare",
-        "--app",
-        "./shop",
-        "--runtimes",
-        "nginx-fpm,apache-modphp",
-        "--users",
-        "1",
-        "--for",
-        "1s",
-        "--warm-up",
-        "0s",
-        "--rounds",
-        "1",
-    ];
-    let output = finish(place.stampede(&[&words[..], more].concat()), LIMIT);
-    let said = stdout(&output) + &stderr(&output);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    let Compared { code, said } = compare(place, "nginx-fpm,apache-modphp", more);
+    assert!(matches!(code, Some(0 | 3)), "{said}");
     let summary = summary(place);
     let cells = summary["cells"].as_array().expect("cells");
     let reasons = cells.iter().flat_map(|cell| cell["not_comparable"].as_array().expect("a list"));
@@ -111,9 +92,7 @@ fn another_script_is_seen_for_every_method_and_on_slow_pages() {
         ("for: 1s, method: HEAD, path: /index.php", "`Admin` instead of"),
         ("for: 1s, method: POST, path: /index.php", "on average instead of"),
     ] {
-        place.write("plan.yaml", &plan(load));
-        let output = finish(place.stampede(&["compare", "plan.yaml"]), LIMIT);
-        let said = stdout(&output) + &stderr(&output);
+        let Compared { said, .. } = run_plan(&place, &plan(load));
         assert!(said.contains(words), "{load}: {said}");
         std::fs::remove_dir_all(place.path().join("stampede-results")).expect("results");
     }

@@ -1,0 +1,258 @@
+use super::*;
+use crate::monitor::sample::RoleSample;
+use crate::observed::{Shown, changed as changed_between};
+use crate::store::record::{Given, Observed};
+use stampede_load::report::Connections;
+
+fn load() -> LoadRecord {
+    LoadRecord {
+        counts: Counts { planned: 1000, started: 1000, ok: 1000, ..Counts::default() },
+        scheduled_ns: 10_000_000_000,
+        lasted_ns: 10_000_000_000,
+        ok_inside: 1000,
+        in_flight_max: 10,
+        littles_law_ratio: 1.0,
+        connections: Connections { opened: 10, never_answered: 0, sources: 1 },
+        busy_share_max: 0.1,
+        stretched: 1.0,
+        lateness_ns_p99: 100_000,
+        lateness_ns_sure: 100_000,
+        clipped: 0,
+        service_time_ns_p50: 2_000_000,
+        timeout_ns: 11_000_000_000,
+        keep_alive: true,
+        client: "stampede".to_owned(),
+        end: End::Complete,
+    }
+}
+
+fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
+    Evidence {
+        load,
+        model,
+        resources: &[],
+        changed: &[],
+        clock_source: "tsc",
+        machine_cpus: 2,
+        memory_limit_bytes: 0,
+        oom_kills: 0,
+        died: &[],
+    }
+}
+
+fn judged(load: &LoadRecord, model: ModelKind) -> Verdict {
+    judge(&evidence(load, model))
+}
+
+const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
+
+#[test]
+fn odd_headers_are_noted() {
+    let odd = [("folded", 1_200), ("no-field", 1)];
+    let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
+    let notes = [
+        "1 200 answers have folded header lines; a fold is read as one space",
+        "1 answer has header lines without a valid name; they are ignored, as in browsers",
+    ];
+    assert_eq!(odd_headers(&odd), notes);
+}
+
+#[test]
+fn memory_that_was_full_or_cost_processes_is_said() {
+    let reasons = |memory_bytes, oom_kills| {
+        let role = RoleSample { memory_bytes, oom_kills, ..RoleSample::default() };
+        let roles = [("php".to_owned(), role)].into();
+        let resources = [ResourceSample { roles, ..ResourceSample::default() }];
+        let load = load();
+        let memory_limit_bytes = 1 << 30;
+        let evidence =
+            Evidence { resources: &resources, memory_limit_bytes, ..evidence(&load, OPEN) };
+        let verdict = judge(&evidence);
+        (verdict.judged, verdict.reasons.join(""))
+    };
+    assert_eq!(reasons(900 << 20, 0), (Judged::Valid, String::new()));
+    let full = "memory was full: 0.98 GiB of 1.00 GiB".to_owned();
+    assert_eq!(reasons(1_000 << 20, 0), (Judged::Suspect, full));
+    let (judged, killed) = reasons(1_000 << 20, 3);
+    assert_eq!(judged, Judged::Suspect);
+    assert!(killed.starts_with("the kernel ended 3 processes for want of memory"), "{killed}");
+}
+
+#[test]
+fn a_quiet_trial_is_valid_without_a_reason() {
+    let verdict = judged(&load(), OPEN);
+    assert_eq!(verdict, Verdict { judged: Judged::Valid, reasons: vec![], notes: vec![] });
+}
+
+#[test]
+fn lateness_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
+    let (lateness_ns_p99, lateness_ns_sure) = (1_000_001, 1_000_001);
+    let late = LoadRecord { lateness_ns_p99, lateness_ns_sure, ..load() };
+    assert_eq!(judged(&late, OPEN).judged, Judged::Invalid);
+    let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
+    assert_eq!(judged(&slow_app, OPEN).judged, Judged::Valid, "5 % of 100 ms is 5 ms");
+    assert_eq!(judged(&late, ModelKind::Closed).judged, Judged::Valid, "no due times there");
+}
+
+#[test]
+fn a_handful_of_late_shots_of_a_short_trial_makes_it_suspect() {
+    let late = LoadRecord { lateness_ns_p99: 9_000_000, ..load() };
+    let verdict = judged(&late, OPEN);
+    assert_eq!(verdict.judged, Judged::Suspect);
+    let said = "the generator was late: p99 lateness 9.00 ms, allowed 1.00 ms";
+    assert_eq!(verdict.reasons, [said]);
+}
+
+#[test]
+fn times_beyond_an_hour_are_said() {
+    let verdict = judged(&LoadRecord { clipped: 2, ..load() }, ModelKind::Closed);
+    assert_eq!(verdict.judged, Judged::Suspect);
+    assert!(verdict.reasons[0].starts_with("2 shots took longer than an hour"), "{verdict:?}");
+}
+
+#[test]
+fn shots_dropped_with_every_slot_taken_are_the_runtimes_doing() {
+    let mut dropped = load();
+    dropped.counts.started = 500;
+    assert_eq!(judged(&dropped, OPEN).judged, Judged::Invalid, "there was room for them");
+    dropped.in_flight_max = 100;
+    assert_eq!(judged(&dropped, OPEN).judged, Judged::Valid);
+}
+
+#[test]
+fn a_starved_connection_makes_it_invalid() {
+    let starved = LoadRecord {
+        connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+        ..load()
+    };
+    let verdict = judged(&starved, ModelKind::Closed);
+    assert_eq!(verdict.judged, Judged::Invalid);
+    assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+}
+
+#[test]
+fn a_server_that_answers_nobody_starves_nobody() {
+    let mut dead = LoadRecord {
+        connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+        ..load()
+    };
+    dead.counts.ok = 0;
+    dead.counts.failed.insert("net:timeout".to_owned(), 1_000);
+    let verdict = judged(&dead, ModelKind::Closed);
+    assert_eq!((verdict.judged, verdict.reasons), (Judged::Valid, vec![]));
+    let said = unanswered(&dead).map(|text| text.replace('\u{202f}', " "));
+    assert_eq!(said.as_deref(), Some("no request was answered: 1 000 × `net:timeout`"));
+    dead.counts.failed.insert("http:503".to_owned(), 1);
+    assert_eq!(judged(&dead, ModelKind::Closed).judged, Judged::Invalid, "somebody was");
+    assert_eq!(unanswered(&dead), None);
+}
+
+#[test]
+fn a_load_that_is_only_redirected_measured_nothing() {
+    let mut moved = load();
+    assert_eq!(unanswered(&moved), None);
+    moved.counts.ok = 0;
+    moved.counts.failed.insert("http:302".to_owned(), 60);
+    let said = unanswered(&moved);
+    assert_eq!(said.as_deref(), Some("every request was redirected: 60 × `http:302`"));
+    moved.counts.failed.insert("http:500".to_owned(), 1);
+    assert_eq!(unanswered(&moved), None, "it is the app's failure");
+}
+
+#[test]
+fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
+    let mut load = LoadRecord {
+        connections: Connections { opened: 16, never_answered: 2, sources: 1 },
+        ..load()
+    };
+    load.counts.failed.insert("net:reset".to_owned(), 2_000);
+    let said = "2 of 16 connections got no answer in the whole trial: 2 000 shots failed as \
+                `net:reset`";
+    assert_eq!(judged(&load, ModelKind::Closed).reasons[0].replace('\u{202f}', " "), said);
+}
+
+#[test]
+fn kept_connections_that_end_under_a_shot_are_explained() {
+    let mut load = load();
+    load.counts.failed.insert("net:cut-short".to_owned(), 3);
+    let verdict = judged(&load, ModelKind::Closed);
+    assert_eq!(verdict.judged, Judged::Valid);
+    assert!(verdict.notes[0].starts_with("3 of its shots met a kept connection"));
+    // None of these was kept: nobody had an answer on it before.
+    load.counts.ok = 2;
+    assert_eq!(judged(&load, ModelKind::Closed).notes, [""; 0]);
+}
+
+#[test]
+fn more_than_one_local_address_is_said() {
+    let mut load = load();
+    load.connections.sources = 3;
+    let verdict = judged(&load, OPEN);
+    assert_eq!(verdict.judged, Judged::Valid);
+    assert!(verdict.notes[0].ends_with("3 addresses of this machine, 127.0.0.1 to 127.0.0.3"));
+}
+
+#[test]
+fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
+    let busy = LoadRecord { busy_share_max: 0.97, ..load() };
+    assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
+    let closed = judged(&busy, ModelKind::Closed);
+    assert_eq!(closed.judged, Judged::Valid);
+    assert_eq!(closed.notes, ["at least 100.0/s: the generator's limit (97 % busy)"]);
+    let short = LoadRecord { lasted_ns: 500_000, ..busy };
+    assert!(judged(&short, ModelKind::Closed).notes.is_empty(), "busy with beginning");
+}
+
+#[test]
+fn a_wrong_little_ratio_is_our_own_bug() {
+    let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
+    assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
+    let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
+    assert!(!judged(&few, ModelKind::Closed).reasons.iter().any(|r| r.contains("Little")));
+}
+
+#[test]
+fn steal_throttling_and_a_slow_clock_make_it_suspect() {
+    let mut sample = ResourceSample { interval_ns: 1_000_000_000, ..Default::default() };
+    sample.host.steal_ns = 30_000_000;
+    sample.throttled_ns = 5_000_000;
+    let load = load();
+    let verdict = judge(&Evidence {
+        resources: &[sample],
+        clock_source: "hpet",
+        died: &["`php` ended by signal 11 during the load".to_owned()],
+        ..evidence(&load, OPEN)
+    });
+    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
+}
+
+/// From what was observed, through `changed`, to the verdict.
+fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
+    let observed =
+        Observed { answer_sha256: "a".into(), isolated: true, workers: 4, ..Observed::default() };
+    let given = Given { workers: 4, ..Given::default() };
+    let before = Shown { name: "a".into(), given, observed, body_bytes_mean: None };
+    let mut after = before.clone();
+    change(&mut after.observed);
+    let changed = changed_between(&before, &after);
+    judge(&Evidence { changed: &changed, ..evidence(&load(), OPEN) })
+}
+
+#[test]
+fn an_answer_that_changed_under_load_is_invalid_and_all_reasons_are_said() {
+    let verdict = after_load(|after| {
+        after.answer_sha256 = "b".into();
+        after.workers = 3;
+    });
+    assert_eq!(verdict.judged, Judged::Invalid);
+    assert_eq!(verdict.reasons.len(), 2, "{verdict:?}");
+}
+
+#[test]
+fn what_else_changed_under_load_makes_it_suspect() {
+    assert_eq!(after_load(|_| {}).judged, Judged::Valid);
+    let verdict = after_load(|after| after.isolated = false);
+    assert_eq!(verdict.judged, Judged::Suspect);
+    assert_eq!(verdict.reasons, ["after the load: requests are not shown to be isolated"]);
+}
