@@ -229,15 +229,17 @@ fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
             }
         }
         let output = finish(command, LIMIT);
-        let notes = trials(&place)[0]["verdict"]["notes"].to_string();
+        let trial = &trials(&place)[0];
+        assert_eq!(trial["verdict"]["judged"], "invalid", "PHP ended with fatal errors: {trial:#}");
+        let notes = trial["verdict"]["notes"].to_string();
         let said = format!("worker threads were started under load{asked}; its log said: ");
         assert!(notes.contains(&said), "{notes}\n{}", stderr(&output));
         assert!(notes.contains("Allowed memory size"), "{notes}");
-        let counts = &summary(&place)["cells"][0]["counts"];
+        let counts = &trial["load"]["counts"];
         let number = |value: &serde_json::Value| value.as_u64().expect("a number");
         let deaths: u64 = counts["failed"].as_object().expect("kinds").values().map(number).sum();
         // The last may have died with the load; a worker that dies never comes to its 500th.
-        let restarts = number(&counts["restarts"]);
+        let restarts = number(&trial["runtime"]["thread_restarts"]);
         let expected = deaths.saturating_sub(1)..=deaths;
         assert!(deaths > 0 && expected.contains(&restarts), "{counts:#}");
     }

@@ -263,7 +263,7 @@ fn fire(
     changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
     changed.extend(notes.into_iter().map(|text| (Judged::Valid, text)));
     let did = load_record(&fired, &load, subject.load);
-    changed.extend(php_errors.map(|errors| ended_in(&errors, did.counts.failed_total())));
+    changed.extend(php_errors.map(|errors| (Judged::Invalid, in_words(&errors))));
     changed.extend(verdict::unanswered(&did).map(|text| (Judged::Invalid, text)));
     changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
     changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
@@ -283,15 +283,10 @@ fn fire(
     Ok(fired)
 }
 
-/// What fatal errors under load make of a trial: pages that ended in one were counted as correct, unless at
-/// least as many requests failed.
-fn ended_in(errors: &PhpErrors, failed: u64) -> (Judged, String) {
+/// Fatal errors under load, in words.
+fn in_words(errors: &PhpErrors) -> String {
     let lines = words::number_of(u32::try_from(errors.lines).unwrap_or(u32::MAX), "line");
-    let text = format!(
-        "PHP ended with fatal errors under the load ({lines} in the log): `{}`",
-        errors.first
-    );
-    (if errors.lines > failed { Judged::Invalid } else { Judged::Valid }, text)
+    format!("PHP ended with fatal errors under the load ({lines} in the log): `{}`", errors.first)
 }
 
 /// Asks the runtime again, and says what is not as it was before the load. What was measured
