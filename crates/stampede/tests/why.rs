@@ -41,8 +41,9 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     }
     let said = Said::in_place(
         sleeping(),
+        // PHP-FPM looks once a second whether it wants another process.
         "app: ./app
-warm_up: 1s
+warm_up: 3s
 load: {rush: {users: 8, for: 2s, keep_alive: false}}
 runtimes:
   - two: {use: nginx-fpm, workers: 2}

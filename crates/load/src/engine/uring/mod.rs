@@ -38,7 +38,7 @@ use crate::time::Nanos;
 use buffers::{Buffers, GROUP, HEADER, Part};
 use files::Files;
 use mark::{CONNECTIONS, Mark, What};
-use place::{File, Place, State, Under};
+use place::{End, File, Place, State, Under};
 use ring::Ring;
 
 /// The engine of one load thread. Belongs to the thread that made it.
@@ -115,7 +115,7 @@ impl Uring {
         let opened = self.target.open();
         let place = self.place(slot);
         place.connection = place.connection.wrapping_add(1) & CONNECTIONS;
-        (place.state, place.broken) = (State::Connecting, None);
+        (place.state, place.broken, place.end) = (State::Connecting, None, End::Unseen);
         let mark = self.mark(slot, What::Connect);
         match opened {
             Ok((socket, there)) => {
@@ -357,13 +357,7 @@ impl Uring {
             self.buffers.give_back(number);
         }
         match result {
-            Ok(_) if state == State::Open => match self.place(slot).broken {
-                Some(errno) => self.failed(slot, errno),
-                None => {
-                    self.place(slot).state = State::Over;
-                    Some(Ended::PeerClosed(slot))
-                }
-            },
+            Ok(_) if state == State::Open => self.peer_closed(slot),
             Ok(_) => None,
             // All buffers are full: those of this batch are empty by the next call.
             // Cancelled by us: see `hung_up`.
@@ -374,6 +368,25 @@ impl Uring {
             Err(errno) => {
                 let errno = self.place(slot).broken.unwrap_or(errno);
                 self.failed(slot, errno)
+            }
+        }
+    }
+
+    /// The end came in the same batch as what we answer with a send (a handshake's next step): that
+    /// send has not reached the kernel yet, and what becomes of it says whether the peer still took
+    /// it. So the end, which stays, is asked for once more behind the send.
+    fn peer_closed(&mut self, slot: Slot) -> Option<Ended> {
+        let place = self.place(slot);
+        if place.sending == Under::Way && place.end == End::Unseen {
+            place.end = End::Seen;
+            self.receive(slot);
+            return None;
+        }
+        match place.broken {
+            Some(errno) => self.failed(slot, errno),
+            None => {
+                place.state = State::Over;
+                Some(Ended::PeerClosed(slot))
             }
         }
     }

@@ -21,6 +21,7 @@ pub(super) struct Place {
     /// Why nothing more can be sent. It is told once nothing more comes.
     pub(super) broken: Option<Errno>,
     pub(super) receiving: Under,
+    pub(super) end: End,
     /// Watched for its end.
     pub(super) watching: Under,
     /// Asked for while connecting.
@@ -43,6 +44,14 @@ pub(super) enum Under {
     #[default]
     No,
     Way,
+}
+
+/// Whether the peer's end was seen. While a send is under way it is asked for a second time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    #[default]
+    Unseen,
+    Seen,
 }
 
 /// Whether the kernel knows the socket by a number in its table.
