@@ -41,6 +41,8 @@ pub struct Known {
     longest: usize,
     /// Words that stand in other texts too: masked behind a secret name alone.
     words: BTreeSet<String>,
+    /// Those of them that are words of stampede's own: masked in what others wrote.
+    own: BTreeSet<String>,
     /// There were more than it takes.
     is_full: bool,
 }
@@ -57,6 +59,7 @@ impl Known {
             tails: BTreeMap::new(),
             longest: 0,
             words: BTreeSet::new(),
+            own: BTreeSet::new(),
             is_full: false,
         }
     }
@@ -70,6 +73,9 @@ impl Known {
         if !is_worth(value) {
             if is_word(value) && self.words.len() < VALUES_MAX {
                 self.words.insert(value.to_owned());
+                if is_telling(value) {
+                    self.own.insert(value.to_owned());
+                }
             }
             return;
         }
@@ -113,6 +119,14 @@ impl Known {
         if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
     }
 
+    /// The same of a text that others wrote, such as a log or an app's page: there a word of stampede's own
+    /// that is a secret is masked too.
+    pub fn mask_foreign<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut places = self.places(text);
+        places.extend(words(text).filter(|place| self.own.contains(&text[place.clone()])));
+        if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
+    }
+
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut places = self.behind_names(text);
         if self.heads.is_empty() {
@@ -139,10 +153,9 @@ impl Known {
         if self.words.is_empty() {
             return Vec::new();
         }
-        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
         let is_known = |place: &Range<usize>| {
             let value = &text[place.clone()];
-            value.split(|letter| !is_part(letter)).any(|word| self.words.contains(word))
+            words(value).any(|word| self.words.contains(&value[word]))
         };
         shapes::places(text).into_iter().filter(is_known).collect()
     }
@@ -203,6 +216,11 @@ pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
 
 /// Whether a value is no word or number that stands in every text.
 pub(super) fn is_worth(value: &str) -> bool {
+    is_telling(value) && !own::is_own(value)
+}
+
+/// The same where the text is not stampede's.
+fn is_telling(value: &str) -> bool {
     let length = value.chars().count();
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
     let is_common = || COMMON.contains(&format!(" {} ", value.to_ascii_lowercase()));
@@ -215,18 +233,28 @@ pub(super) fn is_worth(value: &str) -> bool {
         && value.chars().any(char::is_alphanumeric)
         && !value.contains(MASK)
         && !is_common()
-        && !own::is_own(value)
         && !is_variable()
 }
 
 /// One word: what is masked behind a name at least.
 fn is_word(value: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
     value.len() >= 3
         && value.len() <= 64
         && value.chars().any(char::is_alphabetic)
         && value.chars().all(is_part)
         && !shapes::is_switch(value)
+}
+
+fn is_part(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '-'
+}
+
+/// Where the words of `text` stand, as [`is_word`] means them.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()).map(|word| {
+        let begin = word.as_ptr() as usize - text.as_ptr() as usize;
+        begin..begin + word.len()
+    })
 }
 
 /// A value as it may stand in JSON, HTML, a URL, a shell's word, YAML and PHP, and in Base64.
@@ -406,6 +434,16 @@ mod tests {
         let text = "throughput 1 157/s /throughput?token=throughput&a=1 mysql://joe:valid@db valid";
         let masked = "throughput 1 157/s /throughput?token=***&a=1 mysql://***@db valid";
         assert_eq!(without(&["throughput", "valid", "shots"], text), masked);
+    }
+
+    #[test]
+    fn a_word_of_stampede_is_masked_in_what_others_wrote() {
+        let mut known = Known::new();
+        ["master", "throughput", "root", "abc"].iter().for_each(|value| known.add(value));
+        let text = "root: the password master, not masters or web-master, \"throughput\", abc";
+        assert_eq!(known.mask(text), text);
+        let masked = "root: the password ***, not masters or web-master, \"***\", abc";
+        assert_eq!(known.mask_foreign(text), masked);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!
 //! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that stands everywhere
 //! (`root`, `true`, `localhost`) and every word of stampede's own (`valid`, `workers`, `own`) are masked behind their
-//! names alone. One of less than 8 characters, or of letters alone, is masked where it is a word of its own. The
+//! names alone; the last also by value in what others wrote: logs and answers of the app. One of less than 8 characters, or of letters alone, is masked where it is a word of its own. The
 //! longest of several is masked first. A secret under an innocent name, which nothing tells from other text, stays.
 //!
 //! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's own words.
@@ -40,8 +40,18 @@ pub fn mask_secrets(text: &str) -> String {
     text_without(&KNOWN.read().unwrap_or_else(PoisonError::into_inner), text)
 }
 
+/// The same of what others wrote, a log or an answer of the app: words of stampede's own that are secrets are masked
+/// there too.
+pub fn mask_foreign(text: &str) -> String {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    without_shapes(known.mask_foreign(text))
+}
+
 fn text_without(known: &Known, text: &str) -> String {
-    let text = known.mask(text);
+    without_shapes(known.mask(text))
+}
+
+fn without_shapes(text: Cow<'_, str>) -> String {
     let places = shapes::places(&text);
     if places.is_empty() { text.into_owned() } else { known::masked(&text, places) }
 }

@@ -14,7 +14,7 @@ use super::app::App;
 use super::app_manifest::Mask;
 use super::error::RuntimeError;
 use super::plain::agent;
-use crate::mask::mask_secrets;
+use crate::mask::mask_foreign;
 
 /// One HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,7 +174,7 @@ pub(super) fn gist(body: &str) -> String {
     };
     let words: Vec<&str> = line.split_whitespace().collect();
     // Before it is cut: what is left of a secret would not be known for one.
-    mask_secrets(&words.join(" ")).chars().take(120).collect()
+    mask_foreign(&words.join(" ")).chars().take(120).collect()
 }
 
 /// What of the expected parts that name the PHP version is not in the answer.

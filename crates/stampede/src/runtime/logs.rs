@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::mask::{mask_env, mask_secrets};
+use crate::mask::{mask_env, mask_foreign};
 
 /// Lines shown in all; more would bury the message.
 const LINES_MAX: usize = 12;
@@ -190,7 +190,7 @@ fn tail(file: &Path, from: u64) -> String {
 
 /// A line without what must not be shown.
 pub fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
-    mask_secrets(&mask_env(line, env))
+    mask_foreign(&mask_env(line, env))
 }
 
 #[cfg(test)]

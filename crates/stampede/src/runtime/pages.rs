@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use regex::Regex;
+use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, gist};
 use super::app::App;
@@ -18,12 +19,10 @@ use crate::store::record::PageRecord;
 
 /// For one answer: some are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);
-/// Requests that are asked; of a longer list the first.
-const REQUESTS_MAX: usize = 300;
 /// For all of them: beyond that nobody waits for a trial to begin.
-const ALL_WITHIN: Duration = Duration::from_secs(30);
+const ALL_WITHIN: Duration = Duration::from_secs(60);
 /// For all the second answers: what is not asked again by then is compared as if it changed.
-const AGAIN_WITHIN: Duration = Duration::from_secs(10);
+const AGAIN_WITHIN: Duration = Duration::from_secs(20);
 
 /// Where an app runs, which its answers may show.
 pub struct Place<'a> {
@@ -73,7 +72,8 @@ pub(crate) struct Pages<'a>(Vec<Asked<'a>>);
 
 struct Asked<'a> {
     request: &'a RequestSpec,
-    body: String,
+    /// SHA-256: there may be thousands of large bodies.
+    body: [u8; 32],
     record: PageRecord,
 }
 
@@ -86,13 +86,12 @@ impl<'a> Pages<'a> {
     ) -> Pages<'a> {
         let begun = Instant::now();
         let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::asked();
-        let first = requests.iter().take(REQUESTS_MAX);
-        let asked = first.take_while(|_| is_in_time()).map(|request| {
+        let asked = requests.iter().take_while(|_| is_in_time()).map(|request| {
             let path = mask_secrets(&request.path);
             let Ok(answer) = site.ask_path(&request.path, &request.headers, WITHIN) else {
                 // Without an answer the load itself will tell.
                 let record = PageRecord { path, ..PageRecord::default() };
-                return Asked { request, body: String::new(), record };
+                return Asked { request, body: hash(""), record };
             };
             let location = answer.header("location").filter(|_| is_redirect(answer.status));
             let location = location.map(|to| mask_secrets(&placeless(to, place.port, place.dir)));
@@ -108,7 +107,7 @@ impl<'a> Pages<'a> {
                 title_changes: false,
                 php_error: php_error(&body),
             };
-            Asked { request, body, record }
+            Asked { request, body: hash(&body), record }
         });
         Pages(asked.collect())
     }
@@ -122,7 +121,7 @@ impl<'a> Pages<'a> {
             let RequestSpec { path, headers, .. } = asked.request;
             let Ok(again) = site.ask_path(path, headers, WITHIN) else { continue };
             let body = place.body(&again);
-            asked.record.changes = again.status != asked.record.status || body != asked.body;
+            asked.record.changes = again.status != asked.record.status || hash(&body) != asked.body;
             asked.record.title_changes = gist(&body) != asked.record.title;
         }
     }
@@ -138,6 +137,10 @@ impl<'a> Pages<'a> {
     pub(crate) fn records(self) -> Vec<PageRecord> {
         self.0.into_iter().map(|asked| asked.record).collect()
     }
+}
+
+fn hash(body: &str) -> [u8; 32] {
+    Sha256::digest(body).into()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::logs::{self, LogMarks};
 use super::start::Running;
-use crate::store::mask_secrets;
+use crate::mask::mask_foreign;
 
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Running {
             let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
             *by_file.entry(file.to_path_buf()).or_default() += 1;
             first.get_or_insert_with(|| {
-                self.in_short(&mask_secrets(&logs::mask(&line[at..], &self.stack.secrets)))
+                self.in_short(&mask_foreign(&logs::mask(&line[at..], &self.stack.secrets)))
             });
         });
         Some(PhpErrors { lines: *by_file.values().max()?, first: first? })

@@ -14,7 +14,7 @@ use super::page::{Accepts, Site, is_redirect};
 use super::pages::{Pages, Place};
 use super::port;
 use super::start::Running;
-use crate::mask::mask_secrets;
+use crate::mask::mask_foreign;
 use crate::observed::VISIBLE;
 use crate::plan::model::RequestSpec;
 use crate::store::record::{Observed, OpcacheState};
@@ -214,7 +214,7 @@ impl Asker<'_> {
         let answer =
             get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
         serde_json::from_str(&answer.body).map_err(|error| {
-            let body: String = mask_secrets(&answer.body).chars().take(200).collect();
+            let body: String = mask_foreign(&answer.body).chars().take(200).collect();
             self.fail(format!("probe: status {}, {error}: `{body}`", answer.status))
         })
     }

@@ -12,8 +12,9 @@ use super::name::file_name;
 use super::read::ANSWER;
 use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
 use super::write::{self, Growing, Lock};
-use super::{RESULTS, StoreError, log, mask_secrets};
+use super::{RESULTS, StoreError, log};
 use crate::event::{Event, Listen, Phase};
+use crate::mask::mask_foreign;
 use crate::monitor::sample::ResourceSample;
 
 /// Kept of an answer: differences show early, and a page may be large.
@@ -128,7 +129,7 @@ impl TrialFolder {
     pub fn keep_answer(&mut self, answer: &str) {
         let begin: String = answer.chars().take(ANSWER_CHARS).collect();
         let path = self.path.join(ANSWER);
-        let written = fs::write(&path, mask_secrets(&begin));
+        let written = fs::write(&path, mask_foreign(&begin));
         self.remember(written.map_err(|source| StoreError::Write { path, source }));
     }
 

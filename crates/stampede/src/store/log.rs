@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::mask_secrets;
 use super::name::file_name;
 use super::{StoreError, write};
+use crate::mask::mask_foreign;
 
 /// Copies the last 1 MiB of `from` into the folder `into`, from a line's beginning on.
 /// A file that is not there is no error: the process never came to write it. `mask` takes out
@@ -20,7 +20,7 @@ pub fn keep(from: &Path, into: &Path, mask: impl Fn(String) -> String) -> Result
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(StoreError::Read { path: from.to_owned(), source }),
     };
-    let text = mask_secrets(&mask(String::from_utf8_lossy(&tail).into_owned()));
+    let text = mask_foreign(&mask(String::from_utf8_lossy(&tail).into_owned()));
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let name = file_name(&name);
     // Logs of two roles may have one name: `error.log`, `2-error.log`.
@@ -73,7 +73,7 @@ fn tells(line: &str) -> bool {
 
 fn shown(line: &str) -> String {
     let plain: String = line.chars().filter(|letter| !letter.is_control()).collect();
-    let plain = mask_secrets(&plain);
+    let plain = mask_foreign(&plain);
     let mut cut: String = plain.chars().take(LINE_MAX).collect();
     if cut.len() < plain.len() {
         cut.push('…');

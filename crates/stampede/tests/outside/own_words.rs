@@ -62,6 +62,48 @@ fn an_env_whose_passwords_are_words_of_stampede_breaks_no_record() {
     }
 }
 
+/// All files below a directory as texts, by name.
+fn texts(dir: &std::path::Path) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+        match entry.file_type().expect("a type").is_dir() {
+            true => all.extend(texts(&entry.path())),
+            false => all.push((
+                entry.path().display().to_string(),
+                String::from_utf8_lossy(&std::fs::read(entry.path()).expect("a file")).into_owned(),
+            )),
+        }
+    }
+    all
+}
+
+#[test]
+fn an_own_word_that_is_a_password_is_masked_where_the_app_prints_it() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = "<?php error_log('connect with <'.getenv('DB_PASSWORD').'> warning'); \
+                echo '<title>pw <'.getenv('DB_PASSWORD').'></title>page of <'.getenv('DB_PASSWORD').'>';";
+    let code = format!("<?php foreach (file(__DIR__.'/.env') as $l) putenv(trim($l)); ?>{code}");
+    for word in ["master", "throughput", "shadow"] {
+        let (place, output) = compared(&format!("DB_PASSWORD={word}\n"), &code, "/");
+        assert_readable(&place, &output, word);
+        let mut all = texts(&place.run());
+        all.push(("its output".into(), stdout(&output) + &stderr(&output)));
+        let printed = format!("<{word}>");
+        let leaks: Vec<&String> = all
+            .iter()
+            .filter(|(_, text)| {
+                text.contains(&printed) || text.contains(&format!("&lt;{word}&gt;"))
+            })
+            .map(|(name, _)| name)
+            .collect();
+        assert!(leaks.is_empty(), "{word}: {leaks:?}");
+        let masked = all.iter().filter(|(_, text)| text.contains("<***>")).count();
+        assert!(masked >= 2, "the log and the page show where it was: {masked}");
+    }
+}
+
 #[test]
 fn fire_keeps_its_schema_and_its_words() {
     let server = Small::at("127.0.0.1", OK).expect("a server");
