@@ -13,6 +13,7 @@ pub mod causes;
 pub mod check;
 pub mod cli;
 pub mod event;
+pub mod fact;
 pub mod fresh;
 pub mod history;
 pub mod interrupt;

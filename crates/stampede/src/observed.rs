@@ -1,13 +1,13 @@
-//! Whether runtimes were the same in all that should be the same, in words. Pure: it compares
+//! Whether runtimes were the same in all that should be the same. Pure: it compares
 //! what is on disk, and is used while measuring and a year later alike.
 
 mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::fact::{Difference, Extension, IniValue, Observation, Php, Server};
 use crate::runtime::without_numbers;
 use crate::store::record::{Given, Judged, Observed, Provider};
-use crate::summary::words;
 
 /// What a runtime showed, with what it cannot help and what the plan asked of it.
 #[derive(Clone, Debug)]
@@ -23,28 +23,24 @@ pub struct Shown {
 }
 
 /// How one runtime differs from the reference.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// Why it is not comparable; empty: the same app, the same PHP, the same values.
-    pub not_comparable: Vec<String>,
+    pub not_comparable: Vec<Difference>,
     /// What the plan asked of one of the two: a setting, not against anyone.
-    pub asked: Vec<String>,
+    pub asked: Vec<Php>,
     /// What a SAPI has or sets by itself: not against anyone.
-    pub forced: Vec<String>,
+    pub forced: Vec<Php>,
     /// What of one request a later one sees, in a runtime that keeps its memory: its nature.
     pub kept: Vec<String>,
 }
 
-/// How verification says that something of one request was there in another.
-pub const VISIBLE: &str = " of one request is visible in a later one";
 /// Bodies under load are alike on average within this share, or so many bytes: they may change by
 /// themselves.
 const BODIES_SHARE: f64 = 0.10;
 const BODIES_BYTES: f64 = 256.0;
 /// Of a line that differs.
 const LINE_MAX: usize = 160;
-/// Keys shown in one reason; more would bury it.
-const KEYS_MAX: usize = 6;
 
 /// Compares each with the one that is like most of the others, the first of several: if one
 /// of five is odd, it is that one that is not comparable, wherever it stands. In the order
@@ -72,24 +68,20 @@ pub fn compare_observed(shown: &[Shown]) -> Vec<Differences> {
     all.collect()
 }
 
-/// What changed in one runtime between two looks, before and after load: in words, with what
+/// What changed in one runtime between two looks, before and after load, with what
 /// it makes of the trial. Another answer means that another app was measured.
-pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, String)> {
-    let mut reasons = Vec::new();
-    let mut suspect = |text: String| reasons.push((Judged::Suspect, text));
+pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
     let (was, is) = (&before.observed, &after.observed);
     let both = Pair { first: before, one: after };
-    for reason in both.beside_the_answer().not_comparable {
-        suspect(format!("after the load: {reason}"));
-    }
+    let mut differences = both.beside_the_answer().not_comparable;
     if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
-        suspect(format!("after the load: {} workers instead of {}", is.workers, was.workers));
+        differences.push(Difference::WorkersChanged { workers: is.workers, before: was.workers });
     }
     if was.isolated && !is.isolated && !after.given.keeps_memory {
-        suspect(format!("after the load: {}", not_isolated(is)));
+        differences.push(not_isolated(is));
     }
-    reasons.extend(other_answer(was, is));
-    reasons
+    let suspect = |difference| (Judged::Suspect, Server::Changed { difference });
+    differences.into_iter().map(suspect).chain(other_answer(was, is)).collect()
 }
 
 /// Whether the page was another one after the load than before it, as far as that can be told.
@@ -98,13 +90,13 @@ pub fn is_another_answer(before: &Observed, after: &Observed) -> bool {
 }
 
 /// What another answer after the load than before it makes of a trial.
-fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, String)> {
-    const OTHER: &str = "the app's answer was another one after the load than before it";
+fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, Server)> {
+    let other = |shown| Some((Judged::Invalid, Server::AnswerChanged { shown }));
     if was.answer_sha256 == is.answer_sha256 {
         return None;
     }
     if was.answer.is_empty() || is.answer.is_empty() {
-        return Some((Judged::Invalid, OTHER.to_owned()));
+        return other(None);
     }
     let ((was_head, was_body), (is_head, is_body)) = (parts(was), parts(is));
     let has_status = |head: &str, other: &str| head.lines().next() == other.lines().next();
@@ -116,10 +108,9 @@ fn other_answer(was: &Observed, is: &Observed) -> Option<(Judged, String)> {
     }
     let shown = shown_difference(was, is);
     if is_like_it && without_numbers(&was.answer) == without_numbers(&is.answer) {
-        let text = format!("numbers in the app's answer changed by themselves: {shown}");
-        return Some((Judged::Valid, text));
+        return Some((Judged::Valid, Server::NumbersChanged { shown }));
     }
-    Some((Judged::Invalid, format!("{OTHER}: {shown}")))
+    other(Some(shown))
 }
 
 /// Status and headers, and the body, of a masked answer.
@@ -155,13 +146,16 @@ fn differences(reference: &Shown, one: &Shown) -> Differences {
 }
 
 /// What is wrong with one whatever the others show.
-fn alone(one: &Shown) -> Vec<String> {
+fn alone(one: &Shown) -> Vec<Difference> {
     if one.given.provider == Provider::Live {
-        return vec![ALREADY_RUNNING.to_owned()];
+        return vec![Difference::AlreadyRunning {}];
     }
-    let mut reasons: Vec<String> = other_workers(one).into_iter().collect();
+    let mut reasons: Vec<Difference> = Vec::new();
+    if let Some((workers, asked)) = other_workers(one) {
+        reasons.push(Difference::Workers { workers, asked });
+    }
     if one.given.threads && !one.observed.thread_safe {
-        reasons.push("its PHP is not thread-safe: one thread serves all".to_owned());
+        reasons.push(Difference::NotThreadSafe {});
     }
     if !one.observed.isolated && !one.given.keeps_memory {
         reasons.push(not_isolated(&one.observed));
@@ -169,35 +163,37 @@ fn alone(one: &Shown) -> Vec<String> {
     reasons
 }
 
-/// Another number of workers than was asked for, in words. A pool that grows may begin small.
-pub fn other_workers(one: &Shown) -> Option<String> {
+/// Workers seen and asked for, where these differ. A pool that grows may begin small.
+pub fn other_workers(one: &Shown) -> Option<(u32, u32)> {
     let (is, asked) = (one.observed.workers, one.given.workers);
     let fewer = one.given.grows && is < asked;
     let wrong = is != 0 && asked != 0 && is != asked && !fewer;
-    wrong.then(|| format!("{is} workers instead of the {asked} asked for"))
+    wrong.then_some((is, asked))
 }
 
 /// What leaks where leaking is the runtime's nature: `class`, `constant` …
 fn kept(one: &Shown) -> Vec<String> {
     // Isolated all the same: what was seen is what its runtime.yaml says.
     let by_nature = one.given.keeps_memory || one.observed.isolated;
-    let leaks = one.observed.notices.iter().filter(|_| by_nature);
-    leaks.filter_map(|notice| notice.strip_suffix(VISIBLE).map(str::to_owned)).collect()
+    if by_nature { leaks(&one.observed) } else { Vec::new() }
 }
 
-fn not_isolated(observed: &Observed) -> String {
-    let why = observed.notices.iter().find(|notice| notice.ends_with(VISIBLE));
-    why.cloned().unwrap_or_else(|| "requests are not shown to be isolated".into())
+fn leaks(observed: &Observed) -> Vec<String> {
+    let leaks = observed.notices.iter().filter_map(|notice| match notice.known() {
+        Some(Observation::Visible { what }) => Some(what.clone()),
+        _ => None,
+    });
+    leaks.collect()
+}
+
+fn not_isolated(observed: &Observed) -> Difference {
+    Difference::NotIsolated { leaks: leaks(observed) }
 }
 
 struct Pair<'a> {
     first: &'a Shown,
     one: &'a Shown,
 }
-
-/// Of every runtime that stampede did not start.
-const ALREADY_RUNNING: &str =
-    "it was already running: neither its CPUs nor its settings are stampede's";
 
 impl Pair<'_> {
     /// What already runs shows its answer, and of PHP what the answer tells.
@@ -220,18 +216,15 @@ impl Pair<'_> {
     fn differences(&self) -> Differences {
         let mut found = self.beside_the_answer();
         let (a, b) = (&self.first.observed, &self.one.observed);
-        let mut answers: Vec<String> = pages::differences(&a.pages, &b.pages);
+        let mut answers: Vec<Difference> = pages::differences(&a.pages, &b.pages);
         let is_another = match a.answer_changes || b.answer_changes {
             // What changes by itself is compared by status, title and length alone.
             true => false,
             false => a.answer_sha256 != b.answer_sha256,
         };
         if is_another && answers.is_empty() {
-            let mut text = "its masked answer is another".to_owned();
-            if !a.answer.is_empty() && a.answer != b.answer {
-                text += &format!(": {}", shown_difference(a, b));
-            }
-            answers.push(text);
+            let is_shown = !a.answer.is_empty() && a.answer != b.answer;
+            answers.push(Difference::Answer { shown: is_shown.then(|| shown_difference(a, b)) });
         }
         if answers.is_empty() {
             answers.extend(self.other_bodies());
@@ -241,12 +234,10 @@ impl Pair<'_> {
     }
 
     /// What was not asked before the load, such as a `POST`, shows in what came under it.
-    fn other_bodies(&self) -> Option<String> {
+    fn other_bodies(&self) -> Option<Difference> {
         let (a, b) = (self.first.body_bytes_mean?, self.one.body_bytes_mean?);
-        ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES)).then(|| {
-            let [a, b] = [a, b].map(words::bytes);
-            format!("its answers have {b} on average instead of {a}")
-        })
+        ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES))
+            .then_some(Difference::BodySize { mean_bytes: b, reference_bytes: a })
     }
 
     fn beside_the_answer(&self) -> Differences {
@@ -260,20 +251,21 @@ impl Pair<'_> {
     fn plain(&self, found: &mut Differences) {
         let (a, b) = (&self.first.observed, &self.one.observed);
         if a.php_version != b.php_version {
-            let text = format!("PHP {} instead of {}", b.php_version, a.php_version);
-            found.not_comparable.push(text);
+            let (version, reference) = (b.php_version.clone(), a.php_version.clone());
+            found.not_comparable.push(Difference::PhpVersion { version, reference });
+        }
+        let is_asked = |keys: &[&str]| keys.iter().any(|key| self.asked_differently(key));
+        if a.opcache != b.opcache {
+            match is_asked(&["opcache.enable", "opcache.enable_cli"]) {
+                true => found.asked.push(Php::Opcache { on: b.opcache }),
+                false => found.not_comparable.push(Difference::Opcache { on: b.opcache }),
+            }
         }
         // Without OPcache there is no JIT, whatever was asked of it.
-        for (name, keys, a, b) in [
-            ("OPcache", &["opcache.enable", "opcache.enable_cli"][..], a.opcache, b.opcache),
-            ("JIT", &["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"], a.jit, b.jit),
-        ] {
-            if a != b {
-                let text = format!("{name} {} instead of {}", on(b), on(a));
-                match keys.iter().any(|key| self.asked_differently(key)) {
-                    true => found.asked.push(text),
-                    false => found.not_comparable.push(text),
-                }
+        if a.jit != b.jit {
+            match is_asked(&["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"]) {
+                true => found.asked.push(Php::Jit { on: b.jit }),
+                false => found.not_comparable.push(Difference::Jit { on: b.jit }),
             }
         }
     }
@@ -289,26 +281,25 @@ impl Pair<'_> {
             let (first, one) = (&self.first.given, &self.one.given);
             first.forced_ini.iter().chain(&one.forced_ini).find(|known| is(known, key))
         };
-        let mut counts = Vec::new();
+        let mut values = Vec::new();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
-            let text = |key: &str, a: Option<&String>, b: Option<&String>| match (a, b) {
-                (None, _) => format!("with {key}"),
-                (_, None) => format!("without {key}"),
-                (Some(a), Some(b)) => format!("{key} `{b}` instead of `{a}`"),
-            };
-            let (a, b) = (a.get(key), b.get(key));
+            let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
+            let is_there_in_both = reference.is_some() && value.is_some();
+            let of = |key: &str| IniValue { key: key.to_owned(), value, reference };
             if self.asked_differently(key) {
-                found.asked.push(text(key, a, b));
+                found.asked.push(Php::Ini(of(key)));
             } else if let Some(pattern) = forced(key) {
                 // `without cgi.*` once says what fifteen keys would bury.
-                let name = if a.is_none() || b.is_none() { pattern } else { key };
-                found.forced.push(text(name, a, b));
+                let key = if is_there_in_both { key } else { pattern };
+                found.forced.push(Php::Ini(of(key)));
             } else {
-                counts.push(text(key, a, b));
+                values.push(of(key));
             }
         }
-        found.forced.dedup();
-        found.not_comparable.extend(list("php.ini: ", counts));
+        found.forced.dedup_by(|one, other| one.to_string() == other.to_string());
+        if !values.is_empty() {
+            found.not_comparable.push(Difference::Ini { values });
+        }
     }
 
     fn extensions(&self, found: &mut Differences) {
@@ -321,18 +312,17 @@ impl Pair<'_> {
             let mut known = first.forced_extensions.iter().chain(&one.forced_extensions);
             known.any(|known| is(known, name))
         };
-        let mut counts = Vec::new();
+        let mut extensions = Vec::new();
         for name in a.symmetric_difference(&b) {
-            let text = match a.contains(*name) {
-                true => format!("without extension {name}"),
-                false => format!("with extension {name}"),
-            };
+            let extension = Extension { name: (*name).clone(), is_loaded: !a.contains(*name) };
             match forced(name) {
-                true => found.forced.push(text),
-                false => counts.push(text),
+                true => found.forced.push(Php::Extension(extension)),
+                false => extensions.push(extension),
             }
         }
-        found.not_comparable.extend(list("", counts));
+        if !extensions.is_empty() {
+            found.not_comparable.push(Difference::Extensions { extensions });
+        }
     }
 }
 
@@ -366,24 +356,6 @@ fn is(pattern: &str, name: &str) -> bool {
     }
 }
 
-fn on(value: bool) -> &'static str {
-    if value { "on" } else { "off" }
-}
-
-/// The items in one line, not too many of them; `None`: there are none.
-pub fn list(what: &str, mut items: Vec<String>) -> Option<String> {
-    if items.is_empty() {
-        return None;
-    }
-    let more = items.len().saturating_sub(KEYS_MAX);
-    items.truncate(KEYS_MAX);
-    let mut text = format!("{what}{}", items.join(", "));
-    if more > 0 {
-        text += &format!(" and {more} more");
-    }
-    Some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,6 +375,10 @@ mod tests {
         Shown { name: name.into(), given, observed, body_bytes_mean: None }
     }
 
+    fn sentences(found: &Differences) -> Vec<String> {
+        found.not_comparable.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn equal_ones_are_comparable() {
         let equal = [shown("a"), shown("b")];
@@ -420,10 +396,10 @@ mod tests {
         b.observed.workers = 2;
         b.observed.answer_sha256 = "b".into();
         b.observed.isolated = false;
-        b.observed.notices = vec!["class of one request is visible in a later one".into()];
+        b.observed.notices = vec![Observation::Visible { what: "class".into() }.into()];
         let all = compare_observed(&[shown("a"), b]);
         assert_eq!(all[0], Differences::default());
-        insta::assert_snapshot!(all[1].not_comparable.join("\n"), @r"
+        insta::assert_snapshot!(sentences(&all[1]).join("\n"), @r"
         2 workers instead of the 4 asked for
         class of one request is visible in a later one
         its masked answer is another
@@ -439,20 +415,24 @@ mod tests {
         let mut worker = shown("worker");
         worker.given.keeps_memory = true;
         worker.observed.isolated = false;
-        worker.observed.notices = vec![format!("class{VISIBLE}"), "another".into()];
+        worker.observed.notices = vec![
+            Observation::Visible { what: "class".into() }.into(),
+            Observation::IsolationNotShown {}.into(),
+        ];
         let found = &compare_observed(&[shown("a"), worker.clone()])[1];
-        assert_eq!(found.not_comparable, Vec::<String>::new());
+        assert_eq!(found.not_comparable, []);
         assert_eq!(found.kept, ["class"]);
         let mut isolated = worker.clone();
         isolated.observed.isolated = true;
         assert_eq!(changed(&isolated, &worker), []);
         worker.given.keeps_memory = false;
         let found = &compare_observed(&[shown("a"), worker])[1];
-        assert_eq!(found.not_comparable, [format!("class{VISIBLE}")]);
+        let leaks = vec!["class".to_owned()];
+        assert_eq!(found.not_comparable, [Difference::NotIsolated { leaks }]);
         assert_eq!(found.kept, Vec::<String>::new());
         isolated.given.keeps_memory = false;
         let found = &compare_observed(&[shown("a"), isolated])[1];
-        assert_eq!(found.not_comparable, Vec::<String>::new());
+        assert_eq!(found.not_comparable, []);
         assert_eq!(found.kept, ["class"], "its runtime.yaml says so");
     }
 
@@ -461,28 +441,29 @@ mod tests {
         let mut odd = shown("odd");
         odd.observed.php_version = "8.4.1".into();
         let all = compare_observed(&[odd, shown("a"), shown("b")]);
-        let reasons = all.iter().map(|one| one.not_comparable.join("; "));
-        assert_eq!(reasons.collect::<Vec<_>>(), ["PHP 8.4.1 instead of 8.2.1", "", ""]);
+        let (version, reference) = ("8.4.1".into(), "8.2.1".into());
+        let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+        assert_eq!(reasons, [vec![Difference::PhpVersion { version, reference }], vec![], vec![]]);
     }
 
     #[test]
     fn bodies_of_another_size_under_load_are_not_comparable() {
         let of = |bytes: f64| Shown { body_bytes_mean: Some(bytes), ..shown("x") };
         let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
-        assert_eq!(reasons(2_000.0, 2_200.0), [""; 0]);
-        assert_eq!(reasons(100_000.0, 109_000.0), [""; 0]);
-        let words = "its answers have 90.0 KiB on average instead of 2.00 KiB";
-        assert_eq!(reasons(2_048.0, 92_160.0), [words]);
+        assert_eq!(reasons(2_000.0, 2_200.0), []);
+        assert_eq!(reasons(100_000.0, 109_000.0), []);
+        let other = Difference::BodySize { mean_bytes: 92_160.0, reference_bytes: 2_048.0 };
+        assert_eq!(reasons(2_048.0, 92_160.0), [other]);
     }
 
     #[test]
     fn many_keys_are_counted() {
         let (a, mut b) = (shown("a"), shown("b"));
         b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
-        let reasons = &compare_observed(&[a, b])[1].not_comparable;
+        let reasons = sentences(&compare_observed(&[a, b])[1]);
         let words = "php.ini: with key0, with key1, with key2, with key3, with key4, with key5 \
                      and 3 more";
-        assert_eq!(*reasons, [words]);
+        assert_eq!(reasons, [words]);
     }
 
     #[test]
@@ -504,9 +485,15 @@ mod tests {
             &[("memory_limit".into(), "64M".into())].into(),
         );
         let found = &compare_observed(&[a, b])[1];
-        assert_eq!(found.not_comparable, Vec::<String>::new());
-        assert_eq!(found.asked, ["JIT on instead of off", "memory_limit `64M` instead of `256M`"]);
-        assert_eq!(found.forced, ["with cli.*", "with extension pcntl"]);
+        assert_eq!(found.not_comparable, []);
+        let ini = |key: &str, value: &str, reference: Option<&str>| {
+            let (value, reference) = (Some(value.to_owned()), reference.map(str::to_owned));
+            Php::Ini(IniValue { key: key.to_owned(), value, reference })
+        };
+        let memory_limit = ini("memory_limit", "64M", Some("256M"));
+        assert_eq!(found.asked, [Php::Jit { on: true }, memory_limit]);
+        let pcntl = Extension { name: "pcntl".into(), is_loaded: true };
+        assert_eq!(found.forced, [ini("cli.*", "", None), Php::Extension(pcntl)]);
     }
 
     #[test]
@@ -516,7 +503,7 @@ mod tests {
         b.given.ini = a.given.ini.clone();
         b.observed.ini.insert("memory_limit".into(), "-1".into());
         let found = &compare_observed(&[a, b])[1];
-        assert_eq!(found.not_comparable, ["php.ini: memory_limit `-1` instead of `256M`"]);
+        assert_eq!(sentences(found), ["php.ini: memory_limit `-1` instead of `256M`"]);
     }
 
     /// As something that already runs shows itself.
@@ -529,14 +516,15 @@ mod tests {
     #[test]
     fn what_already_ran_is_not_comparable_and_never_the_reference() {
         let all = compare_observed(&[live("x"), live("y"), shown("a")]);
-        let reasons = all.iter().map(|one| one.not_comparable.join("; "));
-        assert_eq!(reasons.collect::<Vec<_>>(), [ALREADY_RUNNING, ALREADY_RUNNING, ""]);
+        let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+        let already_running = || vec![Difference::AlreadyRunning {}];
+        assert_eq!(reasons, [already_running(), already_running(), vec![]]);
         let mut odd = live("z");
         odd.observed.answer_sha256 = "b".into();
         odd.observed.php_version = "8.4.1".into();
         odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
         let found = &compare_observed(&[shown("a"), odd])[1];
-        insta::assert_snapshot!(found.not_comparable.join("\n"), @r"
+        insta::assert_snapshot!(sentences(found).join("\n"), @r"
         it was already running: neither its CPUs nor its settings are stampede's
         its masked answer is another
         PHP 8.4.1 instead of 8.2.1
@@ -544,7 +532,7 @@ mod tests {
         ");
         assert!(found.asked.is_empty() && found.forced.is_empty());
         let alone = compare_observed(&[live("x"), live("y")]);
-        assert!(alone.iter().all(|one| one.not_comparable == [ALREADY_RUNNING]));
+        assert!(alone.iter().all(|one| one.not_comparable == already_running()));
     }
 
     #[test]
@@ -553,14 +541,14 @@ mod tests {
         (one.given.grows, one.observed.workers) = (true, 1);
         assert!(alone(&one).is_empty());
         one.observed.workers = 9;
-        assert_eq!(alone(&one), ["9 workers instead of the 4 asked for"]);
+        assert_eq!(alone(&one), [Difference::Workers { workers: 9, asked: 4 }]);
     }
 
     #[test]
     fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
         let mut one = shown("a");
         one.given.threads = true;
-        assert_eq!(alone(&one), ["its PHP is not thread-safe: one thread serves all"]);
+        assert_eq!(alone(&one), [Difference::NotThreadSafe {}]);
         one.observed.thread_safe = true;
         assert!(alone(&one).is_empty());
     }
@@ -571,15 +559,14 @@ mod tests {
         let mut after = shown("a");
         after.observed.workers = 3;
         after.observed.opcache = false;
-        let suspect = |text: &str| (Judged::Suspect, text.to_owned());
+        let suspect = |difference| (Judged::Suspect, Server::Changed { difference });
         let mut expected = vec![
-            suspect("after the load: OPcache off instead of on"),
-            suspect("after the load: 3 workers instead of 4"),
+            suspect(Difference::Opcache { on: false }),
+            suspect(Difference::WorkersChanged { workers: 3, before: 4 }),
         ];
         assert_eq!(changed(&shown("a"), &after), expected);
         after.observed.answer_sha256 = "b".into();
-        let text = "the app's answer was another one after the load than before it";
-        expected.push((Judged::Invalid, text.to_owned()));
+        expected.push((Judged::Invalid, Server::AnswerChanged { shown: None }));
         assert_eq!(changed(&shown("a"), &after), expected);
     }
 

@@ -4,6 +4,7 @@ mod report_fixture;
 
 use console::measure_text_width;
 use report_fixture::{Shots, add, cell, closed, open, run, spread, troubled};
+use stampede::fact::Fact;
 use stampede::report::{Colour, Letters, Style, csv, json, markdown, text};
 use stampede::store::record::Judged;
 use stampede::summary::model::CellVerdict;
@@ -163,7 +164,8 @@ fn colour_adds_nothing_but_escape_sequences() {
 #[test]
 fn a_log_line_cannot_steer_the_terminal() {
     let mut run = troubled();
-    run.trials[1].record.verdict.reasons = vec!["\u{1b}[2J\u{7}gone\r\nand | more".to_owned()];
+    run.trials[1].record.verdict.reasons =
+        vec![Fact::bare("\u{1b}[2J\u{7}gone\r\nand | more".to_owned())];
     let page = page(&run, 80);
     assert!(page.lines().all(|line| !line.contains(char::is_control)), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -4,6 +4,7 @@ mod report_fixture;
 
 use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
 use stampede::event::{Event, Listen};
+use stampede::fact::{Difference, Notice};
 use stampede::plan::model::Expectation;
 use stampede::store::record::Judged;
 use stampede::store::{RunFolder, read_below};
@@ -236,7 +237,8 @@ fn every_trouble_has_its_verdict() {
     assert_eq!(verdict("roadrunner"), Some(CellVerdict::Invalid));
     assert_eq!(verdict("frankenphp"), Some(CellVerdict::Missing));
     let long = &summary.cells[1];
-    assert_eq!(long.not_comparable, ["PHP 8.4.13 instead of 8.2.29"]);
+    let (version, reference) = ("8.4.13".into(), "8.2.29".into());
+    assert_eq!(long.not_comparable, [Difference::PhpVersion { version, reference }.into()]);
     assert_eq!(long.figures.cpu_cost_us, Figure::None);
     assert!(!summary.is_whole());
 }
@@ -380,8 +382,8 @@ fn what_was_written_is_summarized_as_what_was_measured() {
     let summary = summarize(&read());
     assert_eq!((summary.cells[2].trials_counted, summary.cells[2].trials_missing), (4, 1));
     let [early, unfinished] = summary.notices.as_slice() else { panic!("{:?}", summary.notices) };
-    assert_eq!(early, "this run was ended early: of 15 trials 14 were finished");
-    assert!(unfinished.contains("was not finished"), "{unfinished}");
+    assert_eq!(early.known(), Some(&Notice::EndedEarly { planned: 15, ended: 14 }));
+    assert_eq!(unfinished.code(), "trial_unfinished");
 }
 
 #[test]

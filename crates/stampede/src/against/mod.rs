@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub use error::AgainstError;
 use git::Repository;
 
+use crate::fact::Notice;
 use crate::fresh;
 use crate::keeper::{Keeper, KeeperError, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
@@ -73,7 +74,7 @@ pub fn add(
         let (choice, mut brought) = copy.make(catalogue)?;
         of.insert(plan.apps.len(), index);
         plan.apps.push(choice);
-        notices.push(found.notice(asked.rev, &brought)?);
+        notices.push(Notice::Against { detail: found.notice(asked.rev, &brought)? });
         let record = record.get_or_insert_with(|| found.record(asked));
         record.brought.append(&mut brought);
     }
@@ -137,7 +138,7 @@ impl Found {
             let names: Vec<String> = brought.iter().map(|name| format!("`{name}`")).collect();
             text += &format!(
                 "; not in git, so in both as the working tree has it: {}",
-                crate::observed::list("", names).unwrap_or_default()
+                words::some_of(&names)
             );
         }
         let submodules = self.repository.submodules(&self.commit)?;

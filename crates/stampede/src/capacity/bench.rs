@@ -8,6 +8,7 @@ use stampede_load::time::Nanos;
 use super::hunt::{Shot, What};
 use super::model::{Point, Seen};
 use super::text;
+use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
@@ -108,19 +109,23 @@ fn held_back(cell: &CellSummary, seen: Seen) -> Option<String> {
 }
 
 /// What the trial shows of the runtime, and why.
-fn seen(look: &Look) -> (Seen, Vec<String>) {
+fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
     let record = &look.record;
     let Some(load) = &record.load else {
         return (Seen::NotMeasured, record.verdict.reasons.clone());
     };
-    let missed: Vec<String> = look
+    let not_met = |expectation: &str, found: Option<&String>| {
+        let expectation = expectation.to_owned();
+        Fact::from(Traffic::NotMet { expectation, found: found.cloned() })
+    };
+    let missed: Vec<Fact<Reason>> = look
         .cell
         .expectations
         .iter()
         .filter_map(|judged| match &judged.outcome {
             Expected::Met => None,
-            Expected::NotMet { figure } => Some(format!("{}: {figure}", judged.text)),
-            Expected::Unknown { .. } => Some(format!("{}: not known", judged.text)),
+            Expected::NotMet { figure } => Some(not_met(&judged.text, Some(figure))),
+            Expected::Unknown { .. } => Some(not_met(&judged.text, None)),
         })
         .collect();
     let fault = verdict::generators_fault(&record.verdict);

@@ -6,6 +6,7 @@ use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
 
 use super::model::{Ending, Limit, Point, Purpose, Seen};
 use super::text;
+use crate::fact;
 use crate::plan::model::Expectation;
 use crate::summary::words;
 
@@ -165,7 +166,7 @@ impl Hunt {
             _ if before == 0 => Stage::Alone,
             Seen::Missed => Stage::Over(
                 Ending::NotMetAlone,
-                format!("one user alone does not meet it: {}", point.why.join("; ")),
+                format!("one user alone does not meet it: {}", fact::joined(&point.why)),
             ),
             Seen::Generator | Seen::NotMeasured => not_measured(point),
         }
@@ -358,7 +359,7 @@ impl Purpose {
 }
 
 fn not_measured(point: &Point) -> Stage {
-    Stage::Over(Ending::NotMeasured, format!("not measured: {}", point.why.join("; ")))
+    Stage::Over(Ending::NotMeasured, format!("not measured: {}", fact::joined(&point.why)))
 }
 
 /// Shots beyond a percentile that is printed.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::capacity::model::{CapacityReport, FORMAT, held_back};
 use crate::capacity::search;
+use crate::fact::{Fact, Reason, Traffic};
 
 /// Workers that take as long for each shot, and a generator with a limit.
 struct Server {
@@ -38,7 +39,7 @@ impl Server {
             length_s: shot.length_s,
             took_s: shot.length_s + 2.0,
             seen,
-            why: if seen == Seen::Met { vec![] } else { vec!["p95 < 100ms: 2.00 s".to_owned()] },
+            why: if seen == Seen::Met { vec![] } else { vec![not_met("2.00 s")] },
             throughput_per_second: Some(rate.min(self.capacity)),
             time_ns_mean: Some(time_s * 1e9),
             time_ns_p50: Some(time_s * 1e9),
@@ -53,6 +54,11 @@ impl Server {
                 .then(|| format!("CPU-bound at {}/s", text::rate(rate))),
         }
     }
+}
+
+fn not_met(found: &str) -> Fact<Reason> {
+    let (expectation, found) = ("p95 < 100ms".to_owned(), Some(found.to_owned()));
+    Traffic::NotMet { expectation, found }.into()
 }
 
 fn wanted(max_time_s: f64) -> Wanted {

@@ -1,6 +1,7 @@
 //! `capacity.json`, and what `stampede capacity --json` prints: described in
 //! `docs/capacity.schema.json`.
 
+use crate::fact::{Fact, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +138,7 @@ pub struct Point {
     /// What it has shown.
     pub seen: Seen,
     /// Why it is not met, in words; of one that is met, what the generator did wrong meanwhile.
-    pub why: Vec<String>,
+    pub why: Vec<Fact<Reason>>,
     /// Correct answers.
     pub throughput_per_second: Option<f64>,
     /// Mean of response time; with users, of service time.
@@ -157,7 +158,7 @@ pub struct Point {
     /// The most memory of the whole stack.
     pub memory_bytes_max: Option<f64>,
     /// Why processes of it were ended for want of memory; null: none was.
-    pub out_of_memory: Option<String>,
+    pub out_of_memory: Option<Fact<Reason>>,
     /// What held it back, where it is not met: the most direct reason; null: not known.
     #[serde(default)]
     pub held_back: Option<String>,

@@ -12,6 +12,7 @@ use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::against::{self, Asked, Copies};
+use crate::fact::Notice;
 use crate::keeper::KeeperOptions;
 use crate::mask::mask_json;
 use crate::plan::Overrides;
@@ -85,7 +86,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let mut notices = Vec::new();
     if args.against.is_some() && args.plan.is_none() && overrides.rounds.is_none() {
         overrides.rounds = Some(AGAINST_ROUNDS.to_owned());
-        notices.push(format!("not said, and so chosen: `--rounds {AGAINST_ROUNDS}`"));
+        notices.push(Notice::Chosen { flags: vec![format!("--rounds {AGAINST_ROUNDS}")] });
     }
     let read = match &args.plan {
         Some(path) => plan::read(path, &overrides),
@@ -111,7 +112,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 const AGAINST_ROUNDS: &str = "5";
 
 /// Fills in what is compared where only the app is said. What was chosen, for the reader.
-fn suggested(flags: &mut Overrides, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
+fn suggested(flags: &mut Overrides, catalogue: &Catalogue) -> Result<Vec<Notice>, Failure> {
     let plan = plan::apps_from_flags(flags).map_err(|error| Failure::from_plan(&error))?;
     let apps =
         refusal::apps(&plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
@@ -227,7 +228,7 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
         }
     }
     for cell in record.cells.iter().filter(|cell| cell.refused.is_some()) {
-        let why = cell.refused.as_deref().unwrap_or_default();
+        let why = cell.refused.as_ref().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!(
             "not measured: {} · {} · {}: {why}\n",
             cell.runtime, cell.app, cell.load

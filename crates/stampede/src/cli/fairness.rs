@@ -7,6 +7,7 @@ use stampede_load::time::Nanos;
 use super::Failure;
 use super::capacity::{Numbers, begin, settled};
 use super::tune::{WORKERS, report, tune, write};
+use crate::fact::Notice;
 use crate::plan::model::{Plan, Scalar};
 use crate::runtime::{Catalogue, Places};
 use crate::trial::ground::{Ground, Run};
@@ -25,13 +26,11 @@ pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
             Found::Workers(workers, run) => {
                 let choice = &mut plan.runtimes[index];
                 choice.settings.insert("workers".to_owned(), Scalar::Int(workers.into()));
-                format!(
-                    "`{}` at its best: workers={workers}, by the tuning `{run}`{app}",
-                    choice.name
-                )
+                let by = format!("`{run}`{app}");
+                Notice::Tuned { runtime: choice.name.clone(), workers, by }
             }
             Found::Nothing(why) => {
-                format!("`{}` is compared as it is: {why}", plan.runtimes[index].name)
+                Notice::NotTuned { runtime: plan.runtimes[index].name.clone(), why }
             }
         };
         plan.notices.push(said);
@@ -51,7 +50,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let ground = Ground::new(alone(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &ground.refused[0] {
-        return Ok(Found::Nothing(why.clone()));
+        return Ok(Found::Nothing(why.to_string()));
     }
     let setting = Setting::read(WORKERS).map_err(Failure::rendered)?;
     let (choice, settings) = (&ground.plan.runtimes[0], [setting]);

@@ -23,6 +23,7 @@ use watch::Watched;
 
 use crate::addresses::{self, shown};
 use crate::causes::chain;
+use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, Watch};
@@ -93,29 +94,25 @@ impl Live {
     }
 
     /// What the person should know before anything is fired.
-    pub fn notices(&self) -> Vec<String> {
-        let name = &self.name;
-        let taken = self.taken.as_ref().map(|taken| format!("`{name}`: {taken}"));
-        let mut notices: Vec<String> = taken.into_iter().collect();
+    pub fn notices(&self) -> Vec<Notice> {
+        let external = |detail: String| Notice::External { runtime: self.name.clone(), detail };
+        let mut notices: Vec<Notice> = self.taken.iter().cloned().map(external).collect();
         if !self.target.is_here() {
-            notices.push(format!(
-                "`{name}` fires at {}, which is not this machine; only what you are allowed to load",
-                self.target.host
-            ));
+            let (runtime, host) = (self.name.clone(), self.target.host.clone());
+            notices.push(Notice::Elsewhere { runtime, host });
         }
         let Some(watched) = &self.watched else { return notices };
-        notices.extend(watched.about_memory().map(|about| format!("`{name}`: {about}")));
+        notices.extend(watched.about_memory().map(|about| external(about.to_owned())));
         // A container's port is forwarded to it, or is in a network of its own.
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
             (&self.watch, &self.target.address)
             && self.target.is_here()
             && holds_port(address.port(), &watched.tree()) == Some(false)
         {
-            notices.push(format!(
-                "`{name}`: {watch} does not itself listen on port {}: its CPU and memory may be \
-                 those of something else",
+            notices.push(external(format!(
+                "{watch} does not itself listen on port {}: its CPU and memory may be those of something else",
                 address.port()
-            ));
+            )));
         }
         notices
     }
@@ -179,7 +176,7 @@ impl Live {
         let answer_changes = seen.iter().any(|again| *again != first);
         let mut notices = Vec::new();
         let stable = if answer_changes {
-            notices.push("the answer changes from request to request".into());
+            notices.push(Observation::AnswerChanges { can_be_masked: false }.into());
             format!("{}, changing", answer.status)
         } else {
             first.clone()
@@ -334,12 +331,12 @@ mod tests {
             watched: None,
             watch: None,
         };
-        assert_eq!(live("http://127.0.0.1:8080").notices(), Vec::<String>::new());
-        assert_eq!(live("unix:/run/a.sock").notices(), Vec::<String>::new());
+        assert_eq!(live("http://127.0.0.1:8080").notices(), []);
+        assert_eq!(live("unix:/run/a.sock").notices(), []);
         // Nobody's (RFC 5737), and never connected to.
-        let words = "`shop` fires at 192.0.2.1:8080, which is not this machine; only what you are \
-                     allowed to load";
-        assert_eq!(live("http://192.0.2.1:8080").notices(), [words]);
+        let (runtime, host) = ("shop".to_owned(), "192.0.2.1:8080".to_owned());
+        let elsewhere = Notice::Elsewhere { runtime, host };
+        assert_eq!(live("http://192.0.2.1:8080").notices(), [elsewhere]);
         assert_eq!(live("http://127.0.0.1/shop/").base(), "/shop");
         assert_eq!(live("http://127.0.0.1").base(), "");
     }
@@ -350,7 +347,7 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let notices = |pid| {
             let live = Live::find("shop", &url, Some(&Watch::Pid(pid))).expect("it is there");
-            live.notices().join("\n")
+            live.notices().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         assert!(!notices(std::process::id()).contains("listen"), "we do listen");
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");

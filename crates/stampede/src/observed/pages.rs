@@ -1,8 +1,8 @@
 //! Whether two runtimes answer the requests of a load with the same pages: status, title, length, and
 //! where a redirect leads.
 
+use crate::fact::Difference;
 use crate::store::record::PageRecord;
-use crate::summary::words;
 
 /// Differences shown in one reason.
 const SHOWN: usize = 3;
@@ -14,26 +14,26 @@ const BYTES: f64 = 64.0;
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_BYTES: f64 = 256.0;
 
-/// How `one` differs from `reference`, in words; empty: it does not.
-pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<String> {
+/// How `one` differs from `reference`; empty: it does not.
+pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<Difference> {
     let pairs = reference.iter().zip(one);
     // What was not answered the load itself tells.
     let answered = pairs.filter(|(a, b)| a.status != 0 && b.status != 0);
-    let mut found: Vec<String> = answered.filter_map(|(a, b)| difference(a, b)).collect();
+    let mut found: Vec<Difference> = answered.filter_map(|(a, b)| difference(a, b)).collect();
     let more = found.len().saturating_sub(SHOWN);
     found.truncate(SHOWN);
     if more > 0 {
-        found.push(format!("and {} more", words::number_of(more as u32, "page")));
+        found.push(Difference::MorePages { pages: more as u32 });
     }
     found
 }
 
-fn difference(reference: &PageRecord, one: &PageRecord) -> Option<String> {
-    let path = &one.path;
+fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Difference> {
     // A page that redirects led to may have a session or a time in its query.
     let without_query = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
-    if without_query(&reference.path) != without_query(path) {
-        return Some(format!("it was measured at `{path}`, the others at `{}`", reference.path));
+    if without_query(&reference.path) != without_query(&one.path) {
+        let (path, reference) = (one.path.clone(), reference.path.clone());
+        return Some(Difference::Path { path, reference });
     }
     let has_same_title =
         reference.title == one.title || reference.title_changes || one.title_changes;
@@ -41,8 +41,8 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<String> {
         && has_same_location(reference, one)
         && has_same_title
         && has_same_length(reference, one);
-    (!is_same)
-        .then(|| format!("`{path}` gives {} instead of {}", described(one), described(reference)))
+    let boxed = |page: &PageRecord| Box::new(page.clone());
+    (!is_same).then(|| Difference::Page { page: boxed(one), reference: boxed(reference) })
 }
 
 /// A redirect that changes has a session or a time in its query.
@@ -69,18 +69,6 @@ fn has_same_length(reference: &PageRecord, one: &PageRecord) -> bool {
     is_empty(reference) == is_empty(one) && (a - b).abs() <= (a.max(b) * share).max(bytes)
 }
 
-/// `200, 18.9 KiB, `Shop``.
-fn described(page: &PageRecord) -> String {
-    let PageRecord { status, location, title, bytes, .. } = page;
-    if let Some(location) = location {
-        return format!("{status} to `{location}`");
-    }
-    match *bytes {
-        0 => format!("{status}, an empty body"),
-        bytes => format!("{status}, {}, `{title}`", words::bytes(bytes as f64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,7 +79,8 @@ mod tests {
     }
 
     fn between(a: &PageRecord, b: &PageRecord) -> String {
-        differences(std::slice::from_ref(a), std::slice::from_ref(b)).join("; ")
+        let found = differences(std::slice::from_ref(a), std::slice::from_ref(b));
+        found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
@@ -99,7 +88,7 @@ mod tests {
         let a = page(200, "Shop", 10_000);
         assert_eq!(between(&a, &a.clone()), "");
         assert_eq!(between(&a, &page(200, "Shop", 10_090)), "", "a server's name");
-        assert_eq!(differences(&[], &[a]), [""; 0], "a result of an earlier version");
+        assert_eq!(differences(&[], &[a]), [], "a result of an earlier version");
     }
 
     #[test]
@@ -133,6 +122,6 @@ mod tests {
     fn many_differences_are_counted() {
         let pages = |title: &str| vec![page(200, title, 5); 6];
         let found = differences(&pages("a"), &pages("b"));
-        assert_eq!((found.len(), found[3].as_str()), (4, "and 3 pages more"));
+        assert_eq!((found.len(), &found[3]), (4, &Difference::MorePages { pages: 3 }));
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_load::spec::{Arrivals, Model};
 use stampede_load::time::Nanos;
 
+use crate::fact::Notice;
 use crate::store::record::AgainstRecord;
 
 /// A whole comparison.
@@ -48,7 +49,7 @@ pub struct Plan {
     /// Where results go; `None`: a new folder below `stampede-results/`.
     pub out: Option<PathBuf>,
     /// What the reader should know of how it came to be: what was chosen where nobody said it.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// The other version of its apps, where one is measured beside them.
     pub against: Option<Against>,
 }

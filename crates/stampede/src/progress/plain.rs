@@ -6,6 +6,7 @@ use stampede_stats::percentile::Ranked;
 
 use super::tally::Tally;
 use crate::event::{Event, Listen};
+use crate::fact;
 use crate::progress::words;
 use crate::store::record::{CellRecord, Judged, TrialRecord};
 
@@ -69,7 +70,7 @@ fn verdict(record: &TrialRecord) -> String {
     };
     let reasons = match record.verdict.reasons.as_slice() {
         [] => String::new(),
-        reasons => format!(": {}", reasons.join("; ")),
+        reasons => format!(": {}", fact::joined(reasons)),
     };
     let notes: String = record.verdict.notes.iter().map(|note| format!("; note: {note}")).collect();
     format!("{word}{reasons}{notes}")

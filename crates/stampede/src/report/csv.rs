@@ -1,6 +1,7 @@
 //! One row a cell, for spreadsheets and scripts (RFC 4180).
 
 use super::notes::reasons;
+use crate::fact;
 use crate::store::record::Judged;
 use crate::summary::model::{
     CellSummary, CellVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
@@ -103,7 +104,7 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("runtime", guarded(&cell.runtime)),
         ("verdict", verdict(cell.verdict).to_owned()),
         ("reasons", guarded(&reasons(cell))),
-        ("not_comparable", guarded(&cell.not_comparable.join("; "))),
+        ("not_comparable", guarded(&fact::joined(&cell.not_comparable))),
         ("budget_cpus", cell.budget_cpus.to_string()),
         ("budget_unequal", cell.budget_unequal.to_string()),
         ("budget_memory_bytes", cell.budget_memory_bytes.to_string()),

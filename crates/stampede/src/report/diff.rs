@@ -189,7 +189,7 @@ fn sides(diff: &Diff) -> Vec<String> {
 fn notices(diff: &Diff) -> Vec<String> {
     let differ = differ(&diff.differences, [&diff.base.label, &diff.other.label]);
     let compared = differ.iter().map(|one| format!("compared although not alike: {one}"));
-    compared.chain(diff.notices.iter().cloned()).collect()
+    compared.chain(diff.notices.iter().map(ToString::to_string)).collect()
 }
 
 /// What is not alike, a line each, with both values.

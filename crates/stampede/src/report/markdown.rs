@@ -29,7 +29,7 @@ pub fn markdown(summary: &Summary) -> String {
         }
     }
     for notice in &summary.notices {
-        out += &format!("- {}\n", escape(notice));
+        out += &format!("- {}\n", escape(&notice.to_string()));
     }
     if !summary.notices.is_empty() {
         out.push('\n');

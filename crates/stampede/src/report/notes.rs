@@ -5,7 +5,6 @@ use stampede_stats::compare::Difference;
 use super::columns::{broken, figure, rows};
 use super::layout::Section;
 use super::why;
-use crate::observed::list;
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
 use crate::summary::model::{
@@ -68,16 +67,14 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
     }
     for cell in cells {
         let name = &cell.runtime;
-        if let Some(asked) = list("as the plan asks: ", cell.asked.clone()) {
-            add(Weight::Plain, format!("{name}: {asked}"));
-        }
-        if let Some(forced) = list("its SAPI decides by itself: ", cell.forced.clone()) {
-            add(Weight::Plain, format!("{name}: {forced}"));
-        }
-        let kept = "kept from request to request, as its mode means: ";
-        if let Some(kept) = list(kept, cell.kept.clone()) {
-            add(Weight::Plain, format!("{name}: {kept}"));
-        }
+        let mut said = |what: &str, items: String| {
+            if !items.is_empty() {
+                add(Weight::Plain, format!("{name}: {what}: {items}"));
+            }
+        };
+        said("as the plan asks", words::some_of(&cell.asked));
+        said("its SAPI decides by itself", words::some_of(&cell.forced));
+        said("kept from request to request, as its mode means", words::some_of(&cell.kept));
     }
     for comparison in &group.comparisons {
         if let Some(why) = &comparison.why_not {

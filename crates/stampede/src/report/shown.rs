@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::page::{self, Page};
+use crate::fact::Fact;
 use crate::store::{self, RunState, StoreError, StoredRun};
 use crate::summary::overlay::{Overlay, overlay};
 use crate::summary::{self, RunData, Summary};
@@ -117,6 +118,6 @@ impl Read {
 fn lay_over(runs: &[Read]) -> Overlay {
     let mut laid = overlay(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
     let records: Vec<_> = runs.iter().map(|run| &run.stored.record).collect();
-    laid.summary.notices.splice(1..1, page::run::machines_differ(&records));
+    laid.summary.notices.splice(1..1, page::run::machines_differ(&records).map(Fact::from));
     laid
 }

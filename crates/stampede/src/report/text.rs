@@ -13,7 +13,7 @@ pub fn text(summary: &Summary, style: &Style) -> String {
     let mut page = Page { style: *style, lines: Vec::new() };
     page.paragraph(&super::heading(summary), Tone::Faint, 2);
     for notice in &summary.notices {
-        page.paragraph(notice, Tone::Warning, 2);
+        page.paragraph(&notice.to_string(), Tone::Warning, 2);
     }
     for group in &summary.groups {
         let cells: Vec<&CellSummary> = summary.cells_of(group).collect();

@@ -8,6 +8,7 @@ use super::app_manifest::AppManifest;
 use super::catalogue::Folder;
 use super::copy;
 use super::error::RuntimeError;
+use crate::fact::Notice;
 
 /// An app, read and checked.
 #[derive(Clone, Debug)]
@@ -47,9 +48,10 @@ impl App {
         Ok(App { name, manifest, masks, expected_body, said: None, folder })
     }
 
-    /// What a project was taken as, in words; `None`: its `app.yaml` says what it is.
-    pub fn notice(&self) -> Option<String> {
-        self.said.as_ref().map(|said| format!("app `{}`: {said}", self.name))
+    /// What a project was taken as; `None`: its `app.yaml` says what it is.
+    pub fn notice(&self) -> Option<Notice> {
+        let (app, detail) = (self.name.clone(), self.said.clone()?);
+        Some(Notice::AppDetected { app, detail })
     }
 
     /// Bytes of one of its files; `None` where it is not there.

@@ -7,6 +7,7 @@ use super::app::App;
 use super::manifest::AppKind;
 use super::own_database::own_database;
 use super::prepare::app_env;
+use crate::fact::Notice;
 use crate::mask;
 use crate::plan::model::RuntimeChoice;
 
@@ -64,16 +65,13 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 
 /// What of `.env` the reader should know: where it says otherwise than what the app gets from this
 /// choice, and which database the load reaches.
-pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<String> {
-    let database = own_database(app, choice).map(|own| {
-        let at = own.at;
-        format!("the load reaches the app's own database, at {at}, and writes what the app writes")
-    });
+pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
+    let database = own_database(app, choice).map(|own| Notice::OwnDatabase { at: own.at });
     overruled(app, &app_env(app, choice)).into_iter().chain(database).collect()
 }
 
-/// Where the files say otherwise than the environment that the app is measured in, in words.
-fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<String> {
+/// Where the files say otherwise than the environment that the app is measured in.
+fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     let said = values(app);
     let other = |key: &&str| match (said.get(*key), env.get(*key)) {
         (Some(said), Some(given)) => !same(said, given),
@@ -85,9 +83,7 @@ fn overruled(app: &App, env: &BTreeMap<String, String>) -> Option<String> {
         given.push(format!("{key}={}", env[key]));
     }
     let (own, given) = (own.join(" "), given.join(" "));
-    (!own.is_empty()).then(|| {
-        format!("the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)")
-    })
+    (!own.is_empty()).then_some(Notice::EnvOverruled { own, given })
 }
 
 /// `false` and `0` are one.

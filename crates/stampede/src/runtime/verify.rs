@@ -14,8 +14,8 @@ use super::page::{Accepts, Site, is_redirect};
 use super::pages::{Pages, Place};
 use super::port;
 use super::start::Running;
+use crate::fact::{Fact, Observation};
 use crate::mask::mask_foreign;
-use crate::observed::VISIBLE;
 use crate::plan::model::RequestSpec;
 use crate::store::record::{Observed, OpcacheState};
 
@@ -111,10 +111,10 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
         return Err(asker.fail(format!("the page: {wrong}")));
     }
     let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
-    let mut notices: Vec<String> =
-        missing.map(|name| format!("the app wants extension `{name}`: not loaded")).collect();
+    let missing = missing.map(|name| Observation::ExtensionMissing { extension: name.clone() });
+    let mut notices: Vec<Fact<Observation>> = missing.map(Fact::from).collect();
     let (isolated, leaks) = asker.isolation()?;
-    notices.extend(leaks);
+    notices.extend(leaks.into_iter().map(Fact::from));
     let workers = asker.workers()?;
     let path = running.page_path();
     if app.expected_body.is_some() && requests.iter().all(|request| request.path == path) {
@@ -129,7 +129,7 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
     let first = seen.swap_remove(0);
     let answer_changes = seen.iter().any(|again| *again != first);
     if answer_changes {
-        notices.push("the answer changes from request to request: say what moves in `mask`".into());
+        notices.push(Observation::AnswerChanges { can_be_masked: true }.into());
     }
     // Without an expected body only what is stable can be compared.
     let shown = match answer_changes {
@@ -221,7 +221,7 @@ impl Asker<'_> {
 
     /// Plants canaries until a worker was asked twice, and says what of one request was
     /// visible in a later one.
-    fn isolation(&self) -> Result<(bool, Vec<String>), RuntimeError> {
+    fn isolation(&self) -> Result<(bool, Vec<Observation>), RuntimeError> {
         let workers = self.running.stack.settings.workers();
         let most = workers.saturating_add(1).saturating_mul(ROUNDS).min(ASKED_MAX);
         let (mut pids, mut seen) = (BTreeSet::new(), BTreeSet::new());
@@ -236,9 +236,10 @@ impl Asker<'_> {
         }
         // One more that plants nothing, so that nothing stays planted where it can stay.
         seen.extend(self.probe("")?.seen);
-        let mut notices: Vec<String> = seen.iter().map(|name| format!("{name}{VISIBLE}")).collect();
+        let visible = |what: &String| Observation::Visible { what: what.clone() };
+        let mut notices: Vec<Observation> = seen.iter().map(visible).collect();
         if !twice {
-            notices.push("no worker was met twice: isolation is not shown".into());
+            notices.push(Observation::IsolationNotShown {});
         }
         let by_nature = &self.running.stack.runtime.manifest.forced.visible;
         let is_clean = seen.iter().all(|name| by_nature.contains(name));

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
+use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
 /// Raised when a field changes its meaning; readers refuse what is newer.
@@ -46,7 +48,7 @@ pub struct RunRecord {
     /// The machine: see `doctor`.
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).
-    pub notices: Vec<String>,
+    pub notices: Vec<Fact<Notice>>,
     /// The other version of the apps that is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
@@ -155,7 +157,7 @@ pub struct CellRecord {
     /// Schedule or users in words: `const(200,60s)`, `50 users for 60s`.
     pub load_text: String,
     /// Why it is not measured at all; `None`: it is.
-    pub refused: Option<String>,
+    pub refused: Option<Fact<Reason>>,
     /// What is fired at what; `None`: an earlier version did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fired: Option<FiredRecord>,
@@ -444,13 +446,13 @@ pub struct Observed {
     pub pages: Vec<PageRecord>,
     /// Nothing of an earlier request was visible in a later one.
     pub isolated: bool,
-    /// What else the reader should know, in words.
-    #[serde(default)]
-    pub notices: Vec<String>,
+    /// What else the reader should know.
+    #[serde(default, deserialize_with = "observation::read")]
+    pub notices: Vec<Fact<Observation>>,
 }
 
 /// What a request was answered with, as far as it should be the same on every runtime.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PageRecord {
     /// Path and query, secrets masked.
     pub path: String,
@@ -494,15 +496,15 @@ pub struct OpcacheState {
 }
 
 /// Whether a trial counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// How it is judged.
     pub judged: Judged,
-    /// Why, in words with figures; empty for `valid`.
-    pub reasons: Vec<String>,
+    /// Why; empty for `valid`.
+    pub reasons: Vec<Fact<Reason>>,
     /// What is worth knowing and weighs nothing, whatever the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Fact<Reason>>,
 }
 
 /// Valid, suspect or invalid.

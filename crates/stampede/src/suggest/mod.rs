@@ -4,6 +4,7 @@ mod written;
 
 use std::collections::BTreeMap;
 
+use crate::fact::Notice;
 use crate::plan::Overrides;
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::runtime::{App, Catalogue, RuntimeError};
@@ -117,7 +118,7 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
 }
 
 /// Puts what no flag says into the flags. What was chosen, for the reader.
-pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<String> {
+pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut chosen = Vec::new();
     let mut choose = |name: &str, flag: &mut Option<String>, value: &str| {
@@ -136,12 +137,13 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<String> {
         }
     }
     choose("rounds", &mut flags.rounds, ROUNDS);
-    let mut notices = vec![format!("not said, and so chosen: `{}`", chosen.join(" "))];
+    let mut notices = vec![Notice::Chosen { flags: chosen }];
     if !suggestion.beside.is_empty() {
-        let beside = quoted(&suggestion.beside);
-        notices.push(format!("here too, for `--runtimes`: {beside}"));
+        let runtimes = suggestion.beside.iter().map(|one| one.name.clone()).collect();
+        notices.push(Notice::AlsoInstalled { runtimes });
     }
-    notices.extend(suggestion.left_out.iter().map(|left| format!("left out: {left}")));
+    let left_out = |left: &LeftOut| Notice::LeftOut { detail: left.to_string() };
+    notices.extend(suggestion.left_out.iter().map(left_out));
     notices
 }
 
@@ -278,7 +280,7 @@ mod tests {
         let chosen = |flags: Overrides| {
             let mut flags = flags;
             let notices = fill(&mut flags, &suggestion());
-            (flags, notices[0].clone())
+            (flags, notices[0].to_string())
         };
         let (flags, said) = chosen(Overrides::default());
         assert_eq!(
@@ -298,10 +300,14 @@ mod tests {
         assert_eq!(said, "not said, and so chosen: `--runtimes a,b --rounds 3`");
     }
 
+    fn lines(notices: &[Notice]) -> String {
+        notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
     #[test]
     fn what_is_left_out_is_said_with_why() {
         let notices = fill(&mut Overrides::default(), &suggestion());
-        insta::assert_snapshot!(notices[1..].join("\n"), @r"
+        insta::assert_snapshot!(lines(&notices[1..]), @r"
         here too, for `--runtimes`: `c`
         left out: `d` and `e`: not installed here; `stampede install d,e`
         left out: `f`: for apps of kind laravel only

@@ -41,7 +41,7 @@ fn head(command: &str) -> String {
 fn app_part(app: &App, choice: &str) -> String {
     let mut text = String::new();
     if let Some(notice) = app.notice() {
-        text += &commented(&notice);
+        text += &commented(&notice.to_string());
         if !choice.starts_with('{') {
             let other = match app.manifest.kind {
                 AppKind::Script => AppKind::Symfony,

@@ -4,10 +4,11 @@ use super::breaking::{self, Rising};
 use super::input::{RunData, TrialData};
 use super::judge::judge;
 use super::model::{
-    self, CellCounts, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel, Reason,
+    self, CellCounts, CellReason, CellSummary, CellVerdict, Expected, Figure, Figures, LoadModel,
     RoleFigures, TimeFigures, TrialSummary,
 };
 use super::{over_time, trial, why};
+use crate::fact::{Fact, Reason, Server};
 use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
@@ -96,13 +97,13 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
 
 /// The worst of the trials that count, and the reasons and notes of all, each with its trials: what
 /// several have alike is said once.
-fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Reason>) {
-    let of_cell = |text: &str| vec![Reason { judged: None, trials: vec![], text: text.to_owned() }];
+fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<CellReason>) {
+    let of_cell = |reason: Fact<Reason>| vec![CellReason::of(None, Vec::new(), vec![reason])];
     if let Some(why) = &record.refused {
-        return (CellVerdict::Refused, of_cell(why));
+        return (CellVerdict::Refused, of_cell(why.clone()));
     }
     if trials.is_empty() {
-        return (CellVerdict::Missing, of_cell("no trial of it was finished"));
+        return (CellVerdict::Missing, of_cell(Server::NoTrial {}.into()));
     }
     let counted = trials.iter().map(|trial| trial.verdict).filter(|one| *one != Judged::Invalid);
     let worst = match counted.max() {
@@ -110,40 +111,35 @@ fn verdict(record: &CellRecord, trials: &[TrialSummary]) -> (CellVerdict, Vec<Re
         Some(_) => CellVerdict::Suspect,
         None => CellVerdict::Invalid,
     };
-    (worst, joined(reasons(trials)))
+    (worst, reasons(trials))
 }
 
-fn reasons(trials: &[TrialSummary]) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = Vec::new();
+/// Each reason with its trials, in the order of these; several of the same trials are one line.
+fn reasons(trials: &[TrialSummary]) -> Vec<CellReason> {
+    let mut each: Vec<(Judged, &Fact<Reason>, Vec<u32>)> = Vec::new();
     for trial in trials {
-        let weighing = trial.reasons.iter().map(|text| (trial.verdict, text));
-        let notes = trial.notes.iter().map(|text| (Judged::Valid, text));
-        for (judged, text) in weighing.chain(notes) {
-            let judged = Some(judged);
-            match reasons.iter_mut().find(|one| one.text == *text && one.judged == judged) {
-                Some(said) => said.trials.push(trial.number),
-                None => {
-                    let trials = vec![trial.number];
-                    reasons.push(Reason { judged, trials, text: text.clone() });
-                }
+        let weighing = trial.reasons.iter().map(|reason| (trial.verdict, reason));
+        let notes = trial.notes.iter().map(|note| (Judged::Valid, note));
+        for (judged, reason) in weighing.chain(notes) {
+            // Figures that are printed alike are alike.
+            let is_it = |one: &&mut (Judged, &Fact<Reason>, Vec<u32>)| {
+                one.0 == judged && (one.1 == reason || one.1.to_string() == reason.to_string())
+            };
+            match each.iter_mut().find(is_it) {
+                Some((_, _, numbers)) => numbers.push(trial.number),
+                None => each.push((judged, reason, vec![trial.number])),
             }
         }
     }
-    reasons
-}
-
-/// Several reasons of the same trials are one line.
-fn joined(reasons: Vec<Reason>) -> Vec<Reason> {
-    let mut joined: Vec<Reason> = Vec::new();
-    for reason in reasons {
-        let alike =
-            |one: &&mut Reason| (one.judged, &one.trials) == (reason.judged, &reason.trials);
-        match joined.iter_mut().find(alike) {
-            Some(said) => said.text += &format!("; {}", reason.text),
-            None => joined.push(reason),
+    let mut lines: Vec<(Judged, Vec<u32>, Vec<Fact<Reason>>)> = Vec::new();
+    for (judged, reason, numbers) in each {
+        match lines.iter_mut().find(|line| line.0 == judged && line.1 == numbers) {
+            Some((_, _, reasons)) => reasons.push(reason.clone()),
+            None => lines.push((judged, numbers, vec![reason.clone()])),
         }
     }
-    joined
+    let line = |(judged, trials, reasons)| CellReason::of(Some(judged), trials, reasons);
+    lines.into_iter().map(line).collect()
 }
 
 /// Notes what the trial was under. The last trial that shows something wins: all trials of

@@ -2,6 +2,7 @@
 
 use super::input::RunData;
 use super::model::{CellSummary, Group};
+use crate::fact::Fact;
 use crate::observed::{self, Shown};
 use crate::store::record::{Judged, TrialRecord};
 
@@ -26,9 +27,9 @@ fn mark_all(cells: &mut [CellSummary], of_group: Vec<usize>, run: &RunData) {
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
         let cell = &mut cells[index];
-        cell.not_comparable = found.not_comparable;
-        cell.asked = found.asked;
-        cell.forced = found.forced;
+        cell.not_comparable = found.not_comparable.into_iter().map(Fact::from).collect();
+        cell.asked = found.asked.into_iter().map(Fact::from).collect();
+        cell.forced = found.forced.into_iter().map(Fact::from).collect();
         cell.kept = found.kept;
     }
 }

@@ -4,6 +4,7 @@ use stampede_load::report::TimeSet;
 
 use super::breaking::rising_schedule;
 use super::steady;
+use crate::fact::{Fact, Notice};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
 use crate::store::{Rows, RunState, StoreError, StoredRun, StoredTrial, left_out};
@@ -66,32 +67,35 @@ impl RunData {
             }
             trials.push(read);
         }
-        record.notices.extend(how_far(run));
-        record.notices.extend(run.damaged.iter().cloned());
+        record.notices.extend(how_far(run).into_iter().map(Fact::from));
+        record.notices.extend(run.damaged.iter().map(damaged));
         Ok(RunData { record, trials })
     }
 }
 
 /// What must be said of a run without all its trials; nothing: it has them.
-pub fn how_far(run: &StoredRun) -> Vec<String> {
-    let trials = format!("of {} trials {}", run.record.trials(), run.trials.len());
+pub fn how_far(run: &StoredRun) -> Vec<Notice> {
+    let (planned, ended) = (run.record.trials(), run.trials.len());
     let unfinished = run.unfinished.iter().map(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        format!("trial `{name}` was not finished: it does not count")
+        Notice::Unfinished { trial: name.into_owned() }
     });
     match run.state {
         RunState::Ended => unfinished.collect(),
-        RunState::UnderWay => vec![format!("this run is under way: {trials} have ended")],
+        RunState::UnderWay => vec![Notice::UnderWay { planned, ended }],
         RunState::CutOff => {
-            let early = format!("this run was ended early: {trials} were finished");
-            std::iter::once(early).chain(unfinished).collect()
+            std::iter::once(Notice::EndedEarly { planned, ended }).chain(unfinished).collect()
         }
     }
 }
 
+fn damaged(detail: &String) -> Fact<Notice> {
+    Notice::Damaged { detail: detail.clone() }.into()
+}
+
 impl TrialData {
-    fn read(trial: &StoredTrial, notices: &mut Vec<String>) -> Result<TrialData, StoreError> {
-        notices.extend(trial.losses());
+    fn read(trial: &StoredTrial, notices: &mut Vec<Fact<Notice>>) -> Result<TrialData, StoreError> {
+        notices.extend(trial.losses().iter().map(damaged));
         let times = match &trial.record.load {
             Some(_) => unless_damaged(trial.totals().map(Some), notices)?,
             None => None,
@@ -120,21 +124,21 @@ impl TrialData {
 /// Rows as far as they can be read.
 fn rows<R>(
     read: Result<Rows<R>, StoreError>,
-    notices: &mut Vec<String>,
+    notices: &mut Vec<Fact<Notice>>,
 ) -> Result<Vec<R>, StoreError> {
     let Some(read) = unless_damaged(read.map(Some), notices)? else { return Ok(Vec::new()) };
-    notices.extend(read.notice);
+    notices.extend(read.notice.iter().map(damaged));
     Ok(read.rows)
 }
 
 /// What is damaged is said and left out: a run is worth reading without it.
 fn unless_damaged<T>(
     read: Result<Option<T>, StoreError>,
-    notices: &mut Vec<String>,
+    notices: &mut Vec<Fact<Notice>>,
 ) -> Result<Option<T>, StoreError> {
     match read {
         Err(error @ (StoreError::Damaged { .. } | StoreError::DamagedHistogram { .. })) => {
-            notices.push(left_out(&error));
+            notices.push(damaged(&left_out(&error)));
             Ok(None)
         }
         other => other,

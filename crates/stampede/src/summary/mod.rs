@@ -1,5 +1,6 @@
 //! Summary: what is on disk, computed. Pure: no clock, no file, the same page a year later.
 
+use crate::fact::{Fact, Notice};
 pub mod breaking;
 mod cell;
 mod comparable;
@@ -39,7 +40,9 @@ pub fn summarize(run: &RunData) -> Summary {
         sorted.append(&mut own);
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
-    let auto = looks.map(|look| format!("`rounds: auto`: {}", look.said)).collect();
+    let auto = looks
+        .map(|look| Notice::RoundsLook { detail: format!("`rounds: auto`: {}", look.said) }.into());
+    let auto: Vec<Fact<Notice>> = auto.collect();
     let mut summary = Summary {
         format: model::FORMAT,
         run: record.id.clone(),

@@ -10,6 +10,7 @@ pub use super::compared::{Comparison, Drift, Primary};
 use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
 use super::why::Why;
+use crate::fact::{self, Difference, Fact, Notice, Php, Reason};
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -31,7 +32,7 @@ pub struct Summary {
     /// Rounds planned.
     pub rounds: u32,
     /// What was decided for all cells.
-    pub notices: Vec<String>,
+    pub notices: Vec<Fact<Notice>>,
     /// What `rounds: auto` was told and found; `None`: the plan says how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
@@ -103,16 +104,16 @@ pub struct CellSummary {
     /// The worst of its trials that count; or why there is none.
     pub verdict: CellVerdict,
     /// Why, each with its trials; those of trials that do not count too.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<CellReason>,
     /// Why its figures may not be held against the others' of this app; empty: they may.
-    pub not_comparable: Vec<String>,
+    pub not_comparable: Vec<Fact<Difference>>,
     /// What the plan asked of it otherwise than of the others, as observed: a setting, not
     /// against anyone.
     #[serde(default)]
-    pub asked: Vec<String>,
+    pub asked: Vec<Fact<Php>>,
     /// What its SAPI has or sets otherwise than the others': not against anyone.
     #[serde(default)]
-    pub forced: Vec<String>,
+    pub forced: Vec<Fact<Php>>,
     /// What of one request a later one sees, where that is the runtime's nature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
@@ -185,18 +186,28 @@ pub enum CellVerdict {
     Refused,
 }
 
-/// One reason for a verdict; or a note, whose trials it weighs nothing in (`Valid`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
+/// Reasons for a verdict that several trials have alike; or notes, whose trials they weigh nothing in (`Valid`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellReason {
     /// How it made its trials be judged; `None`: it is about the cell itself.
     pub judged: Option<Verdict>,
     /// Numbers of those trials.
     pub trials: Vec<u32>,
     /// In words.
     pub text: String,
+    /// As data.
+    #[serde(default)]
+    pub reasons: Vec<Fact<Reason>>,
 }
 
-impl std::fmt::Display for Reason {
+impl CellReason {
+    /// With their sentences.
+    pub fn of(judged: Option<Verdict>, trials: Vec<u32>, reasons: Vec<Fact<Reason>>) -> CellReason {
+        CellReason { judged, trials, text: fact::joined(&reasons), reasons }
+    }
+}
+
+impl std::fmt::Display for CellReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(judged) = self.judged else { return f.write_str(&self.text) };
         let numbers: Vec<String> = self.trials.iter().map(ToString::to_string).collect();
@@ -220,10 +231,10 @@ pub struct TrialSummary {
     /// Its verdict.
     pub verdict: Verdict,
     /// Why.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Fact<Reason>>,
     /// What is worth knowing and weighs nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Fact<Reason>>,
     /// Whether its load was stopped before its end: shots not due by then are `dropped`.
     #[serde(default)]
     pub stopped: bool,

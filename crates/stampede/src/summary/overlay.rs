@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::model::{CellSummary, FORMAT, Group, Summary};
 use super::{group, words};
+use crate::fact::{Fact, Notice};
 
 /// Several runs as one.
 #[derive(Clone, Debug)]
@@ -33,11 +34,11 @@ const BETWEEN_RUNS: &str = "runs are laid over each other: they were measured at
 /// Lays runs over each other, in the order given.
 pub fn overlay(runs: &[&Summary]) -> Overlay {
     let mut all = Merged::default();
-    all.notices.push(BETWEEN_RUNS.to_owned());
+    all.notices.push(Notice::BetweenRuns { detail: BETWEEN_RUNS.to_owned() }.into());
     for (run, summary) in runs.iter().enumerate() {
         all.notices.push(about(run, summary));
-        all.notices
-            .extend(summary.notices.iter().map(|notice| format!("{}: {notice}", label(run))));
+        let of_run = |notice| Notice::of_run(label(run), notice).into();
+        all.notices.extend(summary.notices.iter().map(of_run));
         for group in &summary.groups {
             all.add(run, group, summary);
         }
@@ -47,7 +48,7 @@ pub fn overlay(runs: &[&Summary]) -> Overlay {
 
 #[derive(Default)]
 struct Merged {
-    notices: Vec<String>,
+    notices: Vec<Fact<Notice>>,
     groups: Vec<Group>,
     /// A group's cells: run, place in it, and the cell.
     cells: Vec<Vec<(usize, usize, CellSummary)>>,
@@ -130,10 +131,11 @@ impl Merged {
 }
 
 /// `A: run 20261121-035151-3f9a of 2026-11-21T03:51:51+01:00, 5 rounds, seed 42`.
-fn about(run: usize, summary: &Summary) -> String {
+fn about(run: usize, summary: &Summary) -> Fact<Notice> {
     let Summary { run: id, started_at, rounds, seed, .. } = summary;
     let rounds = words::number_of(*rounds, "round");
-    format!("{}: run {id} of {started_at}, {rounds}, seed {seed}", label(run))
+    let detail = format!("{}: run {id} of {started_at}, {rounds}, seed {seed}", label(run));
+    Notice::OfRun { run: label(run), notice: None, detail }.into()
 }
 
 fn lettered(load: &str, run: usize) -> String {

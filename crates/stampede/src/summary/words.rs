@@ -86,6 +86,18 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// Items in one line, not too many of them: `a, b and 3 more`.
+pub fn some_of(items: &[impl std::fmt::Display]) -> String {
+    let shown: Vec<String> = items.iter().take(SOME).map(ToString::to_string).collect();
+    match items.len().saturating_sub(SOME) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// More items in one sentence would bury it.
+const SOME: usize = 6;
+
 /// `one trial`, `two trials`, `3 trials`.
 pub fn number_of(count: u32, thing: &str) -> String {
     match count {

@@ -3,39 +3,30 @@
 use serde_json::Value;
 
 use super::measured::Measured;
+use super::verdict::Finding;
+use crate::fact::{ColdOpcache, Server};
 use crate::plan::model::Begin;
 use crate::store::record::{Judged, TrialRecord};
-use crate::summary::words;
 
 /// What the reader of the trial should know, with what it makes of it.
-pub(super) fn told(
-    begin: Begin,
-    record: &TrialRecord,
-    measured: &Measured,
-) -> Vec<(Judged, String)> {
+pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Finding> {
     let cold = (begin == Begin::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
-        Measured::Live(_) => "not cold: it was already running".to_owned(),
+        Measured::Live(_) => Server::NotCold {},
     });
-    cold.map(|text| (Judged::Valid, text)).into_iter().chain(preloaded(record)).collect()
+    cold.map(|note| (Judged::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
 }
 
 /// Which of its memory was empty when the load began.
-fn cold(record: &TrialRecord, emptied: &[String]) -> String {
+fn cold(record: &TrialRecord, emptied: &[String]) -> Server {
     let runtime = &record.runtime;
     let has_opcache = runtime.before.as_ref().is_some_and(|before| before.opcache);
-    let opcache = match (preload(record), runtime.given.keeps_memory) {
-        _ if !has_opcache => None,
-        (_, true) => Some("OPcache had what its workers boot with".to_owned()),
-        (Some(_), false) => Some("OPcache had what was preloaded".to_owned()),
-        (None, false) => Some("OPcache was empty".to_owned()),
-    };
-    let folders: Vec<String> = emptied.iter().map(|folder| format!("`{folder}`")).collect();
-    let were = if folders.len() == 1 { "was" } else { "were" };
-    let folders = (!folders.is_empty())
-        .then(|| format!("{} {were} emptied before the start", words::list(&folders)));
-    let nothing = "cold: nothing had been asked of it when the load began".to_owned();
-    [Some(nothing), opcache, folders].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let opcache = has_opcache.then(|| match (preload(record), runtime.given.keeps_memory) {
+        (_, true) => ColdOpcache::Booted,
+        (Some(_), false) => ColdOpcache::Preloaded,
+        (None, false) => ColdOpcache::Empty,
+    });
+    Server::Cold { opcache, emptied: emptied.to_vec() }
 }
 
 /// What is preloaded, as the plan says it.
@@ -45,14 +36,11 @@ fn preload(record: &TrialRecord) -> Option<&str> {
 }
 
 /// What came of `preload`; `None`: it was not asked for.
-fn preloaded(record: &TrialRecord) -> Option<(Judged, String)> {
-    let file = preload(record)?;
+fn preloaded(record: &TrialRecord) -> Option<Finding> {
+    let preload = preload(record)?.to_owned();
     let files = record.runtime.before.as_ref()?.preloaded;
     Some(match files {
-        0 => {
-            (Judged::Suspect, format!("`preload: {file}` was asked for, and nothing is preloaded"))
-        }
-        1 => (Judged::Valid, "1 file was preloaded".to_owned()),
-        more => (Judged::Valid, format!("{} files were preloaded", words::count(u64::from(more)))),
+        0 => (Judged::Suspect, Server::NothingPreloaded { preload }.into()),
+        files => (Judged::Valid, Server::Preloaded { files }.into()),
     })
 }

@@ -1,6 +1,8 @@
 //! Whether a plan's budget and workers fit: into this machine, and into each other.
 
 use super::refusal::Refusal;
+use crate::fact::Notice;
+use crate::keeper::Sharing;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, Fit, Plan};
 use crate::plan::{self, Subject};
@@ -11,7 +13,7 @@ use crate::summary::words;
 ///
 /// # Errors
 /// It does not fit, and the plan does not say `or_less: true`.
-pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
+pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let mut notices = lacking(plan, facts)?;
     if let Budget::Shared { cpus, .. } = &mut plan.budget {
         let machine = facts.cpus_allowed.len().max(1) as u32;
@@ -20,24 +22,30 @@ pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal
         cpus.sort_unstable();
         cpus.dedup();
         if cpus.len() < asked.len() {
-            notices.push(format!(
-                "of {} CPUs those that this machine has not are left out",
-                words::list(&asked.iter().map(ToString::to_string).collect::<Vec<_>>())
-            ));
+            notices.push(Notice::CpusLeftOut { asked });
         }
     }
     notices.extend(split(&plan.budget));
     Ok(notices)
 }
 
-/// A budget by role gives runtimes with other roles other means.
-fn split(budget: &Budget) -> Option<String> {
-    let Budget::ByRole { cpus, .. } = budget else { return None };
-    let each: Vec<String> = cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
-    Some(format!("the budget is split by role ({} CPUs): unequal means", each.join(", ")))
+/// What it costs that stack and load share CPUs.
+pub fn shared(sharing: Sharing) -> Option<Notice> {
+    match sharing {
+        Sharing::Apart => None,
+        Sharing::Cores => Some(Notice::CoresShared {}),
+        Sharing::Cpus => Some(Notice::CpusShared {}),
+    }
 }
 
-fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
+/// A budget by role gives runtimes with other roles other means.
+fn split(budget: &Budget) -> Option<Notice> {
+    let Budget::ByRole { cpus, .. } = budget else { return None };
+    let cpus = cpus.iter().map(|(role, count)| (role.clone(), *count)).collect();
+    Some(Notice::BudgetSplit { cpus })
+}
+
+fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let machine = facts.cpus_allowed.len().max(1) as u32;
     let mut lacking = Vec::new();
     for (key, wanted) in wanted(&plan.budget) {
@@ -58,7 +66,8 @@ fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<String>, Refusal> {
             Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), why, expected)))
         }
         _ => {
-            Ok(lacking.into_iter().map(|(_, why, _)| format!("{why}; all of it is used")).collect())
+            let notice = |(_, detail, _)| Notice::BudgetTooLarge { detail };
+            Ok(lacking.into_iter().map(notice).collect())
         }
     }
 }
@@ -85,22 +94,21 @@ fn memory(budget: &Budget) -> u64 {
 
 /// What the reader should know of workers that do not fit into the stack's memory, or where that
 /// has no limit into the machine's.
-pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<String> {
-    let (who, memory) = match memory(&plan.budget) {
+pub fn crowded(plan: &Plan, facts: &MachineFacts, traits: &[Traits]) -> Vec<Notice> {
+    let (is_machine, memory_bytes) = match memory(&plan.budget) {
         0 if facts.memory_bytes == 0 => return Vec::new(),
-        0 => ("this machine", facts.memory_bytes),
-        limit => ("the stack", limit),
+        0 => (true, facts.memory_bytes),
+        limit => (false, limit),
     };
     let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &Traits)| {
-        let least = BASE_BYTES + u64::from(traits.workers) * WORKER_BYTES;
-        (least > memory).then(|| {
-            format!(
-                "`{}`: {} workers take {} at least, with an app of almost nothing, and {who} has {}",
-                choice.name,
-                words::count(traits.workers.into()),
-                words::bytes(least as f64),
-                words::bytes(memory as f64)
-            )
+        let (runtime, workers) = (choice.name.clone(), traits.workers);
+        let least_bytes = BASE_BYTES + u64::from(workers) * WORKER_BYTES;
+        (least_bytes > memory_bytes).then_some(Notice::Crowded {
+            runtime,
+            workers,
+            least_bytes,
+            memory_bytes,
+            is_machine,
         })
     };
     let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_live());
@@ -136,6 +144,10 @@ mod tests {
         MachineFacts { cpus_allowed: vec![0, 1], memory_bytes: 4 << 30, ..MachineFacts::default() }
     }
 
+    fn sentences(notices: &[Notice]) -> Vec<String> {
+        notices.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn what_fits_is_not_spoken_of() {
         assert!(fit(&mut plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
@@ -156,7 +168,7 @@ mod tests {
         let said = fit(&mut plan, &machine()).expect("taken");
         assert_eq!(plan.budget.cpu_counts(), [2], "the same is not measured twice");
         assert_eq!(
-            said,
+            sentences(&said),
             [
                 "a budget of 3 CPUs does not fit: this machine has 2; all of it is used",
                 "a budget of 5.00 GiB does not fit: this machine has 4.00 GiB; all of it is used",
@@ -172,9 +184,9 @@ mod tests {
         let crowded = |memory, workers| crowded(&plan("1", memory), &machine(), &traits(workers));
         assert!(crowded("1GiB", 1_000).is_empty());
         assert!(crowded("0", 4_000).is_empty());
-        assert!(crowded("0", 5_000)[0].ends_with("and this machine has 4.00 GiB"));
+        assert!(sentences(&crowded("0", 5_000))[0].ends_with("and this machine has 4.00 GiB"));
         assert_eq!(
-            crowded("1GiB", 2_000),
+            sentences(&crowded("1GiB", 2_000)),
             [
                 "`a`: 2 000 workers take 1.72 GiB at least, with an app of almost nothing, and the stack has 1.00 GiB"
             ]

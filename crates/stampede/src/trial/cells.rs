@@ -5,12 +5,13 @@ use std::ffi::OsStr;
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
+use crate::fact::{Fact, Notice, Reason, Server};
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 use crate::runtime::{HeldBy, Traits};
 use crate::summary::words;
 
 /// One runtime × app × load, as indices into the plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Index in `Plan::runtimes`.
     pub runtime: usize,
@@ -21,7 +22,7 @@ pub struct Cell {
     /// Index of the number of CPUs in the plan's budget; 0 where there is just one.
     pub cpus: usize,
     /// Why it is not measured at all.
-    pub refused: Option<String>,
+    pub refused: Option<Fact<Reason>>,
 }
 
 /// Every cell of the plan: apps, then loads, then runtimes, as a reader compares them.
@@ -50,7 +51,7 @@ fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
 
 /// Settles `keep_alive: auto` for each load, alike for all its runtimes, and refuses cells
 /// that kept connections would not suit. Returns what the reader should know.
-pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits]) -> Vec<String> {
+pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits]) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (index, load) in plan.loads.iter_mut().enumerate() {
         let connections = connections(load);
@@ -66,16 +67,15 @@ pub fn settle_keep_alive(plan: &mut Plan, cells: &mut [Cell], traits: &[Traits])
         };
         let Some(&(first, why)) = unfit.first() else { continue };
         match kept {
-            KeepAlive::Auto => notices.push(format!(
-                "load `{}`: a connection per shot for every runtime, because `{}` {} \
-                 (`keep_alive: true` forces kept ones and leaves it out)",
-                load.name,
-                plan.runtimes[cells[first].runtime].name,
-                why.text(connections)
-            )),
+            KeepAlive::Auto => notices.push(Notice::KeepAliveOff {
+                load: load.name.clone(),
+                runtime: plan.runtimes[cells[first].runtime].name.clone(),
+                why: why.text(connections),
+            }),
             KeepAlive::On => unfit.iter().for_each(|&(cell, why)| {
                 let (text, hint) = (why.text(connections), why.hint(connections));
-                cells[cell].refused = Some(format!("it {text}; use {hint}"));
+                let detail = format!("it {text}; use {hint}");
+                cells[cell].refused = Some(Server::KeepAliveUnfit { detail }.into());
             }),
             KeepAlive::Off => {}
         }
@@ -127,15 +127,9 @@ impl Unfit {
 }
 
 /// What a changed time scale leaves as it is; `None` where the plan's own lengths hold.
-pub fn scaled(plan: &Plan) -> Option<String> {
-    if plan.time_scale == 1.0 {
-        return None;
-    }
-    Some(format!(
-        "time scale {}: schedules, lengths, numbers of requests and the warm-up are that many times as \
-         much; rates, timeouts and rounds are as written",
-        plan.time_scale
-    ))
+pub fn scaled(plan: &Plan) -> Option<Notice> {
+    let scale = plan.time_scale;
+    (scale != 1.0).then_some(Notice::TimeScale { scale })
 }
 
 /// Connections that a load may have open at once.
@@ -200,16 +194,13 @@ pub fn grown(cells: &[Cell], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<V
 }
 
 /// Whose URLs are asked of the plan's apps.
-pub fn sites(plan: &Plan) -> Option<String> {
+pub fn sites(plan: &Plan) -> Option<Notice> {
     let requests = plan.loads.iter().flat_map(|load| &load.requests);
     let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
     sites.sort_unstable();
     sites.dedup();
-    let shown = sites.iter().map(|site| format!("`{site}`")).collect::<Vec<_>>();
-    let shown = words::list(&shown);
-    (!sites.is_empty()).then(|| {
-        format!("paths of {shown} are asked of the app here; nothing is sent to that host")
-    })
+    let sites: Vec<String> = sites.into_iter().map(str::to_owned).collect();
+    (!sites.is_empty()).then_some(Notice::OtherSites { sites })
 }
 
 /// An app's name in tables.
@@ -276,7 +267,8 @@ mod tests {
         let (mut plan, mut cells, traits) = case(users("5", "auto"), 4);
         let notices = settle_keep_alive(&mut plan, &mut cells, &traits);
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
-        assert!(notices[0].contains("`b` holds a worker per connection"), "{notices:?}");
+        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
+        assert!(runtime == "b" && why.contains("holds a worker per connection"), "{notices:?}");
         assert!(cells.iter().all(|cell| cell.refused.is_none()));
     }
 
@@ -295,17 +287,14 @@ mod tests {
         traits[0].closes = true;
         let notices = settle_keep_alive(&mut plan, &mut cells, &traits);
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
-        assert!(notices[0].contains("`a` closes every connection"), "{notices:?}");
+        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
+        assert!(runtime == "a" && why.contains("closes every connection"), "{notices:?}");
 
         let (mut plan, mut cells, _) = case(users("1", "on"), 4);
         settle_keep_alive(&mut plan, &mut cells, &traits);
-        let refused = cells[0].refused.as_deref();
-        assert_eq!(
-            refused,
-            Some(
-                "it closes every connection after its answer; use `keep_alive: false` or `front: nginx`"
-            )
-        );
+        let refused = cells[0].refused.as_ref().map(ToString::to_string);
+        let said = "it closes every connection after its answer; use `keep_alive: false` or `front: nginx`";
+        assert_eq!(refused.as_deref(), Some(said));
         assert!(cells[1].refused.is_none());
     }
 

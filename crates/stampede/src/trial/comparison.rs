@@ -1,6 +1,6 @@
 //! A whole run before it begins: everything checked, nothing started.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use stampede_load::time::Nanos;
@@ -10,6 +10,7 @@ use super::refusal::{
     Refusal, apps, found, nothing_to_measure, refuse_lacking, skip_missing, traits,
 };
 use super::{Ctx, budget, course, fired};
+use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
@@ -47,27 +48,23 @@ impl Comparison {
         let traits = traits(&plan, &catalogue, &apps)?;
         let mut cells = cells::cells(&plan);
         refuse_lacking(&plan, &catalogue, &apps, &mut cells);
-        let mut notices: Vec<String> = apps.iter().filter_map(App::notice).collect();
-        // Two versions of an app are mostly taken as the same.
-        let mut said = BTreeSet::new();
-        notices.retain(|notice| said.insert(notice.clone()));
+        let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
         notices.append(&mut plan.notices);
         notices.extend(cells::settle_keep_alive(&mut plan, &mut cells, &traits));
         notices.extend(found(&plan)?.iter().flat_map(Live::notices));
         notices.extend(skipped);
         let ours = plan.runtimes.iter().filter(|choice| !choice.is_live());
-        for notice in ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))) {
-            if !notices.contains(&notice) {
-                notices.push(notice);
-            }
-        }
+        notices
+            .extend(ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))));
         notices.extend(cells::sites(&plan));
         notices.extend(cells::scaled(&plan));
         notices.extend(course::announced(plan.rounds));
         notices.extend(lacking);
         let places = place(&plan.budget);
-        notices.extend(places.split.shared.words().map(str::to_owned));
+        notices.extend(budget::shared(places.split.shared));
         notices.extend(budget::crowded(&plan, facts, &traits));
+        // Two versions of an app are mostly taken as the same.
+        let notices = fact::unique(notices);
         let record = run_record(&plan, &apps, &cells, &traits, facts, notices);
         nothing_to_measure(&plan, &record.cells)?;
         Ok(Comparison {
@@ -236,7 +233,7 @@ fn run_record(
     cells: &[Cell],
     traits: &[Traits],
     facts: &MachineFacts,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
 ) -> RunRecord {
     let (rounds, auto) = course::first_rounds(plan.rounds);
     RunRecord {
@@ -254,7 +251,7 @@ fn run_record(
         expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
         expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
         machine: serde_json::to_value(facts).unwrap_or_default(),
-        notices,
+        notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
     }
 }

@@ -10,6 +10,7 @@ use super::time_left::TimeLeft;
 use super::{NotMeasured, Retry, Subject, cells, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
+use crate::fact::Notice;
 use crate::interrupt;
 use crate::keeper;
 use crate::plan::model::Rounds;
@@ -35,16 +36,9 @@ pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
 }
 
 /// What `rounds: auto` will do: the length that is told before the run is that up to the first look.
-pub fn announced(rounds: Rounds) -> Option<String> {
+pub fn announced(rounds: Rounds) -> Option<Notice> {
     let Rounds::Auto { precision, max_time } = rounds else { return None };
-    let looks = LOOKS.map(|look| look.to_string());
-    Some(format!(
-        "`rounds: auto` looks after {} rounds, and ends where every interval is narrower than {}, \
-         or before a round that would end later than {} after the start",
-        words::list(&looks),
-        words::percent(precision * 100.0),
-        words::length(max_time)
-    ))
+    Some(Notice::RoundsAuto { looks: LOOKS.to_vec(), precision, max_time_ns: max_time.0 })
 }
 
 impl Comparison {
@@ -60,7 +54,7 @@ impl Comparison {
             warm_up: self.warm_up(),
         });
         for notice in &self.record.notices {
-            listener.event(&Event::Notice(notice));
+            listener.event(&Event::Notice(&notice.to_string()));
         }
         if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));

@@ -10,6 +10,7 @@ use super::refusal::{self, Refusal};
 use super::{Ctx, Subject, budget, fired, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
+use crate::fact::{self, Fact, Reason};
 use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
@@ -24,7 +25,7 @@ pub struct Ground {
     /// With what was settled: memory, CPUs, `keep_alive`.
     pub plan: Plan,
     /// Of each runtime of the plan: why it is not measured.
-    pub refused: Vec<Option<String>>,
+    pub refused: Vec<Option<Fact<Reason>>>,
     catalogue: Catalogue,
     app: App,
     traits: Vec<Traits>,
@@ -69,16 +70,9 @@ impl Ground {
         notices.extend(ours.flat_map(|choice| env_notices(&app, choice)));
         notices.extend(cells::sites(&plan));
         let places = place(&plan.budget);
-        notices.extend(places.split.shared.words().map(str::to_owned));
+        notices.extend(budget::shared(places.split.shared));
         notices.extend(budget::crowded(&plan, &facts, &traits));
-        let mut said = Vec::new();
-        notices.retain(|notice| {
-            !said.contains(notice) && {
-                said.push(notice.clone());
-                true
-            }
-        });
-        plan.notices = notices;
+        plan.notices = fact::unique(notices);
         let refused = cells.into_iter().map(|cell| cell.refused).collect();
         Ok(Ground { plan, refused, catalogue, app, traits, places, facts })
     }
@@ -131,14 +125,14 @@ impl Ground {
             expect: plan.expect.iter().map(|expected| expected.text.clone()).collect(),
             expect_by_load: Default::default(),
             machine: serde_json::to_value(&self.facts).unwrap_or_default(),
-            notices: plan.notices.clone(),
+            notices: plan.notices.iter().cloned().map(Fact::from).collect(),
         }
     }
 
     /// The load's threads go to their CPUs; what is to be known is said.
     pub fn begin(&self, listener: &mut dyn Listen) {
         for notice in &self.plan.notices {
-            listener.event(&Event::Notice(notice));
+            listener.event(&Event::Notice(&notice.to_string()));
         }
         if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));

@@ -4,6 +4,7 @@ use stampede_load::spec::Address;
 
 use super::{Ctx, NotMeasured, Subject};
 use crate::causes::chain;
+use crate::fact::Server;
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::live::Live;
 use crate::monitor::Workers;
@@ -51,7 +52,9 @@ impl Measured {
         match &choice.source {
             RuntimeSource::Live { url, watch } => {
                 let live = Live::find(&choice.name, url, watch.as_ref());
-                let live = live.map_err(|error| NotMeasured::by_chance(chain(&error)))?;
+                let live = live.map_err(|error| {
+                    NotMeasured::by_chance(Server::Failed { error: chain(&error) })
+                })?;
                 Ok(Measured::Live(Box::new(Existing { live, page, arrived: None })))
             }
             RuntimeSource::Catalogue(_) => {
@@ -91,7 +94,8 @@ impl Measured {
     pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
         if let Measured::Live(one) = self {
             let arrived = one.live.arrive(app, &one.page);
-            let arrived = arrived.map_err(|error| NotMeasured::by_chance(chain(&error)))?;
+            let arrived = arrived
+                .map_err(|error| NotMeasured::by_chance(Server::Failed { error: chain(&error) }))?;
             one.page.path = Some(arrived.path.clone());
             one.arrived = Some(arrived);
         }
@@ -186,7 +190,9 @@ impl Measured {
             Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
             Measured::Live(one) => {
                 let found = one.live.verify(app, &one.page, requests);
-                found.map_err(|error| NotMeasured::by_chance(chain(&error)))
+                found.map_err(|error| {
+                    NotMeasured::by_chance(Server::Failed { error: chain(&error) })
+                })
             }
         }
     }
@@ -289,12 +295,11 @@ impl Measured {
 
     /// Whether it closed all connections that were to be kept, which of a runtime of ours is
     /// known beforehand.
-    pub fn closes(&self, load: &LoadRecord) -> Option<String> {
+    pub fn closes(&self, load: &LoadRecord) -> bool {
         let all = load.counts.started > 0 && load.connections.opened >= load.counts.started;
         let many = load.counts.started > u64::from(load.in_flight_max);
         let is_live = matches!(self, Measured::Live(_));
-        (is_live && load.keep_alive && all && many)
-            .then(|| "it closed every connection after its answer: each shot had to connect".into())
+        is_live && load.keep_alive && all && many
     }
 
     /// Ends what is ours.

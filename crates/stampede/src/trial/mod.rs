@@ -26,6 +26,7 @@ use stampede_load::time::Nanos;
 
 use crate::causes::chain;
 use crate::event::{Event, Listen, Phase};
+use crate::fact::{Generator, Machine, Server, Traffic};
 use crate::interrupt;
 use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
@@ -36,12 +37,11 @@ use crate::store::TrialFolder;
 use crate::store::record::{
     Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
 };
-use crate::summary::words;
 
 use measured::Measured;
 pub use not_measured::{NotMeasured, Retry};
 use paths::Unfit;
-use verdict::{Evidence, ModelKind};
+use verdict::{Evidence, Finding, ModelKind};
 
 /// What a trial needs beside its cell.
 pub struct Ctx<'a> {
@@ -127,7 +127,7 @@ fn measure(
     };
     let result =
         result.and_then(|shown| fire(ctx, subject, record, folder, &measured, (shown, phases)));
-    let gone = || measured.gone().map(NotMeasured::by_chance);
+    let gone = || measured.gone().map(|detail| NotMeasured::by_chance(Server::Gone { detail }));
     let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
@@ -135,7 +135,7 @@ fn measure(
     match measured.end(folder) {
         Ok(exits) => record.exits = exits,
         // What was measured is kept all the same.
-        Err(reason) => verdict::add(&mut record.verdict, Judged::Invalid, reason),
+        Err(error) => verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { error }),
     }
     result
 }
@@ -157,8 +157,8 @@ struct Before {
     observed: Observed,
     /// What the load sends.
     requests: Vec<RequestSpec>,
-    /// What the reader should know of it, in words.
-    notes: Vec<String>,
+    /// What the reader should know of it.
+    notes: Vec<Traffic>,
 }
 
 /// Starts what is then measured cold, has it answer and show itself, and ends it: of the one that is
@@ -175,7 +175,7 @@ fn rehearse(
     let shown = show(subject, &mut measured, record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
-    measured.stop()?;
+    measured.stop().map_err(|error| NotMeasured::by_chance(Server::Failed { error }))?;
     Ok(Rehearsed { runtime, shown, page })
 }
 
@@ -195,26 +195,21 @@ fn show(
     let not_asked = paths::not_asked(asked.len(), observed.pages.len());
     match paths::judge(subject, &requests, &observed.pages, measured) {
         Ok(()) => {}
-        Err(Unfit::Failing(text)) => return Err(NotMeasured::for_good(text)),
-        Err(Unfit::Redirected(text)) => {
+        Err(Unfit::Failing(detail)) => {
+            return Err(NotMeasured::for_good(Server::PageFails { detail }));
+        }
+        Err(Unfit::Redirected(detail)) => {
             *record = Some(observed);
-            return Err(NotMeasured::for_good(text));
+            return Err(NotMeasured::for_good(Server::PageRedirects { detail }));
         }
     }
     if let Some(errors) = measured.php_errors(&logs) {
-        return Err(NotMeasured::for_good(format!(
-            "a page of the load ends in a PHP error, already before the load: `{}`",
-            errors.first
-        )));
+        return Err(NotMeasured::for_good(Server::PhpErrorBefore { first: errors.first }));
     }
     *record = Some(observed.clone());
-    let redirected =
-        measured.arrived().and_then(Arrived::redirected).map(|redirected| {
-            match subject.load.requests.is_empty() {
-                true => format!("{redirected}: the load asks for that page"),
-                false => redirected,
-            }
-        });
+    let is_followed = subject.load.requests.is_empty();
+    let redirected = measured.arrived().and_then(Arrived::redirected);
+    let redirected = redirected.map(|detail| Traffic::Redirected { detail, is_followed });
     let notes = redirected.into_iter().chain(not_asked).collect();
     Ok(Before { observed, requests, notes })
 }
@@ -231,16 +226,17 @@ fn fire(
     folder.keep_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)?;
+    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)
+        .map_err(|error| NotMeasured::by_chance(Generator::Failed { error }))?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: ammo::warm_up(&load.model, length), ..load.clone() };
         stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
-            .map_err(|error| chain(&error))?;
+            .map_err(|error| NotMeasured::by_chance(Generator::Failed { error: chain(&error) }))?;
     }
     if interrupt::asked() {
-        return Err("interrupted before the measured load".to_owned().into());
+        return Err(NotMeasured::by_chance(Traffic::Interrupted {}));
     }
 
     phases.enter(Phase::Measure, cells::length(&load.model));
@@ -250,7 +246,8 @@ fn fire(
     let shown =
         (!is_unasked(ctx, subject)).then(|| queries::shown(subject, &requests, measured)).flatten();
     let asked_before = measured.queries();
-    let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
+    let (fired, resources) = watch::fire(&load, measured, folder, phases)
+        .map_err(|error| NotMeasured::by_chance(Generator::Failed { error }))?;
     phases.split_drain(fired.scheduled, fired.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
@@ -260,33 +257,34 @@ fn fire(
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(subject, record, measured, before);
-    changed.extend(other_workers.map(|text| (Judged::Suspect, text)));
-    changed.extend(notes.into_iter().map(|text| (Judged::Valid, text)));
+    changed.extend(
+        other_workers
+            .map(|(workers, asked)| (Judged::Suspect, Server::Workers { workers, asked }.into())),
+    );
+    changed.extend(notes.into_iter().map(|note| (Judged::Valid, note.into())));
     let did = load_record(&fired, &load, subject.load);
-    changed.extend(php_errors.map(|errors| (Judged::Invalid, in_words(&errors))));
-    changed.extend(verdict::unanswered(&did).map(|text| (Judged::Invalid, text)));
+    let php_errors =
+        php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
+    changed.extend(php_errors.map(|errors| (Judged::Invalid, errors.into())));
+    changed.extend(verdict::unanswered(&did).map(|reason| (Judged::Invalid, reason.into())));
     changed.extend(queries::judged(subject, &did.counts, (asked_before, asked_after), shown));
-    changed.extend(measured.closes(&did).map(|text| (Judged::Valid, text)));
+    if measured.closes(&did) {
+        changed.push((Judged::Valid, Traffic::ConnectionsNotKept {}.into()));
+    }
     let replaced = replaced(record, measured, &resources, &logs);
-    changed.extend(replaced.map(|text| (Judged::Valid, text)));
+    changed.extend(replaced.map(|note| (Judged::Valid, note.into())));
     changed.extend(begin::told(ctx.begin, record, measured));
     match said {
         Ok(said) => record.runtime.said = said,
-        Err(reason) => changed.push((Judged::Valid, reason)),
+        Err(error) => changed.push((Judged::Valid, Server::LogUnreadable { error }.into())),
     }
-    changed.extend(verdict::odd_headers(&fired.odd).into_iter().map(|text| (Judged::Valid, text)));
-    changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
+    changed.extend(verdict::odd_headers(&fired.odd));
+    changed.extend(unlimited(ctx, subject, record).map(|note| (Judged::Valid, note.into())));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
     record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(fired)
-}
-
-/// Fatal errors under load, in words.
-fn in_words(errors: &PhpErrors) -> String {
-    let lines = words::number_of(u32::try_from(errors.lines).unwrap_or(u32::MAX), "line");
-    format!("PHP ended with fatal errors under the load ({lines} in the log): `{}`", errors.first)
 }
 
 /// Asks the runtime again, and says what is not as it was before the load. What was measured
@@ -296,9 +294,9 @@ fn after_load(
     record: &mut TrialRecord,
     measured: &Measured,
     before: Observed,
-) -> Vec<(Judged, String)> {
-    if let Some(gone) = measured.gone() {
-        return vec![(Judged::Invalid, gone)];
+) -> Vec<Finding> {
+    if let Some(detail) = measured.gone() {
+        return vec![(Judged::Invalid, Server::Gone { detail }.into())];
     }
     if interrupt::asked() {
         return Vec::new();
@@ -309,10 +307,14 @@ fn after_load(
                 after.answer_changes |= changes(subject.app, measured, &after);
             }
             record.runtime.after = Some(after.clone());
-            observed::changed(&measured.shown(before), &measured.shown(after))
+            let changed = observed::changed(&measured.shown(before), &measured.shown(after));
+            changed.into_iter().map(|(judged, reason)| (judged, reason.into())).collect()
         }
         Err(_) if interrupt::asked() => Vec::new(),
-        Err(error) => vec![(Judged::Invalid, format!("after the load: {}", error.reason))],
+        Err(error) => {
+            let error = error.reason.to_string();
+            vec![(Judged::Invalid, Server::FailedAfter { error }.into())]
+        }
     }
 }
 
@@ -329,20 +331,15 @@ fn changes(app: &App, measured: &Measured, after: &Observed) -> bool {
 const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(1200);
 
-/// Processes that ended by themselves, in words; the first `before` of them ended before the load.
-fn died(exits: &[Exit], before: usize) -> Vec<String> {
-    let said = exits.iter().enumerate().map(|(index, exit)| {
-        let when = if index < before { "before" } else { "during" };
-        match (exit.signal, exit.code) {
-            (Some(signal), _) => {
-                format!("`{}` ended by signal {signal} {when} the load", exit.role)
-            }
-            (None, code) => {
-                format!("`{}` ended with code {} {when} the load", exit.role, code.unwrap_or(0))
-            }
-        }
+/// Processes that ended by themselves; the first `before` of them ended before the load.
+fn died(exits: &[Exit], before: usize) -> Vec<Server> {
+    let died = exits.iter().enumerate().map(|(index, exit)| Server::ProcessEnded {
+        role: exit.role.clone(),
+        signal: exit.signal,
+        exit_code: exit.code,
+        is_before_load: index < before,
     });
-    said.collect()
+    died.collect()
 }
 
 /// Processes and threads that were started under load, though nobody asked for new ones, with what the logs
@@ -352,41 +349,27 @@ fn replaced(
     measured: &Measured,
     resources: &[ResourceSample],
     logs: &LogMarks,
-) -> Option<String> {
+) -> Option<Server> {
     // A database may have a process for each connection.
     let roles = resources.iter().flat_map(|sample| &sample.roles);
     let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
     let processes: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
-    let asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
-    let (started, what) = match record.runtime.thread_restarts {
-        0 if processes == 1 => (1, "process was"),
-        0 => (processes, "processes were"),
-        1 => (1, "worker thread was"),
-        threads => (threads, "worker threads were"),
+    let is_asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
+    let (started, threads) = match record.runtime.thread_restarts {
+        0 => (processes, false),
+        threads => (threads, true),
     };
-    let lines = measured.said_since(logs);
+    let log = measured.said_since(logs);
     // What ends because it was asked to has nothing to say; what dies says why.
-    if started == 0 || (asked && lines.is_empty()) {
-        return None;
-    }
-    let asked = if asked { " (`max_requests` asks for such)" } else { "" };
-    let said = match lines.is_empty() {
-        true => String::new(),
-        false => format!("; its log said: {}", lines.join(" / ")),
-    };
-    Some(format!("{} {what} started under load{asked}{said}", words::count(started)))
+    let is_worth = started > 0 && !(is_asked && log.is_empty());
+    is_worth.then_some(Server::Replaced { started, threads, is_asked, log })
 }
 
-/// A memory limit that was asked for and is not in force, in words.
-fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<String> {
-    let asked = ctx.placement.memory_bytes;
-    let is_missing = asked > 0 && record.isolation.memory_bytes == 0 && !subject.runtime.is_live();
-    is_missing.then(|| {
-        format!(
-            "the memory limit of {} is not in force here (`stampede doctor` says why)",
-            words::bytes(asked as f64)
-        )
-    })
+/// A memory limit that was asked for and is not in force.
+fn unlimited(ctx: &Ctx<'_>, subject: &Subject<'_>, record: &TrialRecord) -> Option<Machine> {
+    let limit_bytes = ctx.placement.memory_bytes;
+    let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_live();
+    (limit_bytes > 0 && has_none).then_some(Machine::MemoryLimitMissing { limit_bytes })
 }
 
 fn judge(
@@ -395,8 +378,8 @@ fn judge(
     load: &LoadRecord,
     measured: &Load,
     resources: &[ResourceSample],
-    changed: &[(Judged, String)],
-    died: &[String],
+    changed: &[Finding],
+    died: &[Server],
 ) -> Verdict {
     let model = match measured.model {
         stampede_load::spec::Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight },

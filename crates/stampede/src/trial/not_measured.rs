@@ -1,13 +1,14 @@
 //! Why a trial measured nothing, and whether another try could.
 
 use crate::causes::chain;
+use crate::fact::{Fact, Reason, Server};
 use crate::runtime::RuntimeError;
 
 /// Why nothing was measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NotMeasured {
-    /// In words.
-    pub reason: String,
+    /// Why.
+    pub reason: Fact<Reason>,
     /// Whether another try could end otherwise.
     pub retry: Retry,
 }
@@ -23,25 +24,19 @@ pub enum Retry {
 
 impl NotMeasured {
     /// Another try could end otherwise.
-    pub fn by_chance(reason: String) -> NotMeasured {
-        NotMeasured { reason, retry: Retry::MayHelp }
+    pub fn by_chance(reason: impl Into<Fact<Reason>>) -> NotMeasured {
+        NotMeasured { reason: reason.into(), retry: Retry::MayHelp }
     }
 
     /// No other try ends otherwise.
-    pub fn for_good(reason: String) -> NotMeasured {
-        NotMeasured { reason, retry: Retry::Futile }
+    pub fn for_good(reason: impl Into<Fact<Reason>>) -> NotMeasured {
+        NotMeasured { reason: reason.into(), retry: Retry::Futile }
     }
 }
 
 impl From<RuntimeError> for NotMeasured {
     fn from(error: RuntimeError) -> NotMeasured {
         let retry = if error.is_lasting() { Retry::Futile } else { Retry::MayHelp };
-        NotMeasured { reason: chain(&error), retry }
-    }
-}
-
-impl From<String> for NotMeasured {
-    fn from(reason: String) -> NotMeasured {
-        NotMeasured::by_chance(reason)
+        NotMeasured { reason: Server::Failed { error: chain(&error) }.into(), retry }
     }
 }

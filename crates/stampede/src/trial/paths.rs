@@ -8,10 +8,10 @@ use url::Url;
 use super::Subject;
 use super::ammo::own_request;
 use super::measured::Measured;
+use crate::fact::Traffic;
 use crate::plan::model::RequestSpec;
 use crate::runtime::{Arrived, is_redirect};
 use crate::store::record::PageRecord;
-use crate::summary::words;
 
 /// Shown of many.
 const SHOWN: usize = 5;
@@ -43,14 +43,9 @@ pub(super) fn reads(request: &RequestSpec) -> bool {
 }
 
 /// What is to be said of requests that were not asked, for there are too many of them.
-pub(super) fn not_asked(asked: usize, pages: usize) -> Option<String> {
-    (pages < asked).then(|| {
-        format!(
-            "of {} requests the first {} were asked before the load and compared between runtimes",
-            words::count(asked as u64),
-            words::count(pages as u64)
-        )
-    })
+pub(super) fn not_asked(asked: usize, pages: usize) -> Option<Traffic> {
+    let (requests, compared) = (asked as u64, pages as u64);
+    (compared < requests).then_some(Traffic::NotCompared { requests, compared })
 }
 
 /// Why a load is not worth sending, in words.

@@ -8,10 +8,11 @@ use stampede_load::report::Counts;
 
 use super::Subject;
 use super::measured::Measured;
+use super::verdict::Finding;
+use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
 use crate::runtime::{App, Site as _};
 use crate::store::record::Judged;
-use crate::summary::words;
 
 /// What a database that can be asked has answered so far, or why it does not say.
 pub(super) type Count = Option<Result<u64, String>>;
@@ -23,7 +24,7 @@ pub(super) fn judged(
     counts: &Counts,
     (before, after): (Count, Count),
     shown: Option<Vec<u64>>,
-) -> Option<(Judged, String)> {
+) -> Option<Finding> {
     let expected = match shown {
         Some(each) => Some(of_all(&each, counts)),
         None => expected(subject.app, &subject.load.requests, counts),
@@ -32,20 +33,17 @@ pub(super) fn judged(
         (Some(Ok(before)), Some(Ok(after))) => (before, after),
         // Of what already runs nobody said where its database is.
         (None, _) | (_, None) => return None,
-        (Some(Err(why)), _) | (_, Some(Err(why))) => {
-            let text = format!("the database does not tell how many queries reached it: {why}");
-            return Some((Judged::Invalid, text));
+        (Some(Err(error)), _) | (_, Some(Err(error))) => {
+            return Some((Judged::Invalid, Traffic::QueriesUnknown { error }.into()));
         }
     };
-    let seen = after.saturating_sub(before);
-    let (judged, text) = compared(&expected, seen);
-    let is_uncounted = seen == 0 && judged == Judged::Invalid && may_be_sqlite(subject.app);
-    Some((judged, if is_uncounted { text + UNCOUNTED } else { text }))
+    let (judged, queries) = compared(&expected, after.saturating_sub(before));
+    let is_none = queries.reached == 0 && judged == Judged::Invalid;
+    let may_be_uncounted = is_none && may_be_sqlite(subject.app);
+    Some((judged, Traffic::Queries(Queries { may_be_uncounted, ..queries }).into()))
 }
 
-/// SQLite runs within the app, which has to say that it counts.
-const UNCOUNTED: &str = "; an app has SQLite count them by `DATABASE_COUNTED` (docs/apps.md)";
-
+/// Whether SQLite runs within the app, which has to say that it counts.
 fn may_be_sqlite(app: &App) -> bool {
     app.manifest.database.as_ref().is_some_and(|one| one.any_of.iter().any(|it| it == "sqlite"))
 }
@@ -109,24 +107,11 @@ fn in_turn(each: &[u64], started: u64, failed: u64) -> RangeInclusive<u64> {
     least..=all.saturating_add(slack)
 }
 
-fn compared(expected: &RangeInclusive<u64>, seen: u64) -> (Judged, String) {
-    let text = format!("{} queries reached the database", words::count(seen));
-    if expected.contains(&seen) && *expected.end() == u64::MAX {
-        return (Judged::Valid, format!("{text}, {} or more as the answers say", least(expected)));
-    }
-    if expected.contains(&seen) {
-        return (Judged::Valid, text + ", as the answers say");
-    }
-    let range = match (*expected.start(), *expected.end()) {
-        (_, u64::MAX) => format!("{} or more", least(expected)),
-        (from, to) if from == to => words::count(from),
-        (from, to) => format!("{} to {}", words::count(from), words::count(to)),
-    };
-    (Judged::Invalid, format!("{text}, and {range} should have"))
-}
-
-fn least(expected: &RangeInclusive<u64>) -> String {
-    words::count(*expected.start())
+fn compared(expected: &RangeInclusive<u64>, reached: u64) -> (Judged, Queries) {
+    let expected_max = Some(*expected.end()).filter(|most| *most != u64::MAX);
+    let queries =
+        Queries { reached, expected_min: *expected.start(), expected_max, may_be_uncounted: false };
+    (if queries.fits() { Judged::Valid } else { Judged::Invalid }, queries)
 }
 
 #[cfg(test)]
@@ -147,7 +132,7 @@ mod tests {
         assert_eq!(told(200..=220, 211).0, Judged::Valid, "some failed, and some of these asked");
         let (judged, text) = told(20_000..=20_000, 40);
         assert_eq!(judged, Judged::Invalid);
-        insta::assert_snapshot!(text, @"40 queries reached the database, and 20 000 should have");
+        insta::assert_snapshot!(text.to_string(), @"40 queries reached the database, and 20 000 should have");
         let open = |seen| told(200..=u64::MAX, seen);
         assert_eq!([open(199).0, open(200).0], [Judged::Invalid, Judged::Valid]);
         insta::assert_snapshot!(open(199).1, @"199 queries reached the database, and 200 or more should have");

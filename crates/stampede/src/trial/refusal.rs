@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::cells::Cell;
 use crate::causes::chain;
+use crate::fact::{Notice, Server};
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
@@ -138,7 +139,8 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
 
 /// Refuses a plan none of whose cells can be measured, with why of each.
 pub(super) fn nothing_to_measure(plan: &Plan, cells: &[CellRecord]) -> Result<(), Refusal> {
-    let mut reasons: Vec<&str> = cells.iter().filter_map(|cell| cell.refused.as_deref()).collect();
+    let refused_cells = cells.iter().filter_map(|cell| cell.refused.as_ref());
+    let mut reasons: Vec<String> = refused_cells.map(ToString::to_string).collect();
     if reasons.len() < cells.len() {
         return Ok(());
     }
@@ -156,7 +158,7 @@ pub(super) fn skip_missing(
     plan: &mut Plan,
     catalogue: &Catalogue,
     apps: &[App],
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<Notice>, Refusal> {
     if plan.missing == Missing::Refuse {
         return Ok(Vec::new());
     }
@@ -165,27 +167,30 @@ pub(super) fn skip_missing(
         let lacks: Option<Vec<String>> =
             apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
         match lacks.and_then(|why| why.into_iter().next()) {
-            Some(why) => notices.push(format!("skipped: `{}`: {why}", choice.name)),
+            Some(why) => notices.push(Notice::RuntimeSkipped { runtime: choice.name.clone(), why }),
             None => kept.push(choice.name.clone()),
         }
     }
     if kept.is_empty() {
         let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
         let expected = "one runtime of the plan or more that is there (`stampede runtimes`)";
-        let why = format!("every runtime would be skipped\n{}", notices.join("\n"));
+        let why = format!("every runtime would be skipped\n{}", lines(&notices));
         return Err(refused(plan, Subject::Runtime(runtime), &why, expected));
     }
     let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
     plan.keep_runtimes(&kept);
     let gone = before.iter().filter(|name| plan.loads.iter().all(|load| load.name != **name));
-    notices
-        .extend(gone.map(|name| format!("skipped: load `{name}`: none of its runtimes is there")));
+    notices.extend(gone.map(|load| Notice::LoadSkipped { load: load.clone() }));
     if plan.loads.is_empty() {
         let load = before.first().map_or("", String::as_str);
-        let why = format!("every load would be skipped\n{}", notices.join("\n"));
+        let why = format!("every load would be skipped\n{}", lines(&notices));
         return Err(refused(plan, Subject::Load(load), &why, "a load for a runtime that is there"));
     }
     Ok(notices)
+}
+
+fn lines(notices: &[Notice]) -> String {
+    notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Leaves out apps that a runtime cannot serve beside others that it can, where the plan lets that
@@ -197,7 +202,8 @@ pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], c
     let lacks = |choice| apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
     let all: Vec<Vec<Option<String>>> = plan.runtimes.iter().map(lacks).collect();
     for cell in cells {
-        cell.refused.clone_from(&all[cell.runtime][cell.app]);
+        let why = all[cell.runtime][cell.app].clone();
+        cell.refused = why.map(|detail| Server::Skipped { detail }.into());
     }
 }
 

@@ -4,12 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
-use crate::runtime;
 use crate::store::record::{Judged, LoadRecord, Verdict};
-use crate::summary::words;
 use stampede_load::report::{Counts, End};
+
+/// A fact about a trial, and what it makes of it.
+pub type Finding = (Judged, Fact<Reason>);
 
 /// What a verdict is made of.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +23,7 @@ pub struct Evidence<'a> {
     /// Readings of the monitor during the measured load.
     pub resources: &'a [ResourceSample],
     /// What the runtime shows after the load and did not before it: `observed::changed`.
-    pub changed: &'a [(Judged, String)],
+    pub changed: &'a [Finding],
     /// The kernel's clock source, empty when unknown.
     pub clock_source: &'a str,
     /// CPUs of the machine.
@@ -30,8 +32,8 @@ pub struct Evidence<'a> {
     pub memory_limit_bytes: u64,
     /// Processes that the kernel ended for want of memory since the start, before the load too.
     pub oom_kills: u64,
-    /// Processes that ended by themselves, in words.
-    pub died: &'a [String],
+    /// Processes that ended by themselves.
+    pub died: &'a [Server],
 }
 
 /// The model, as far as a verdict needs it.
@@ -64,62 +66,47 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 }
 
 /// A verdict for a trial without a load: it never came that far.
-pub fn not_measured(reason: String) -> Verdict {
+pub fn not_measured(reason: Fact<Reason>) -> Verdict {
     Verdict { judged: Judged::Invalid, reasons: vec![reason], notes: Vec::new() }
 }
 
-/// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd) in
-/// words.
-pub fn odd_headers(odd: &BTreeMap<String, u64>) -> Vec<String> {
-    let said = odd.iter().filter_map(|(kind, answers)| {
-        let what = match kind.as_str() {
-            "folded" => "folded header lines; a fold is read as one space",
-            "blank-before-colon" => "a blank before the colon of a header; it is ignored",
-            "no-field" => "header lines without a valid name; they are ignored, as in browsers",
-            "empty-first" => "empty lines before the status line; they are ignored, as in browsers",
-            _ => return None,
-        };
-        Some(match answers {
-            1 => format!("1 answer has {what}"),
-            many => format!("{} answers have {what}", words::count(*many)),
-        })
-    });
-    said.collect()
+/// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd).
+pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Finding> {
+    odd.iter().map(|(kind, answers)| {
+        let reason = Traffic::OddHeaders { kind: kind.clone(), answers: *answers };
+        (Judged::Valid, reason.into())
+    })
 }
 
 /// Adds a reason, or what weighs nothing (`Judged::Valid`) as a note; each is said once.
-pub fn add(verdict: &mut Verdict, judged: Judged, text: String) {
+pub fn add(verdict: &mut Verdict, judged: Judged, reason: impl Into<Fact<Reason>>) {
     verdict.judged = verdict.judged.max(judged);
-    let said = match judged {
+    let facts = match judged {
         Judged::Valid => &mut verdict.notes,
         Judged::Suspect | Judged::Invalid => &mut verdict.reasons,
     };
-    if !said.contains(&text) {
-        said.push(text);
-    }
+    fact::add(facts, reason);
 }
 
 fn stopped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     if evidence.load.end == End::Stopped {
-        let seconds = evidence.load.lasted_ns as f64 / 1e9;
-        add(verdict, Judged::Invalid, format!("stopped after {seconds:.1} s"));
+        let lasted_ns = evidence.load.lasted_ns;
+        add(verdict, Judged::Invalid, Traffic::Stopped { lasted_ns });
     }
 }
 
 /// Why a load measured nothing of the app: nothing was answered, or all was sent elsewhere. `None`: some
 /// of it was answered.
-pub fn unanswered(load: &LoadRecord) -> Option<String> {
+pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     let Counts { ok, failed, started, .. } = &load.counts;
     if *ok > 0 || *started == 0 || failed.is_empty() || load.end == End::Stopped {
         return None;
     }
     let all = |begin: &str| failed.keys().all(|kind| kind.starts_with(begin));
-    let kinds: Vec<String> =
-        failed.iter().map(|(kind, count)| format!("{} × `{kind}`", words::count(*count))).collect();
-    let kinds = kinds.join(", ");
+    let failed = failed.clone();
     match () {
-        () if all("net:") => Some(format!("no request was answered: {kinds}")),
-        () if all("http:3") => Some(format!("every request was redirected: {kinds}")),
+        () if all("net:") => Some(Traffic::NoAnswer { failed }),
+        () if all("http:3") => Some(Traffic::AllRedirected { failed }),
         () => None,
     }
 }
@@ -130,20 +117,18 @@ fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let allowed = LATENESS_NS.max((load.service_time_ns_p50 as f64 * LATENESS_SHARE) as u64);
     if load.lateness_ns_p99 > allowed {
-        let (late, allowed_ms) = (ms(load.lateness_ns_p99), ms(allowed));
-        let text = format!("{GENERATOR_LATE} p99 lateness {late} ms, allowed {allowed_ms} ms");
+        let late = Generator::Late { p99_lag_ns: load.lateness_ns_p99, limit_ns: allowed };
         // A handful of late shots is beyond every percentile that is printed: only mean and
         // maximum can have it from them.
         let is_sure = load.lateness_ns_sure > allowed;
-        add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, text);
+        add(verdict, if is_sure { Judged::Invalid } else { Judged::Suspect }, late);
     }
     // Shots dropped while there was room for them were dropped because we came too late;
     // those dropped with every slot taken were the runtime's doing.
     let had_room = load.in_flight_max < max_in_flight;
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     if had_room && load.end == End::Complete && sent < SENT_SHARE {
-        let percent = sent * 100.0;
-        add(verdict, Judged::Invalid, format!("{GENERATOR_SENT} {percent:.2} % of the shots"));
+        add(verdict, Judged::Invalid, Generator::Short { sent_share: sent });
     }
 }
 
@@ -158,33 +143,38 @@ pub enum Fault {
 
 /// Whether a trial is invalid for the generator's own fault.
 pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
-    let says = |begin: &str| verdict.reasons.iter().any(|reason| reason.starts_with(begin));
+    let has = |is_it: fn(&Generator) -> bool| {
+        verdict.reasons.iter().any(|reason| match reason.known() {
+            Some(Reason::Generator(reason)) => is_it(reason),
+            _ => false,
+        })
+    };
     match verdict.judged {
-        Judged::Invalid if says(GENERATOR_SENT) => Some(Fault::Short),
-        Judged::Invalid if says(GENERATOR_LATE) => Some(Fault::Late),
+        Judged::Invalid if has(|one| matches!(one, Generator::Short { .. })) => Some(Fault::Short),
+        Judged::Invalid if has(|one| matches!(one, Generator::Late { .. })) => Some(Fault::Late),
         _ => None,
     }
 }
 
 /// That the kernel ended processes of the stack, if it did.
-pub fn out_of_memory(verdict: &Verdict) -> Option<&String> {
-    verdict.reasons.iter().find(|reason| reason.contains(WANT_OF_MEMORY))
+pub fn out_of_memory(verdict: &Verdict) -> Option<&Fact<Reason>> {
+    let is_it = |reason: &&Fact<Reason>| {
+        matches!(reason.known(), Some(Reason::Machine(Machine::OutOfMemory { .. })))
+    };
+    verdict.reasons.iter().find(is_it)
 }
 
 fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let share = evidence.load.busy_share_max;
-    let percent = share * 100.0;
+    let busy_share = evidence.load.busy_share_max;
     match evidence.model {
-        ModelKind::Open { .. } if share > BUSY_OPEN => {
-            let text = format!("a load thread was {percent:.0} % busy");
-            add(verdict, Judged::Suspect, text);
+        ModelKind::Open { .. } if busy_share > BUSY_OPEN => {
+            add(verdict, Judged::Suspect, Generator::Busy { busy_share });
         }
         // The throughput is real, only not the runtime's limit.
         ModelKind::Closed if evidence.load.is_generators_limit() => {
-            let rate = evidence.load.ok_inside as f64 / (evidence.load.scheduled_ns as f64 / 1e9);
-            let rate = words::rate(rate);
-            let text = format!("at least {rate}/s: the generator's limit ({percent:.0} % busy)");
-            add(verdict, Judged::Valid, text);
+            let seconds = evidence.load.scheduled_ns as f64 / 1e9;
+            let rate_per_s = evidence.load.ok_inside as f64 / seconds;
+            add(verdict, Judged::Valid, Generator::Limit { rate_per_s, busy_share });
         }
         _ => {}
     }
@@ -192,22 +182,16 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 
 /// What was estimated before the start, observed.
 fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let limit = evidence.memory_limit_bytes;
+    let limit_bytes = evidence.memory_limit_bytes;
     let roles = || evidence.resources.iter().flat_map(|sample| sample.roles.values());
     let kills = roles().map(|role| role.oom_kills).sum::<u64>().max(evidence.oom_kills);
     let of = |sample: &ResourceSample| sample.roles.values().map(|role| role.memory_bytes).sum();
-    let most: u64 = evidence.resources.iter().map(of).max().unwrap_or(0);
-    let has = words::bytes(limit as f64);
+    let peak_bytes: u64 = evidence.resources.iter().map(of).max().unwrap_or(0);
+    let is_full = limit_bytes > 0 && peak_bytes as f64 >= limit_bytes as f64 * FULL_SHARE;
     if kills > 0 {
-        let ended = runtime::ended(kills);
-        let text = format!(
-            "{ended} {WANT_OF_MEMORY}: the stack has {has}, use fewer workers or more memory"
-        );
-        add(verdict, Judged::Suspect, text);
-    } else if limit > 0 && most as f64 >= limit as f64 * FULL_SHARE {
-        let most = words::bytes(most as f64);
-        let text = format!("memory was full: {most} of {has}");
-        add(verdict, Judged::Suspect, text);
+        add(verdict, Judged::Suspect, Machine::OutOfMemory { kills, limit_bytes });
+    } else if is_full {
+        add(verdict, Judged::Suspect, Machine::MemoryFull { peak_bytes, limit_bytes });
     }
 }
 
@@ -219,32 +203,20 @@ fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let some_answered = *ok > 0 || failed.keys().any(|kind| !kind.starts_with("net:"));
     if connections.never_answered > 0 && some_answered {
         let most = failed.iter().max_by_key(|(_, count)| **count);
-        let why = match most {
-            // They waited, in vain.
-            None => "workers held by other connections".to_owned(),
-            Some((kind, _)) if kind == "net:timeout" => {
-                "workers held by other connections".to_owned()
-            }
-            Some((kind, count)) => format!("{} shots failed as `{kind}`", words::count(*count)),
-        };
-        let text = format!(
-            "{} of {} connections got no answer in the whole trial: {why}",
-            words::count(connections.never_answered),
-            words::count(connections.opened)
-        );
-        add(verdict, Judged::Invalid, text);
+        // Who times out waited, in vain.
+        let most = most.filter(|(kind, _)| *kind != "net:timeout");
+        let failure = most.map(|(kind, count)| Failure { kind: kind.clone(), requests: *count });
+        let (connections, opened) = (connections.never_answered, connections.opened);
+        add(verdict, Judged::Invalid, Traffic::Starved { connections, opened, failure });
     }
 }
 
 /// Little's law on our own figures: what the gauge integrated must be starts × service time.
 fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let ratio = evidence.load.littles_law_ratio;
+    let littles_law_ratio = evidence.load.littles_law_ratio;
     let enough = evidence.load.counts.started >= LITTLE_STARTS;
-    if enough && (ratio - 1.0).abs() > LITTLE_SHARE {
-        let text = format!(
-            "our own bookkeeping is off: Little's law gives {ratio:.3} instead of 1 (a bug of stampede)"
-        );
-        add(verdict, Judged::Suspect, text);
+    if enough && (littles_law_ratio - 1.0).abs() > LITTLE_SHARE {
+        add(verdict, Judged::Suspect, Generator::Bookkeeping { littles_law_ratio });
     }
 }
 
@@ -253,57 +225,41 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
     let of = |kind: &str| load.counts.failed.get(kind).copied().unwrap_or(0);
-    let cut = of("net:cut-short") + of("net:reset");
-    if load.keep_alive && cut > 0 && cut <= load.counts.ok {
-        let text = format!(
-            "{} of its shots met a kept connection that the server closed: servers do that when all \
-             their threads are busy, most of all just after their start: warm up longer, or keep no \
-             connections",
-            words::count(cut)
-        );
-        add(verdict, Judged::Valid, text);
+    let requests = of("net:cut-short") + of("net:reset");
+    if load.keep_alive && requests > 0 && requests <= load.counts.ok {
+        add(verdict, Judged::Valid, Traffic::ConnectionsClosed { requests });
     }
 }
 
 /// A server that looks at the client's address sees more than one.
 fn ports(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let sources = evidence.load.connections.sources;
-    if sources > 1 {
-        let text = format!(
-            "127.0.0.1 ran out of ports: connections came from {sources} addresses of this machine, \
-             127.0.0.1 to 127.0.0.{sources}"
-        );
-        add(verdict, Judged::Valid, text);
+    let addresses = evidence.load.connections.sources;
+    if addresses > 1 {
+        add(verdict, Judged::Valid, Machine::PortsExhausted { addresses });
     }
 }
 
 fn clipped(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let clipped = evidence.load.clipped;
-    if clipped > 0 {
-        let text = format!("{clipped} shots took longer than an hour and are counted as an hour");
-        add(verdict, Judged::Suspect, text);
+    let requests = evidence.load.clipped;
+    if requests > 0 {
+        add(verdict, Judged::Suspect, Generator::Clipped { requests });
     }
 }
 
 fn about_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let clock = evidence.clock_source;
-    if !clock.is_empty() && !machine::reads_without_a_system_call(clock) {
-        add(verdict, Judged::Suspect, format!("clock source `{clock}` (exact: tsc, kvm-clock)"));
+    let source = evidence.clock_source;
+    if !source.is_empty() && !machine::reads_without_a_system_call(source) {
+        add(verdict, Judged::Suspect, Machine::SlowClock { source: source.to_owned() });
     }
     let steal: u64 = evidence.resources.iter().map(|sample| sample.host.steal_ns).sum();
     let time: u64 = evidence.resources.iter().map(|sample| sample.interval_ns).sum();
     let share = steal as f64 / (time.max(1) as f64 * f64::from(evidence.machine_cpus.max(1)));
     if share > machine::STEAL_MAX {
-        let percent = share * 100.0;
-        add(
-            verdict,
-            Judged::Suspect,
-            format!("the host took {percent:.1} % of the CPU time away (steal)"),
-        );
+        add(verdict, Judged::Suspect, Machine::Steal { share });
     }
-    let throttled: u64 = evidence.resources.iter().map(|sample| sample.throttled_ns).sum();
-    if throttled > 0 {
-        add(verdict, Judged::Suspect, format!("the stack was throttled for {} ms", ms(throttled)));
+    let throttled_ns: u64 = evidence.resources.iter().map(|sample| sample.throttled_ns).sum();
+    if throttled_ns > 0 {
+        add(verdict, Judged::Suspect, Machine::Throttled { throttled_ns });
     }
     for died in evidence.died {
         add(verdict, Judged::Suspect, died.clone());
@@ -316,15 +272,6 @@ fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn ms(ns: u64) -> String {
-    format!("{:.2}", ns as f64 / 1e6)
-}
-
-/// How these reasons begin.
-const GENERATOR_LATE: &str = "the generator was late:";
-const GENERATOR_SENT: &str = "the generator sent only";
-/// What this reason holds.
-const WANT_OF_MEMORY: &str = "for want of memory";
 /// Lateness at p99 that an open load may have however short the service time: 1 ms.
 pub const LATENESS_NS: u64 = 1_000_000;
 /// … or this share of the median service time, whichever is more.

@@ -7,6 +7,7 @@ use super::model::TunePoint;
 use super::settings::{Setting, named};
 use crate::capacity::hunt::{Hunt, Shot, Wanted, What};
 use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
+use crate::fact;
 
 /// What is wanted of a tuning.
 #[derive(Clone, Debug)]
@@ -234,12 +235,12 @@ impl Work {
         let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
         let missed: Vec<&Point> = counted.clone().filter(|p| p.seen == Seen::Missed).collect();
         let mostly = missed.len() * 2 > counted.clone().count();
-        let missed = missed.last().filter(|_| mostly).map(|point| point.why.join("; "));
+        let missed = missed.last().filter(|_| mostly).map(|point| fact::joined(&point.why));
         let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
         let estimate = times.as_deref().and_then(Estimate::of);
         let failed = failed(&trials).or(missed).or_else(|| match estimate {
             Some(_) => None,
-            None => Some(trials.last().map_or(String::new(), |last| last.why.join("; "))),
+            None => Some(trials.last().map_or(String::new(), |last| fact::joined(&last.why))),
         });
         let estimate = estimate.filter(|_| failed.is_none());
         let interval = estimate.and_then(|estimate| estimate.interval);
@@ -295,7 +296,7 @@ impl Work {
 
 /// Settings that do not fit into the memory have failed, whatever they answered before.
 fn failed(trials: &[Point]) -> Option<String> {
-    trials.iter().find_map(|point| point.out_of_memory.clone())
+    trials.iter().find_map(|point| point.out_of_memory.as_ref().map(ToString::to_string))
 }
 
 /// Of the time, for longer trials of the best.

@@ -1,8 +1,14 @@
 //! Tunings of runtimes that are arithmetic.
 
 use super::*;
+use crate::fact::{Fact, Machine, Reason, Traffic};
 
 /// Workers that sleep 50 ms and need 2 ms of one CPU; memory ends at so many of them.
+fn not_met(found: &str) -> Fact<Reason> {
+    let (expectation, found) = ("p95 < 100ms".to_owned(), Some(found.to_owned()));
+    Traffic::NotMet { expectation, found }.into()
+}
+
 fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
     let workers = f64::from(at[0]);
     let capacity = (workers * 20.0).min(500.0);
@@ -12,7 +18,7 @@ fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
     };
     let busy = users.is_none() && rate > capacity;
     let killed =
-        (at[0] > memory_ends).then(|| "the kernel ended a process for want of memory".to_owned());
+        (at[0] > memory_ends).then(|| Machine::OutOfMemory { kills: 1, limit_bytes: 0 }.into());
     let time_s = if busy { 3.0 } else { 0.052 };
     Point {
         trial: 1,
@@ -22,7 +28,7 @@ fn measure(at: &[Value], shot: &Shot, memory_ends: u32) -> Point {
         length_s: shot.length_s,
         took_s: shot.length_s + 2.0,
         seen: if busy || killed.is_some() { Seen::Missed } else { Seen::Met },
-        why: if busy { vec!["p95 < 100ms: 3.00 s".to_owned()] } else { vec![] },
+        why: if busy { vec![not_met("3.00 s")] } else { vec![] },
         throughput_per_second: Some(rate.min(capacity)),
         time_ns_mean: Some(time_s * 1e9),
         time_ns_p50: Some(time_s * 1e9),
@@ -103,7 +109,7 @@ fn what_one_user_alone_does_not_get_no_settings_give() {
         let mut work = work(rate, 900.0, false);
         let slow = |at: &[Value], shot: &Shot| Point {
             seen: Seen::Missed,
-            why: vec!["p95 < 100ms: 2.00 s".to_owned()],
+            why: vec![not_met("2.00 s")],
             ..measure(at, shot, 1_000)
         };
         work.run(|at, shot| Ok::<_, ()>(Some(slow(at, shot))), |_| Ok(())).expect("measured");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
     CellRecord, Judged, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord, TrialRecord,
@@ -176,8 +177,8 @@ fn record(number: u32, round: u32, cell: usize, shots: &Shots) -> TrialRecord {
         exits: Vec::new(),
         verdict: Verdict {
             judged: shots.verdict.0,
-            reasons: shots.verdict.1.iter().map(ToString::to_string).collect(),
-            notes: shots.notes.iter().map(ToString::to_string).collect(),
+            reasons: shots.verdict.1.iter().map(|text| Fact::bare(text.to_string())).collect(),
+            notes: shots.notes.iter().map(|text| Fact::bare(text.to_string())).collect(),
         },
     }
 }
@@ -272,13 +273,14 @@ pub fn troubled() -> RunData {
         named("=cmd|' /C calc'!A0"),
         named("frankenphp-worker"),
     ];
-    cells[2].refused =
-        Some("4 workers are held by 16 connections: use keep_alive: off, or 16 workers".to_owned());
+    cells[2].refused = Some(Fact::bare(
+        "4 workers are held by 16 connections: use keep_alive: off, or 16 workers".to_owned(),
+    ));
     let mut run = run(cells, 1);
-    run.record.notices.push(
+    run.record.notices.push(Fact::bare(
         "keep-alive is off for all runtimes: apache-modphp holds a worker per connection"
             .to_owned(),
-    );
+    ));
     add(&mut run, 0, Shots { answered_ns: spread(2_000, 2_000_000), ..Shots::default() });
     let suspect = (Judged::Suspect, vec!["busiest load thread 85 % busy"]);
     let long = add(

@@ -7,10 +7,11 @@ use stampede_load::example;
 use stampede_load::report::{End, Fired};
 use stampede_load::spec::Model;
 
+use crate::fact::{Fact, Generator, Traffic};
 use crate::monitor::sample::ResourceSample;
 use crate::store::mask_secrets;
 use crate::store::record::Judged;
-use crate::summary::words;
+use crate::trial::verdict::Finding;
 
 /// The first failed shot of a kind, secrets masked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -58,89 +59,68 @@ fn harmless(bytes: &[u8]) -> String {
 }
 
 /// What a reader of the result must know, and what counts against nobody.
-pub fn notes(fired: &Fired, model: &Model) -> Vec<String> {
-    [about_naps(fired), about_slow_connects(fired), about_early_end(fired, model)]
-        .into_iter()
-        .flatten()
-        .collect()
+pub fn notes(fired: &Fired, model: &Model) -> impl Iterator<Item = Finding> {
+    let naps = about_naps(fired).map(Fact::from);
+    let traffic = [about_slow_connects(fired), about_early_end(fired, model)];
+    naps.into_iter()
+        .chain(traffic.into_iter().flatten().map(Fact::from))
+        .map(|note| (Judged::Valid, note))
 }
 
 /// Short sleeps of the generator, which an answer may have come in.
-fn about_naps(fired: &Fired) -> Option<String> {
-    let mean = fired.naps.lasted.0.checked_div(fired.naps.count)?;
-    let (naps, mean) = (words::count(fired.naps.count), words::time(mean as f64));
-    Some(format!(
-        "{naps} times the generator slept while many answers were to come, {mean} on average: by up \
-         to that an answer may have been there before it was seen"
-    ))
+fn about_naps(fired: &Fired) -> Option<Generator> {
+    let naps = fired.naps.count;
+    let mean_ns = fired.naps.lasted.0.checked_div(naps)?;
+    Some(Generator::Naps { naps, mean_ns })
 }
 
 /// A CPU quota that held the generator back.
-pub fn about_quota(aside: &ResourceSample) -> Option<String> {
-    let throttled = aside.throttled_ns;
-    let length = words::time(throttled as f64);
-    (throttled > 0).then(|| format!("a CPU quota held the generator back for {length}"))
+pub fn about_quota(aside: &ResourceSample) -> Option<Generator> {
+    let throttled_ns = aside.throttled_ns;
+    (throttled_ns > 0).then_some(Generator::Throttled { throttled_ns })
 }
 
 /// Connections whose first packet was not answered.
-fn about_slow_connects(fired: &Fired) -> Option<String> {
+fn about_slow_connects(fired: &Fired) -> Option<Traffic> {
     let times = &fired.connect_time;
-    let slow = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
-    (slow > 0).then(|| {
-        format!(
-            "{} of {} connections took a second or more: the kernel asks again after one where the \
-             server's queue of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
-            words::count(slow),
-            words::count(times.len())
-        )
-    })
+    let connections = times.histogram().count_between(ASKED_AGAIN_NS, u64::MAX);
+    let opened = times.len();
+    (connections > 0).then_some(Traffic::SlowConnects { connections, opened })
 }
 
 /// A schedule whose ammo was over before.
-fn about_early_end(fired: &Fired, model: &Model) -> Option<String> {
+fn about_early_end(fired: &Fired, model: &Model) -> Option<Traffic> {
     let Model::Open { schedule, .. } = model else { return None };
     let is_over = fired.end == End::Complete && fired.scheduled < schedule.length();
-    let (shots, after) =
-        (words::count(fired.counts.planned), words::time(fired.scheduled.0 as f64));
-    is_over
-        .then(|| format!("the ammo was over after {shots} shots, in {after}: before the schedule"))
+    let (requests, after_ns) = (fired.counts.planned, fired.scheduled.0);
+    is_over.then_some(Traffic::RequestsOver { requests, after_ns })
 }
 
 /// What a reader of the result must know of the file of requests, and of records that were lost.
-pub fn about_ammo(fired: &Fired) -> Vec<(Judged, String)> {
+pub fn about_ammo(fired: &Fired) -> Vec<Finding> {
     let ammo = &fired.ammo;
-    let mut found = Vec::new();
-    if let Some(why) = &ammo.failed {
-        found.push((Judged::Invalid, format!("the ammo file could not be read to its end: {why}")));
+    let mut found: Vec<Finding> = Vec::new();
+    if let Some(error) = ammo.failed.clone() {
+        found.push((Judged::Invalid, Traffic::FileFailed { error }.into()));
     }
-    if let Some(first) = &ammo.broken_first {
-        let broken = match ammo.broken {
-            1 => "one entry of the ammo is no request".to_owned(),
-            broken => format!("{} entries of the ammo are no requests", words::count(broken)),
-        };
-        found.push((Judged::Suspect, format!("{broken}: {first}")));
+    if let Some(first) = ammo.broken_first.clone() {
+        let entries = ammo.broken;
+        found.push((Judged::Suspect, Traffic::FileBroken { entries, first }.into()));
     }
-    for (reason, count) in &ammo.skipped {
-        found.push((Judged::Valid, format!("ammo: {} skipped: {reason}", words::count(*count))));
+    for (why, count) in &ammo.skipped {
+        let skipped = Traffic::FileSkipped { entries: *count, why: why.to_string() };
+        found.push((Judged::Valid, skipped.into()));
     }
     if let Some(host) = &ammo.other_host {
-        let text = format!(
-            "ammo: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
-             `Host`"
-        );
-        found.push((Judged::Valid, mask_secrets(&text)));
+        let host = mask_secrets(host);
+        found.push((Judged::Valid, Traffic::FileOtherHost { host }.into()));
     }
     if let Some(within) = ammo.shuffled_within {
-        let within = words::count(within);
-        found.push((
-            Judged::Valid,
-            format!("ammo: shuffled among some {within} requests at a time"),
-        ));
+        found.push((Judged::Valid, Traffic::FileShuffled { within: within as u64 }.into()));
     }
     if fired.records_lost > 0 {
-        let lost = words::count(fired.records_lost);
-        let text = format!("{lost} shots are missing in the rows of shots: the disk was too slow");
-        found.push((Judged::Valid, text));
+        let lost = Generator::RecordsLost { requests: fired.records_lost };
+        found.push((Judged::Valid, lost.into()));
     }
     found
 }
@@ -158,7 +138,7 @@ mod tests {
         assert_eq!(about_quota(&aside(0)), None);
         let said = about_quota(&aside(1_500_000)).expect("it was held back");
         assert_eq!(
-            said.replace('\u{202f}', " "),
+            said.to_string().replace('\u{202f}', " "),
             "a CPU quota held the generator back for 1.50 ms"
         );
     }

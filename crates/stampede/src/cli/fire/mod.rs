@@ -32,6 +32,7 @@ use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::event::Phase;
+use crate::fact::Traffic;
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
 use crate::mask::{mask_json, mask_secrets};
@@ -141,14 +142,17 @@ impl Measured {
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.fired, &ready.load.model);
         let odd = verdict::odd_headers(&self.fired.odd);
-        for note in ready.notes.iter().cloned().chain(found).chain(odd) {
-            verdict::add(&mut verdict, Judged::Valid, note);
-        }
-        for (judged, text) in found::about_ammo(&self.fired) {
-            verdict::add(&mut verdict, judged, text);
+        let before = ready
+            .notes
+            .iter()
+            .map(|detail| (Judged::Valid, Traffic::BeforeLoad { detail: detail.clone() }.into()));
+        let of_file = found::about_ammo(&self.fired);
+        for (judged, reason) in before.chain(found).chain(odd).chain(of_file) {
+            verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {
-            verdict::add(&mut verdict, Judged::Suspect, nothing.text.clone());
+            let detail = nothing.text.clone();
+            verdict::add(&mut verdict, Judged::Suspect, Traffic::NothingCorrect { detail });
         }
         Report::of(Parts {
             url: &ready.url,

@@ -14,6 +14,7 @@ use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 use super::found::{self, Example};
 use super::watch::Watched;
 use crate::addresses::shown;
+use crate::fact::{Fact, Reason};
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
 use crate::store::record::{Judged, LoadRecord, Verdict};
@@ -40,10 +41,10 @@ pub struct Report {
     /// Whether it was the server that was measured.
     #[schemars(with = "VerdictName")]
     pub verdict: Judged,
-    /// Why, in words; empty where the verdict is `valid`.
-    pub reasons: Vec<String>,
+    /// Why; empty where the verdict is `valid`.
+    pub reasons: Vec<Fact<Reason>>,
     /// What is worth knowing and weighs nothing.
-    pub notes: Vec<String>,
+    pub notes: Vec<Fact<Reason>>,
     /// How it came to its end.
     pub end: Ended,
     /// The criterion of `--autostop` that ended it, and what was found; null: none did.

@@ -4,6 +4,7 @@ use stampede_load::outcome;
 
 use super::found::Example;
 use super::report::{Ended, ExpectationOutcome, Report, TimeNs, TimesNs};
+use crate::fact;
 use crate::store::record::Judged;
 use crate::summary::model::LoadModel;
 use crate::summary::words;
@@ -30,7 +31,7 @@ fn verdict(report: &Report) -> String {
     };
     let reasons = match report.reasons.as_slice() {
         [] => String::new(),
-        reasons => format!(": {}", reasons.join("; ")),
+        reasons => format!(": {}", fact::joined(reasons)),
     };
     let mut text = format!("{word}{reasons}\n");
     if let Some(reason) = &report.autostop {

@@ -9,6 +9,7 @@ use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, 
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
+use crate::fact::{Fact, Generator, Machine, Reason};
 use crate::schema_fits::fits;
 
 /// Fires at `server` as the command does; what it would print with `--json`.
@@ -248,8 +249,8 @@ fn made() -> Report {
         load: "const(50,60s)".to_owned(),
         model: LoadModel::Open,
         verdict: Judged::Suspect,
-        reasons: vec!["a load thread was 85 % busy".to_owned()],
-        notes: vec!["a connection per shot may run out of ports".to_owned()],
+        reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
+        notes: vec![Machine::PortsExhausted { addresses: 2 }.into()],
         end: Ended::Autostop,
         autostop: Some("http(5xx,10%,5s): 12 % of the shots were `5xx`, for 5 s".to_owned()),
         expectations: vec![
@@ -429,6 +430,6 @@ fn connections_that_were_asked_for_again_are_told() {
     let (report, _) = measured_at(&url, &flags);
     serving.join().expect("the server ends");
     assert_eq!(report.shots_ok, 5, "{:?}", report.errors);
-    let said = report.notes.iter().any(|note| note.contains("connections took a second or more"));
-    assert!(said, "{:?}", report.notes);
+    let is_slow = |note: &Fact<Reason>| note.code() == "slow_connects";
+    assert!(report.notes.iter().any(is_slow), "{:?}", report.notes);
 }

@@ -145,7 +145,7 @@ pub fn served_html(data: &impl Serialize) -> String {
 fn for_the_page(stored: &StoredRun, summary: &Summary) -> Summary {
     let mut summary = summary.clone();
     let how_far = input::how_far(stored);
-    summary.notices.retain(|notice| !how_far.contains(notice));
+    summary.notices.retain(|notice| notice.known().is_none_or(|known| !how_far.contains(known)));
     for trial in summary.cells.iter_mut().flat_map(|cell| &mut cell.trials) {
         trial.over_time = Default::default();
     }

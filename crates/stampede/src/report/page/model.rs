@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::fact::{Fact, Observation, Reason};
 use crate::store::RunState;
 use crate::store::record::Judged;
 use crate::summary::Summary;
@@ -243,7 +244,7 @@ pub struct ObservedEvidence {
     /// Key → value in force.
     pub ini: BTreeMap<String, String>,
     /// What else the reader should know.
-    pub notices: Vec<String>,
+    pub notices: Vec<Fact<Observation>>,
 }
 
 /// One trial's own evidence.
@@ -260,9 +261,9 @@ pub struct TrialEvidence {
     /// Its verdict.
     pub verdict: Judged,
     /// Why.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Fact<Reason>>,
     /// What is worth knowing and weighs nothing.
-    pub notes: Vec<String>,
+    pub notes: Vec<Fact<Reason>>,
     /// Name, begin and end in ms since the trial began.
     pub phases: Vec<(String, f64, f64)>,
     /// What the verdict was made of: label and value.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{Progress, Run, Series, UnderWay};
+use crate::fact::Notice;
 use crate::machine::MachineFacts;
 use crate::store::record::RunRecord;
 use crate::store::{RunState, StoredRun};
@@ -28,14 +29,13 @@ pub fn of(stored: &StoredRun) -> Run {
 }
 
 /// What the machines of several runs do not share; `None`: they are alike in what matters.
-pub fn machines_differ(runs: &[&RunRecord]) -> Option<String> {
+pub fn machines_differ(runs: &[&RunRecord]) -> Option<Notice> {
     let machines: Vec<BTreeMap<String, String>> =
         runs.iter().map(|run| machine(&run.machine).into_iter().collect()).collect();
     let of = |label: &&str| machines.iter().any(|one| one.get(*label) != machines[0].get(*label));
-    let differ: Vec<String> =
+    let what: Vec<String> =
         SAME_MACHINE.iter().filter(|label| of(label)).map(|label| (*label).to_owned()).collect();
-    let what = words::list(&differ);
-    (!differ.is_empty()).then(|| format!("the runs' machines differ in {what}: see the evidence"))
+    (!what.is_empty()).then_some(Notice::MachinesDiffer { what })
 }
 
 /// Other than what they share, figures of two runs are no more than neighbours.

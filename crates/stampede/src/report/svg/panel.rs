@@ -5,6 +5,7 @@ use super::frame::Frame;
 use super::look::Look;
 use super::scale::median;
 use super::words;
+use crate::fact;
 use crate::report::page::Page;
 use crate::report::page::model::Series;
 use crate::report::text;
@@ -157,7 +158,7 @@ impl Shown<'_> {
         match self.worth {
             Worth::Counts => None,
             Worth::Invalid(trial) => {
-                let reasons = words::cut(&trial.reasons.join("; "), REASON_LETTERS);
+                let reasons = words::cut(&fact::joined(&trial.reasons), REASON_LETTERS);
                 let number = trial.number;
                 Some(format!("{runtime}: trial {number} is invalid, its line is faint: {reasons}."))
             }

@@ -24,6 +24,7 @@ pub use model::{
 use super::input::TrialData;
 use super::model::{CellSummary, Figure, LoadModel, Summary, TrialSummary};
 use super::{RunData, words};
+use crate::fact::{Fact, Notice};
 use crate::plan::model::Expectation;
 use crate::store::record::Judged;
 
@@ -57,11 +58,12 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         }
     }
     let places = places(&pairs);
-    let mut notices = vec![BETWEEN_RUNS.to_owned()];
+    let mut notices: Vec<Fact<Notice>> =
+        vec![Notice::BetweenRuns { detail: BETWEEN_RUNS.to_owned() }.into()];
     let changed = alike::answers_otherwise(base.data, other.data, &places);
     if !changed.is_empty() {
         let runtimes = words::list(&changed);
-        notices.push(format!("the app's answer is another in {}: {runtimes}", other.label));
+        notices.push(Notice::AnswersDiffer { run: other.label.to_owned(), runtimes }.into());
     }
     notices.extend(own_notices(base, other));
     Ok(Diff {
@@ -170,15 +172,16 @@ fn places(pairs: &[Pair<'_>]) -> Vec<(usize, usize)> {
 }
 
 /// What each run says of itself; what both say, once.
-fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<String> {
-    let said = |by: Named<'_>, notice: &String| by.summary.notices.contains(notice);
+fn own_notices(base: Named<'_>, other: Named<'_>) -> Vec<Fact<Notice>> {
+    let said = |by: Named<'_>, notice: &Fact<Notice>| by.summary.notices.contains(notice);
     let mut notices = Vec::new();
     for (one, beside) in [(base, other), (other, base)] {
         for notice in &one.summary.notices {
             match said(beside, notice) {
-                false => notices.push(format!("{}: {notice}", one.label)),
+                false => notices.push(Notice::of_run(one.label.to_owned(), notice).into()),
                 true if one.label == base.label => {
-                    notices.push(format!("{} and {}: {notice}", base.label, other.label));
+                    let both = format!("{} and {}", base.label, other.label);
+                    notices.push(Notice::of_run(both, notice).into());
                 }
                 true => {}
             }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use stampede_stats::estimate::Estimate;
 
 use super::Measure;
+use crate::fact::{Fact, Notice};
 use crate::summary::model::{Figure, LoadModel};
 
 /// Raised when a field changes its meaning.
@@ -21,7 +22,7 @@ pub struct Diff {
     /// What the sides do not have alike and should; empty: nothing.
     pub differences: Vec<Differs>,
     /// What the reader should know.
-    pub notices: Vec<String>,
+    pub notices: Vec<Fact<Notice>>,
     /// Cells that both sides have, in the order of the other's summary.
     pub cells: Vec<CellDiff>,
     /// Cells that one side alone has.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fact::Difference;
 use crate::monitor::sample::RoleSample;
 use crate::observed::{Shown, changed as changed_between};
 use crate::store::record::{Given, Observed};
@@ -50,11 +51,11 @@ const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
 fn odd_headers_are_noted() {
     let odd = [("folded", 1_200), ("no-field", 1)];
     let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
-    let notes = [
-        "1 200 answers have folded header lines; a fold is read as one space",
-        "1 answer has header lines without a valid name; they are ignored, as in browsers",
-    ];
-    assert_eq!(odd_headers(&odd), notes);
+    let note = |kind: &str, answers| {
+        (Judged::Valid, Traffic::OddHeaders { kind: kind.into(), answers }.into())
+    };
+    let notes: Vec<Finding> = odd_headers(&odd).collect();
+    assert_eq!(notes, [note("folded", 1_200), note("no-field", 1)]);
 }
 
 #[test]
@@ -68,14 +69,14 @@ fn memory_that_was_full_or_cost_processes_is_said() {
         let evidence =
             Evidence { resources: &resources, memory_limit_bytes, ..evidence(&load, OPEN) };
         let verdict = judge(&evidence);
-        (verdict.judged, verdict.reasons.join(""))
+        (verdict.judged, verdict.reasons)
     };
-    assert_eq!(reasons(900 << 20, 0), (Judged::Valid, String::new()));
-    let full = "memory was full: 0.98 GiB of 1.00 GiB".to_owned();
-    assert_eq!(reasons(1_000 << 20, 0), (Judged::Suspect, full));
-    let (judged, killed) = reasons(1_000 << 20, 3);
-    assert_eq!(judged, Judged::Suspect);
-    assert!(killed.starts_with("the kernel ended 3 processes for want of memory"), "{killed}");
+    let limit_bytes = 1 << 30;
+    assert_eq!(reasons(900 << 20, 0), (Judged::Valid, vec![]));
+    let full = Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes };
+    assert_eq!(reasons(1_000 << 20, 0), (Judged::Suspect, vec![full.into()]));
+    let killed = Machine::OutOfMemory { kills: 3, limit_bytes };
+    assert_eq!(reasons(1_000 << 20, 3), (Judged::Suspect, vec![killed.into()]));
 }
 
 #[test]
@@ -99,15 +100,16 @@ fn a_handful_of_late_shots_of_a_short_trial_makes_it_suspect() {
     let late = LoadRecord { lateness_ns_p99: 9_000_000, ..load() };
     let verdict = judged(&late, OPEN);
     assert_eq!(verdict.judged, Judged::Suspect);
-    let said = "the generator was late: p99 lateness 9.00 ms, allowed 1.00 ms";
-    assert_eq!(verdict.reasons, [said]);
+    let late = Generator::Late { p99_lag_ns: 9_000_000, limit_ns: 1_000_000 };
+    assert_eq!(verdict.reasons, [late.into()]);
+    assert_eq!(generators_fault(&verdict), None, "it counts");
 }
 
 #[test]
 fn times_beyond_an_hour_are_said() {
     let verdict = judged(&LoadRecord { clipped: 2, ..load() }, ModelKind::Closed);
     assert_eq!(verdict.judged, Judged::Suspect);
-    assert!(verdict.reasons[0].starts_with("2 shots took longer than an hour"), "{verdict:?}");
+    assert_eq!(verdict.reasons, [Generator::Clipped { requests: 2 }.into()]);
 }
 
 #[test]
@@ -127,7 +129,8 @@ fn a_starved_connection_makes_it_invalid() {
     };
     let verdict = judged(&starved, ModelKind::Closed);
     assert_eq!(verdict.judged, Judged::Invalid);
-    assert!(verdict.reasons[0].starts_with("12 of 16 connections"), "{verdict:?}");
+    let starved = Traffic::Starved { connections: 12, opened: 16, failure: None };
+    assert_eq!(verdict.reasons, [starved.into()]);
 }
 
 #[test]
@@ -140,8 +143,8 @@ fn a_server_that_answers_nobody_starves_nobody() {
     dead.counts.failed.insert("net:timeout".to_owned(), 1_000);
     let verdict = judged(&dead, ModelKind::Closed);
     assert_eq!((verdict.judged, verdict.reasons), (Judged::Valid, vec![]));
-    let said = unanswered(&dead).map(|text| text.replace('\u{202f}', " "));
-    assert_eq!(said.as_deref(), Some("no request was answered: 1 000 × `net:timeout`"));
+    let failed = [("net:timeout".to_owned(), 1_000)].into();
+    assert_eq!(unanswered(&dead), Some(Traffic::NoAnswer { failed }));
     dead.counts.failed.insert("http:503".to_owned(), 1);
     assert_eq!(judged(&dead, ModelKind::Closed).judged, Judged::Invalid, "somebody was");
     assert_eq!(unanswered(&dead), None);
@@ -153,8 +156,8 @@ fn a_load_that_is_only_redirected_measured_nothing() {
     assert_eq!(unanswered(&moved), None);
     moved.counts.ok = 0;
     moved.counts.failed.insert("http:302".to_owned(), 60);
-    let said = unanswered(&moved);
-    assert_eq!(said.as_deref(), Some("every request was redirected: 60 × `http:302`"));
+    let failed = [("http:302".to_owned(), 60)].into();
+    assert_eq!(unanswered(&moved), Some(Traffic::AllRedirected { failed }));
     moved.counts.failed.insert("http:500".to_owned(), 1);
     assert_eq!(unanswered(&moved), None, "it is the app's failure");
 }
@@ -166,9 +169,9 @@ fn connections_that_failed_otherwise_are_not_said_to_be_starved_by_others() {
         ..load()
     };
     load.counts.failed.insert("net:reset".to_owned(), 2_000);
-    let said = "2 of 16 connections got no answer in the whole trial: 2 000 shots failed as \
-                `net:reset`";
-    assert_eq!(judged(&load, ModelKind::Closed).reasons[0].replace('\u{202f}', " "), said);
+    let failure = Some(Failure { kind: "net:reset".to_owned(), requests: 2_000 });
+    let starved = Traffic::Starved { connections: 2, opened: 16, failure };
+    assert_eq!(judged(&load, ModelKind::Closed).reasons, [starved.into()]);
 }
 
 #[test]
@@ -177,10 +180,10 @@ fn kept_connections_that_end_under_a_shot_are_explained() {
     load.counts.failed.insert("net:cut-short".to_owned(), 3);
     let verdict = judged(&load, ModelKind::Closed);
     assert_eq!(verdict.judged, Judged::Valid);
-    assert!(verdict.notes[0].starts_with("3 of its shots met a kept connection"));
+    assert_eq!(verdict.notes, [Traffic::ConnectionsClosed { requests: 3 }.into()]);
     // None of these was kept: nobody had an answer on it before.
     load.counts.ok = 2;
-    assert_eq!(judged(&load, ModelKind::Closed).notes, [""; 0]);
+    assert_eq!(judged(&load, ModelKind::Closed).notes, []);
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn more_than_one_local_address_is_said() {
     load.connections.sources = 3;
     let verdict = judged(&load, OPEN);
     assert_eq!(verdict.judged, Judged::Valid);
-    assert!(verdict.notes[0].ends_with("3 addresses of this machine, 127.0.0.1 to 127.0.0.3"));
+    assert_eq!(verdict.notes, [Machine::PortsExhausted { addresses: 3 }.into()]);
 }
 
 #[test]
@@ -198,7 +201,8 @@ fn a_busy_generator_is_a_limit_when_closed_and_a_doubt_when_open() {
     assert_eq!(judged(&busy, OPEN).judged, Judged::Suspect);
     let closed = judged(&busy, ModelKind::Closed);
     assert_eq!(closed.judged, Judged::Valid);
-    assert_eq!(closed.notes, ["at least 100.0/s: the generator's limit (97 % busy)"]);
+    let limit = Generator::Limit { rate_per_s: 100.0, busy_share: 0.97 };
+    assert_eq!(closed.notes, [limit.into()]);
     let short = LoadRecord { lasted_ns: 500_000, ..busy };
     assert!(judged(&short, ModelKind::Closed).notes.is_empty(), "busy with beginning");
 }
@@ -208,7 +212,7 @@ fn a_wrong_little_ratio_is_our_own_bug() {
     let off = LoadRecord { littles_law_ratio: 1.06, ..load() };
     assert_eq!(judged(&off, OPEN).judged, Judged::Suspect);
     let few = LoadRecord { counts: Counts { started: 99, ..off.counts.clone() }, ..off };
-    assert!(!judged(&few, ModelKind::Closed).reasons.iter().any(|r| r.contains("Little")));
+    assert_eq!(judged(&few, ModelKind::Closed).reasons, []);
 }
 
 #[test]
@@ -220,7 +224,12 @@ fn steal_throttling_and_a_slow_clock_make_it_suspect() {
     let verdict = judge(&Evidence {
         resources: &[sample],
         clock_source: "hpet",
-        died: &["`php` ended by signal 11 during the load".to_owned()],
+        died: &[Server::ProcessEnded {
+            role: "php".into(),
+            signal: Some(11),
+            exit_code: None,
+            is_before_load: false,
+        }],
         ..evidence(&load, OPEN)
     });
     assert_eq!(verdict.judged, Judged::Suspect);
@@ -236,6 +245,8 @@ fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
     let mut after = before.clone();
     change(&mut after.observed);
     let changed = changed_between(&before, &after);
+    let changed: Vec<Finding> =
+        changed.into_iter().map(|(judged, reason)| (judged, reason.into())).collect();
     judge(&Evidence { changed: &changed, ..evidence(&load(), OPEN) })
 }
 
@@ -254,5 +265,6 @@ fn what_else_changed_under_load_makes_it_suspect() {
     assert_eq!(after_load(|_| {}).judged, Judged::Valid);
     let verdict = after_load(|after| after.isolated = false);
     assert_eq!(verdict.judged, Judged::Suspect);
-    assert_eq!(verdict.reasons, ["after the load: requests are not shown to be isolated"]);
+    let difference = Difference::NotIsolated { leaks: vec![] };
+    assert_eq!(verdict.reasons, [Server::Changed { difference }.into()]);
 }

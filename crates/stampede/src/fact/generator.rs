@@ -1,0 +1,126 @@
+//! Reasons about the load generator itself.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::machine::ms;
+use crate::summary::words;
+
+/// What the load generator did, or could not do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Generator {
+    /// Requests started later than they were scheduled: open model only.
+    #[serde(rename = "generator_late")]
+    Late {
+        /// p99 of the schedule lag.
+        p99_lag_ns: u64,
+        /// What is allowed.
+        limit_ns: u64,
+    },
+    /// Not all requests were sent although connections were free.
+    #[serde(rename = "generator_short")]
+    Short {
+        /// Sent ÷ planned, 0 … 1.
+        sent_share: f64,
+    },
+    /// A load thread of an open load was so busy that its own queueing shows.
+    #[serde(rename = "generator_busy")]
+    Busy {
+        /// Of the busiest thread, 0 … 1.
+        busy_share: f64,
+    },
+    /// A closed load could not have been more: the generator was the limit.
+    #[serde(rename = "generator_limit")]
+    Limit {
+        /// Correct answers a second.
+        rate_per_s: f64,
+        /// Of the busiest thread, 0 … 1.
+        busy_share: f64,
+    },
+    /// A CPU quota held the generator back.
+    #[serde(rename = "generator_throttled")]
+    Throttled {
+        /// For so long.
+        throttled_ns: u64,
+    },
+    /// The generator slept while many answers were to come.
+    #[serde(rename = "generator_naps")]
+    Naps {
+        /// How often.
+        naps: u64,
+        /// How long on average: by up to that an answer may have been there before it was seen.
+        mean_ns: u64,
+    },
+    /// Little's law does not hold for our own counts: a bug of stampede.
+    #[serde(rename = "bookkeeping_off")]
+    Bookkeeping {
+        /// In-flight gauge integrated ÷ (starts × mean service time).
+        littles_law_ratio: f64,
+    },
+    /// Requests that took longer than an hour are counted as an hour.
+    #[serde(rename = "times_clipped")]
+    Clipped {
+        /// How many.
+        requests: u64,
+    },
+    /// Rows of single requests are missing: the disk was too slow.
+    #[serde(rename = "records_lost")]
+    RecordsLost {
+        /// How many.
+        requests: u64,
+    },
+    /// The generator could not run.
+    #[serde(rename = "load_failed")]
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+impl fmt::Display for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Generator::Late { p99_lag_ns, limit_ns } => {
+                let (late, allowed) = (ms(*p99_lag_ns), ms(*limit_ns));
+                write!(f, "the generator was late: p99 lateness {late} ms, allowed {allowed} ms")
+            }
+            Generator::Short { sent_share } => {
+                write!(f, "the generator sent only {:.2} % of the shots", sent_share * 100.0)
+            }
+            Generator::Busy { busy_share } => {
+                write!(f, "a load thread was {:.0} % busy", busy_share * 100.0)
+            }
+            Generator::Limit { rate_per_s, busy_share } => {
+                let (rate, percent) = (words::rate(*rate_per_s), busy_share * 100.0);
+                write!(f, "at least {rate}/s: the generator's limit ({percent:.0} % busy)")
+            }
+            Generator::Throttled { throttled_ns } => {
+                let length = words::time(*throttled_ns as f64);
+                write!(f, "a CPU quota held the generator back for {length}")
+            }
+            Generator::Naps { naps, mean_ns } => {
+                let (naps, mean) = (words::count(*naps), words::time(*mean_ns as f64));
+                write!(
+                    f,
+                    "{naps} times the generator slept while many answers were to come, {mean} on average: by up to \
+                     that an answer may have been there before it was seen"
+                )
+            }
+            Generator::Bookkeeping { littles_law_ratio } => write!(
+                f,
+                "our own bookkeeping is off: Little's law gives {littles_law_ratio:.3} instead of 1 (a bug of stampede)"
+            ),
+            Generator::Clipped { requests } => {
+                write!(f, "{requests} shots took longer than an hour and are counted as an hour")
+            }
+            Generator::RecordsLost { requests } => {
+                let lost = words::count(*requests);
+                write!(f, "{lost} shots are missing in the rows of shots: the disk was too slow")
+            }
+            Generator::Failed { error } => f.write_str(error),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What was found out, as data: reasons of a verdict, notices of a run, differences between runtimes. Code decides by
+//! the data; the sentence beside it is for people.
+//!
+//! In a file each fact is an object: a stable `code`, its figures as fields, and `text`, the sentence in English. Codes
+//! are never renamed. A fact of a later version, and one of format 1 (a bare sentence), is kept as it is ([`Other`]): a
+//! new code does not raise the format.
+
+mod difference;
+mod generator;
+mod machine;
+mod notice;
+pub mod observation;
+mod reason;
+mod server;
+mod traffic;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+pub use difference::{Difference, Extension, IniValue, Php};
+pub use generator::Generator;
+pub use machine::Machine;
+pub use notice::Notice;
+pub use observation::Observation;
+pub use reason::Reason;
+pub use server::{ColdOpcache, Server};
+pub use traffic::{Failure, Queries, Traffic};
+
+/// A kind of facts: an enum with a tag `code`, or a choice of several such.
+pub trait Kind: fmt::Display + Serialize + DeserializeOwned {
+    /// Name of its schema.
+    const NAME: &'static str;
+
+    /// What it is, for its schema.
+    const ABOUT: &'static str;
+
+    /// Schemas of the enums that have its codes.
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
+}
+
+/// A fact that this version knows, or one that it only shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact<T> {
+    /// Known.
+    Known(T),
+    /// Of a later version, or of format 1.
+    Other(Other),
+}
+
+/// A fact that this version does not know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Other {
+    /// Its code; `text` where it is a bare sentence of format 1.
+    pub code: String,
+    /// Its sentence.
+    pub text: String,
+    /// Its other fields.
+    pub fields: Map<String, Value>,
+}
+
+impl Other {
+    /// Whether it is a sentence of format 1.
+    pub fn is_bare(&self) -> bool {
+        self.code == BARE
+    }
+}
+
+/// The code of a sentence that had none.
+const BARE: &str = "text";
+const CODE: &str = "code";
+const TEXT: &str = "text";
+
+impl<T> Fact<T> {
+    /// What is known; `None`: a fact of another version.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Fact::Known(known) => Some(known),
+            Fact::Other(_) => None,
+        }
+    }
+
+    /// A sentence of format 1.
+    pub fn bare(text: String) -> Fact<T> {
+        Fact::Other(Other { code: BARE.to_owned(), text, fields: Map::new() })
+    }
+}
+
+impl<T: Kind> Fact<T> {
+    /// Its stable code, in lower case with underscores.
+    pub fn code(&self) -> String {
+        let code = self.fields().remove(CODE);
+        code.and_then(|code| Some(code.as_str()?.to_owned())).unwrap_or_default()
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        match self {
+            Fact::Known(known) => match serde_json::to_value(known) {
+                Ok(Value::Object(fields)) => fields,
+                // An enum with a tag is an object.
+                _ => Map::new(),
+            },
+            Fact::Other(other) => {
+                let code = std::iter::once((CODE.to_owned(), other.code.clone().into()));
+                code.chain(other.fields.clone()).collect()
+            }
+        }
+    }
+}
+
+/// Its sentence. A build with the feature `codes-for-text` prints the code instead: nothing may depend on a sentence.
+impl<T: Kind> fmt::Display for Fact<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            known if cfg!(feature = "codes-for-text") => f.write_str(&known.code()),
+            Fact::Known(known) => known.fmt(f),
+            Fact::Other(other) => f.write_str(&other.text),
+        }
+    }
+}
+
+impl<T: Kind> Serialize for Fact<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = self.fields();
+        fields.insert(TEXT.to_owned(), self.to_string().into());
+        fields.serialize(serializer)
+    }
+}
+
+impl<'de, T: Kind> Deserialize<'de> for Fact<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fact<T>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bare(String),
+            Object(Map<String, Value>),
+        }
+        let mut fields = match Written::deserialize(deserializer)? {
+            Written::Bare(text) => return Ok(Fact::bare(text)),
+            Written::Object(fields) => fields,
+        };
+        if let Ok(known) = T::deserialize(Value::Object(fields.clone())) {
+            return Ok(Fact::Known(known));
+        }
+        // A later version has another code, or other fields for this one.
+        let mut take = |name: &str| match fields.shift_remove(name) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let (code, text) = (take(CODE), take(TEXT));
+        Ok(Fact::Other(Other { code, text, fields }))
+    }
+}
+
+/// One of the codes with its fields, and `text`.
+impl<T: Kind> JsonSchema for Fact<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let of_enum = |schema: Schema| match schema.to_value() {
+            Value::Object(mut object) => match object.remove("oneOf") {
+                Some(Value::Array(codes)) => codes,
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let codes: Vec<Value> =
+            T::schemas(generator).into_iter().flat_map(of_enum).map(with_text).collect();
+        let mut schema = Map::new();
+        schema.insert("description".to_owned(), T::ABOUT.into());
+        schema.insert("oneOf".to_owned(), codes.into());
+        schema.into()
+    }
+}
+
+fn with_text(mut code: Value) -> Value {
+    if let Some(properties) = code.get_mut("properties").and_then(Value::as_object_mut) {
+        let text = serde_json::json!({"type": "string", "description": "The same as a sentence in English."});
+        properties.insert(TEXT.to_owned(), text);
+    }
+    if let Some(required) = code.get_mut("required").and_then(Value::as_array_mut) {
+        required.push(TEXT.into());
+    }
+    code
+}
+
+/// Adds a fact that is not there yet.
+pub fn add<T: PartialEq>(facts: &mut Vec<Fact<T>>, fact: impl Into<Fact<T>>) {
+    let fact = fact.into();
+    if !facts.contains(&fact) {
+        facts.push(fact);
+    }
+}
+
+/// Each once, where it first stands.
+pub fn unique<T: PartialEq>(facts: Vec<T>) -> Vec<T> {
+    let mut all = Vec::with_capacity(facts.len());
+    for fact in facts {
+        if !all.contains(&fact) {
+            all.push(fact);
+        }
+    }
+    all
+}
+
+/// Sentences in one line.
+pub fn joined<T: Kind>(facts: &[Fact<T>]) -> String {
+    facts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests;

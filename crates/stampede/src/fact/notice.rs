@@ -1,0 +1,403 @@
+//! What the reader of a whole run should know: what was chosen, skipped, not in force, or lost.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Fact, Kind};
+use crate::progress::words::length;
+use crate::summary::words;
+use stampede_load::time::Nanos;
+
+/// What holds for a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Notice {
+    /// What the user did not say was chosen.
+    #[serde(rename = "chosen")]
+    Chosen {
+        /// Flags that say the same.
+        flags: Vec<String>,
+    },
+    /// More runtimes are installed than were chosen.
+    #[serde(rename = "also_installed")]
+    AlsoInstalled {
+        /// Their names.
+        runtimes: Vec<String>,
+    },
+    /// Runtimes were left out of the choice.
+    #[serde(rename = "left_out")]
+    LeftOut {
+        /// Which, why, and what to do.
+        detail: String,
+    },
+    /// A runtime of the plan is not here.
+    #[serde(rename = "runtime_skipped")]
+    RuntimeSkipped {
+        /// Its name.
+        runtime: String,
+        /// Why.
+        why: String,
+    },
+    /// None of a load's runtimes is here.
+    #[serde(rename = "load_skipped")]
+    LoadSkipped {
+        /// Its name.
+        load: String,
+    },
+    /// What a directory was taken as.
+    #[serde(rename = "app_detected")]
+    AppDetected {
+        /// The app's name.
+        app: String,
+        /// Kind, version and document root.
+        detail: String,
+    },
+    /// The app's `.env` says otherwise than what it is measured with.
+    #[serde(rename = "env_overruled")]
+    EnvOverruled {
+        /// `APP_ENV=dev APP_DEBUG=1`.
+        own: String,
+        /// `APP_ENV=prod APP_DEBUG=0`.
+        given: String,
+    },
+    /// The load reaches the app's own database.
+    #[serde(rename = "own_database")]
+    OwnDatabase {
+        /// Where it is.
+        at: String,
+    },
+    /// The revision that the app is compared with.
+    #[serde(rename = "against")]
+    Against {
+        /// Both revisions, and what is not in git.
+        detail: String,
+    },
+    /// A budget that does not fit; all that there is is used.
+    #[serde(rename = "budget_too_large")]
+    BudgetTooLarge {
+        /// What was asked for, and what there is.
+        detail: String,
+    },
+    /// Numbers of CPUs that this machine does not have were left out.
+    #[serde(rename = "cpus_left_out")]
+    CpusLeftOut {
+        /// What was asked for.
+        asked: Vec<u32>,
+    },
+    /// The budget is split by role.
+    #[serde(rename = "budget_split")]
+    BudgetSplit {
+        /// Role and number of CPUs.
+        cpus: Vec<(String, u32)>,
+    },
+    /// Stack and load share CPUs.
+    #[serde(rename = "cpus_shared")]
+    CpusShared {},
+    /// Stack and load run on hardware threads of the same core.
+    #[serde(rename = "cores_shared")]
+    CoresShared {},
+    /// Workers that may not fit into the memory.
+    #[serde(rename = "workers_crowded")]
+    Crowded {
+        /// The runtime.
+        runtime: String,
+        /// How many.
+        workers: u32,
+        /// What they take at least.
+        least_bytes: u64,
+        /// What there is.
+        memory_bytes: u64,
+        /// Whether that is the machine's, not a limit of the stack.
+        is_machine: bool,
+    },
+    /// Every runtime is measured with a connection a request, for one of them wants it.
+    #[serde(rename = "keep_alive_off")]
+    KeepAliveOff {
+        /// The load.
+        load: String,
+        /// The runtime that wants it.
+        runtime: String,
+        /// Why.
+        why: String,
+    },
+    /// Whose URLs are asked of the app here.
+    #[serde(rename = "other_sites")]
+    OtherSites {
+        /// Hosts of the request file.
+        sites: Vec<String>,
+    },
+    /// Lengths and numbers of requests are scaled.
+    #[serde(rename = "time_scale")]
+    TimeScale {
+        /// By this factor.
+        scale: f64,
+    },
+    /// How `rounds: auto` ends.
+    #[serde(rename = "rounds_auto")]
+    RoundsAuto {
+        /// After how many rounds it looks.
+        looks: Vec<u32>,
+        /// Width of every interval that ends it, 0 … 1.
+        precision: f64,
+        /// Nanoseconds after which no further round begins.
+        max_time_ns: u64,
+    },
+    /// What one look of `rounds: auto` found.
+    #[serde(rename = "rounds_look")]
+    RoundsLook {
+        /// Why it went on or stopped.
+        detail: String,
+    },
+    /// A runtime is measured at its best number of workers.
+    #[serde(rename = "tuned")]
+    Tuned {
+        /// Its name.
+        runtime: String,
+        /// The number.
+        workers: u32,
+        /// The tuning, and the app where there are several.
+        by: String,
+    },
+    /// No best number of workers is known for a runtime.
+    #[serde(rename = "not_tuned")]
+    NotTuned {
+        /// Its name.
+        runtime: String,
+        /// Why.
+        why: String,
+    },
+    /// Something about a runtime that already runs.
+    #[serde(rename = "external")]
+    External {
+        /// Its name.
+        runtime: String,
+        /// What.
+        detail: String,
+    },
+    /// A runtime that already runs is on another machine.
+    #[serde(rename = "external_elsewhere")]
+    Elsewhere {
+        /// Its name.
+        runtime: String,
+        /// Where.
+        host: String,
+    },
+    /// The run goes on.
+    #[serde(rename = "under_way")]
+    UnderWay {
+        /// Trials planned.
+        planned: usize,
+        /// Trials that ended.
+        ended: usize,
+    },
+    /// The run was ended early.
+    #[serde(rename = "ended_early")]
+    EndedEarly {
+        /// Trials planned.
+        planned: usize,
+        /// Trials that ended.
+        ended: usize,
+    },
+    /// A trial was not finished, and does not count.
+    #[serde(rename = "trial_unfinished")]
+    Unfinished {
+        /// Its directory's name.
+        trial: String,
+    },
+    /// A stored file is damaged or torn.
+    #[serde(rename = "damaged")]
+    Damaged {
+        /// Which, and how.
+        detail: String,
+    },
+    /// Runs were measured at different times.
+    #[serde(rename = "between_runs")]
+    BetweenRuns {
+        /// What that means here.
+        detail: String,
+    },
+    /// One of several runs.
+    #[serde(rename = "of_run")]
+    OfRun {
+        /// Its letter or name.
+        run: String,
+        /// What was said of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Fact<Notice>>>,
+        /// When and with what it was measured.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        detail: String,
+    },
+    /// The machines of several runs differ.
+    #[serde(rename = "machines_differ")]
+    MachinesDiffer {
+        /// In what.
+        what: Vec<String>,
+    },
+    /// The app's answer is another one in another run.
+    #[serde(rename = "answers_differ")]
+    AnswersDiffer {
+        /// The run.
+        run: String,
+        /// For these runtimes.
+        runtimes: String,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Chosen { flags } => write!(f, "not said, and so chosen: `{}`", flags.join(" ")),
+            Notice::AlsoInstalled { runtimes } => {
+                write!(f, "here too, for `--runtimes`: {}", words::list(&quoted(runtimes)))
+            }
+            Notice::LeftOut { detail } => write!(f, "left out: {detail}"),
+            Notice::RuntimeSkipped { runtime, why } => write!(f, "skipped: `{runtime}`: {why}"),
+            Notice::LoadSkipped { load } => {
+                write!(f, "skipped: load `{load}`: none of its runtimes is there")
+            }
+            Notice::AppDetected { app, detail } => write!(f, "app `{app}`: {detail}"),
+            Notice::EnvOverruled { own, given } => write!(
+                f,
+                "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
+            ),
+            Notice::OwnDatabase { at } => write!(
+                f,
+                "the load reaches the app's own database, at {at}, and writes what the app writes"
+            ),
+            Notice::Tuned { runtime, workers, by } => {
+                write!(f, "`{runtime}` at its best: workers={workers}, by the tuning {by}")
+            }
+            Notice::NotTuned { runtime, why } => {
+                write!(f, "`{runtime}` is compared as it is: {why}")
+            }
+            Notice::External { runtime, detail } => write!(f, "`{runtime}`: {detail}"),
+            Notice::Elsewhere { runtime, host } => write!(
+                f,
+                "`{runtime}` fires at {host}, which is not this machine; only what you are allowed to load"
+            ),
+            Notice::Against { detail }
+            | Notice::RoundsLook { detail }
+            | Notice::Damaged { detail }
+            | Notice::BetweenRuns { detail } => f.write_str(detail),
+            _ => self.of_conditions(f),
+        }
+    }
+}
+
+impl Notice {
+    /// Budget, load and rounds.
+    fn of_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::BudgetTooLarge { detail } => write!(f, "{detail}; all of it is used"),
+            Notice::CpusLeftOut { asked } => {
+                let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "of {} CPUs those that this machine has not are left out",
+                    words::list(&asked)
+                )
+            }
+            Notice::BudgetSplit { cpus } => {
+                let each: Vec<String> =
+                    cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
+                write!(f, "the budget is split by role ({} CPUs): unequal means", each.join(", "))
+            }
+            Notice::Crowded { runtime, workers, least_bytes, memory_bytes, is_machine } => {
+                let [least, memory] =
+                    [least_bytes, memory_bytes].map(|bytes| words::bytes(*bytes as f64));
+                write!(
+                    f,
+                    "`{runtime}`: {} workers take {least} at least, with an app of almost nothing, and {} has {memory}",
+                    words::count(u64::from(*workers)),
+                    if *is_machine { "this machine" } else { "the stack" },
+                )
+            }
+            Notice::CoresShared {} => f.write_str(
+                "stack and load run on hardware threads of the same core: each slows the other",
+            ),
+            Notice::CpusShared {} => f.write_str(
+                "stack and load share CPUs: response times contain the generator's own CPU time",
+            ),
+            Notice::KeepAliveOff { load, runtime, why } => write!(
+                f,
+                "load `{load}`: a connection per shot for every runtime, because `{runtime}` {why} \
+                 (`keep_alive: true` forces kept ones and leaves it out)"
+            ),
+            Notice::OtherSites { sites } => write!(
+                f,
+                "paths of {} are asked of the app here; nothing is sent to that host",
+                words::list(&quoted(sites))
+            ),
+            Notice::TimeScale { scale } => write!(
+                f,
+                "time scale {scale}: schedules, lengths, numbers of requests and the warm-up are that many times as \
+                 much; rates, timeouts and rounds are as written"
+            ),
+            Notice::RoundsAuto { looks, precision, max_time_ns } => {
+                let looks: Vec<String> = looks.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "`rounds: auto` looks after {} rounds, and ends where every interval is narrower than {}, or \
+                     before a round that would end later than {} after the start",
+                    words::list(&looks),
+                    words::percent(precision * 100.0),
+                    length(Nanos(*max_time_ns))
+                )
+            }
+            _ => self.of_runs(f),
+        }
+    }
+
+    /// Stored runs.
+    fn of_runs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::UnderWay { planned, ended } => {
+                write!(f, "this run is under way: of {planned} trials {ended} have ended")
+            }
+            Notice::EndedEarly { planned, ended } => {
+                write!(f, "this run was ended early: of {planned} trials {ended} were finished")
+            }
+            Notice::Unfinished { trial } => {
+                write!(f, "trial `{trial}` was not finished: it does not count")
+            }
+            Notice::OfRun { run, notice: Some(notice), .. } => write!(f, "{run}: {notice}"),
+            Notice::OfRun { detail, .. } => f.write_str(detail),
+            Notice::MachinesDiffer { what } => {
+                write!(f, "the runs' machines differ in {}: see the evidence", words::list(what))
+            }
+            Notice::AnswersDiffer { run, runtimes } => {
+                write!(f, "the app's answer is another in {run}: {runtimes}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Notice {
+    /// What was said of one of several runs.
+    pub fn of_run(run: String, notice: &Fact<Notice>) -> Notice {
+        Notice::OfRun { run, notice: Some(Box::new(notice.clone())), detail: String::new() }
+    }
+}
+
+fn quoted(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+impl Kind for Notice {
+    const NAME: &'static str = "Notice";
+    const ABOUT: &'static str = "What the reader of a whole run should know.";
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        vec![Notice::json_schema(generator)]
+    }
+}
+
+impl From<Notice> for Fact<Notice> {
+    fn from(notice: Notice) -> Fact<Notice> {
+        Fact::Known(notice)
+    }
+}

@@ -1,0 +1,87 @@
+//! What a runtime showed of itself before load that the reader should know.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::difference::VISIBLE;
+use super::{Fact, Kind};
+
+/// What a runtime showed of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Observation {
+    /// Something of one request was visible in a later one.
+    #[serde(rename = "visible_later")]
+    Visible {
+        /// `class`, `constant`, `global` …
+        what: String,
+    },
+    /// No worker was met twice, so that nothing can be said of that.
+    #[serde(rename = "isolation_not_shown")]
+    IsolationNotShown {},
+    /// An extension that the app wants is not loaded.
+    #[serde(rename = "extension_missing")]
+    ExtensionMissing {
+        /// Its name.
+        extension: String,
+    },
+    /// The app's answer changes from request to request.
+    #[serde(rename = "answer_changes")]
+    AnswerChanges {
+        /// Whether `mask` can say what changes.
+        can_be_masked: bool,
+    },
+}
+
+impl fmt::Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Observation::Visible { what } => write!(f, "{what}{VISIBLE}"),
+            Observation::IsolationNotShown {} => {
+                f.write_str("no worker was met twice: isolation is not shown")
+            }
+            Observation::ExtensionMissing { extension } => {
+                write!(f, "the app wants extension `{extension}`: not loaded")
+            }
+            Observation::AnswerChanges { can_be_masked } => {
+                f.write_str("the answer changes from request to request")?;
+                if *can_be_masked { f.write_str(": say what moves in `mask`") } else { Ok(()) }
+            }
+        }
+    }
+}
+
+impl Kind for Observation {
+    const NAME: &'static str = "Observation";
+    const ABOUT: &'static str = "What a runtime showed of itself before load.";
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        vec![Observation::json_schema(generator)]
+    }
+}
+
+impl From<Observation> for Fact<Observation> {
+    fn from(observation: Observation) -> Fact<Observation> {
+        Fact::Known(observation)
+    }
+}
+
+/// Reads them; of format 1, which had sentences alone, what a decision is made by.
+///
+/// # Errors
+/// They are neither sentences nor objects.
+pub fn read<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Fact<Observation>>, D::Error> {
+    let all = Vec::<Fact<Observation>>::deserialize(deserializer)?;
+    let known = |fact| match fact {
+        Fact::Other(other) if other.is_bare() => match other.text.strip_suffix(VISIBLE) {
+            Some(what) => Observation::Visible { what: what.to_owned() }.into(),
+            None => Fact::Other(other),
+        },
+        fact => fact,
+    };
+    Ok(all.into_iter().map(known).collect())
+}

@@ -1,0 +1,268 @@
+//! Reasons about the stack that was measured, and the app in it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Difference;
+use crate::summary::words;
+
+/// What the stack or its app did, or could not do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Server {
+    /// The runtime could not be started, asked or ended.
+    #[serde(rename = "runtime_failed")]
+    Failed {
+        /// Why, with the last lines of its logs.
+        error: String,
+    },
+    /// A page of the load is answered with an error, before the load.
+    #[serde(rename = "page_fails")]
+    PageFails {
+        /// The pages and their answers, with the last lines of the logs.
+        detail: String,
+    },
+    /// The pages of the load are redirected, before the load.
+    #[serde(rename = "page_redirects")]
+    PageRedirects {
+        /// From where to where, and what to do.
+        detail: String,
+    },
+    /// PHP ended with a fatal error before the load.
+    #[serde(rename = "php_error_before_load")]
+    PhpErrorBefore {
+        /// Its line in the log.
+        first: String,
+    },
+    /// PHP ended with fatal errors under the load.
+    #[serde(rename = "php_errors")]
+    PhpErrors {
+        /// Lines in the log.
+        lines: u64,
+        /// The first.
+        first: String,
+    },
+    /// The runtime is gone.
+    #[serde(rename = "runtime_gone")]
+    Gone {
+        /// How that shows.
+        detail: String,
+    },
+    /// The runtime could not be asked after the load.
+    #[serde(rename = "failed_after_load")]
+    FailedAfter {
+        /// Why.
+        error: String,
+    },
+    /// The runtime shows itself otherwise after the load than before it.
+    #[serde(rename = "changed_under_load")]
+    Changed {
+        /// In what.
+        difference: Difference,
+    },
+    /// The app's answer was another one after the load than before it.
+    #[serde(rename = "answer_changed")]
+    AnswerChanged {
+        /// The first line that differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
+    },
+    /// Only numbers in the app's answer were others after the load.
+    #[serde(rename = "answer_numbers_changed")]
+    NumbersChanged {
+        /// The first line that differs.
+        shown: String,
+    },
+    /// The runtime has another number of workers than was asked for.
+    #[serde(rename = "workers_differ")]
+    Workers {
+        /// Seen.
+        workers: u32,
+        /// Asked for.
+        asked: u32,
+    },
+    /// A process ended by itself.
+    #[serde(rename = "process_ended")]
+    ProcessEnded {
+        /// Its role.
+        role: String,
+        /// The signal that ended it.
+        signal: Option<i32>,
+        /// Its exit code.
+        exit_code: Option<i32>,
+        /// Whether that was before the load.
+        is_before_load: bool,
+    },
+    /// Processes or worker threads were started under load.
+    #[serde(rename = "workers_replaced")]
+    Replaced {
+        /// How many.
+        started: u64,
+        /// Whether they are threads.
+        threads: bool,
+        /// Whether `max_requests` asks for such.
+        is_asked: bool,
+        /// What the logs said meanwhile.
+        log: Vec<String>,
+    },
+    /// The stack's log lines could not be understood.
+    #[serde(rename = "log_unreadable")]
+    LogUnreadable {
+        /// Why.
+        error: String,
+    },
+    /// Nothing had been asked of it when the load began.
+    #[serde(rename = "cold")]
+    Cold {
+        /// What OPcache had.
+        opcache: Option<ColdOpcache>,
+        /// Directories that were emptied before.
+        emptied: Vec<String>,
+    },
+    /// It was to be cold, and was already running.
+    #[serde(rename = "not_cold")]
+    NotCold {},
+    /// Files were preloaded.
+    #[serde(rename = "preloaded")]
+    Preloaded {
+        /// How many.
+        files: u32,
+    },
+    /// Preloading was asked for, and nothing is preloaded.
+    #[serde(rename = "nothing_preloaded")]
+    NothingPreloaded {
+        /// The file that was asked for.
+        preload: String,
+    },
+    /// The row is not measured at all.
+    #[serde(rename = "skipped")]
+    Skipped {
+        /// Why.
+        detail: String,
+    },
+    /// Kept connections do not suit this runtime.
+    #[serde(rename = "keep_alive_unfit")]
+    KeepAliveUnfit {
+        /// Why, and what to do.
+        detail: String,
+    },
+    /// No trial was finished.
+    #[serde(rename = "no_trial")]
+    NoTrial {},
+}
+
+/// What a cold OPcache had when the load began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ColdOpcache {
+    /// Nothing.
+    Empty,
+    /// What was preloaded.
+    Preloaded,
+    /// What the workers boot with.
+    Booted,
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::Failed { error } | Server::LogUnreadable { error } => f.write_str(error),
+            Server::PageFails { detail }
+            | Server::PageRedirects { detail }
+            | Server::Gone { detail }
+            | Server::Skipped { detail }
+            | Server::KeepAliveUnfit { detail } => f.write_str(detail),
+            Server::PhpErrorBefore { first } => {
+                write!(
+                    f,
+                    "a page of the load ends in a PHP error, already before the load: `{first}`"
+                )
+            }
+            Server::PhpErrors { lines, first } => {
+                let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");
+                write!(
+                    f,
+                    "PHP ended with fatal errors under the load ({lines} in the log): `{first}`"
+                )
+            }
+            Server::FailedAfter { error } => write!(f, "after the load: {error}"),
+            Server::Changed { difference } => write!(f, "after the load: {difference}"),
+            Server::AnswerChanged { shown } => {
+                f.write_str("the app's answer was another one after the load than before it")?;
+                shown.as_ref().map_or(Ok(()), |shown| write!(f, ": {shown}"))
+            }
+            Server::NumbersChanged { shown } => {
+                write!(f, "numbers in the app's answer changed by themselves: {shown}")
+            }
+            Server::Workers { workers, asked } => {
+                write!(f, "{workers} workers instead of the {asked} asked for")
+            }
+            Server::NoTrial {} => f.write_str("no trial of it was finished"),
+            _ => self.of_processes(f),
+        }
+    }
+}
+
+impl Server {
+    fn of_processes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::ProcessEnded { role, signal, exit_code, is_before_load } => {
+                let when = if *is_before_load { "before" } else { "during" };
+                match signal {
+                    Some(signal) => write!(f, "`{role}` ended by signal {signal} {when} the load"),
+                    None => {
+                        let code = exit_code.unwrap_or(0);
+                        write!(f, "`{role}` ended with code {code} {when} the load")
+                    }
+                }
+            }
+            Server::Replaced { started, threads, is_asked, log } => {
+                let what = match (threads, started) {
+                    (false, 1) => "process was",
+                    (false, _) => "processes were",
+                    (true, 1) => "worker thread was",
+                    (true, _) => "worker threads were",
+                };
+                let asked = if *is_asked { " (`max_requests` asks for such)" } else { "" };
+                write!(f, "{} {what} started under load{asked}", words::count(*started))?;
+                match log.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; its log said: {}", log.join(" / ")),
+                }
+            }
+            Server::Cold { opcache, emptied } => cold(f, *opcache, emptied),
+            Server::NotCold {} => f.write_str("not cold: it was already running"),
+            Server::Preloaded { files: 1 } => f.write_str("1 file was preloaded"),
+            Server::Preloaded { files } => {
+                write!(f, "{} files were preloaded", words::count(u64::from(*files)))
+            }
+            Server::NothingPreloaded { preload } => {
+                write!(f, "`preload: {preload}` was asked for, and nothing is preloaded")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn cold(
+    f: &mut fmt::Formatter<'_>,
+    opcache: Option<ColdOpcache>,
+    emptied: &[String],
+) -> fmt::Result {
+    f.write_str("cold: nothing had been asked of it when the load began")?;
+    if let Some(opcache) = opcache {
+        f.write_str(match opcache {
+            ColdOpcache::Booted => "; OPcache had what its workers boot with",
+            ColdOpcache::Preloaded => "; OPcache had what was preloaded",
+            ColdOpcache::Empty => "; OPcache was empty",
+        })?;
+    }
+    if emptied.is_empty() {
+        return Ok(());
+    }
+    let folders: Vec<String> = emptied.iter().map(|folder| format!("`{folder}`")).collect();
+    let were = if folders.len() == 1 { "was" } else { "were" };
+    write!(f, "; {} {were} emptied before the start", words::list(&folders))
+}

@@ -1,0 +1,128 @@
+//! Facts are written with a code, figures and a sentence, and read again.
+
+use std::collections::BTreeSet;
+
+use schemars::SchemaGenerator;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read<T: Kind>(value: Value) -> Fact<T> {
+    serde_json::from_value(value).expect("a fact")
+}
+
+#[test]
+fn a_reason_is_a_code_its_figures_and_a_sentence() {
+    let reason: Fact<Reason> =
+        Generator::Late { p99_lag_ns: 1_240_000, limit_ns: 1_000_000 }.into();
+    let text = "the generator was late: p99 lateness 1.24 ms, allowed 1.00 ms";
+    let written = json!({
+        "code": "generator_late", "p99_lag_ns": 1_240_000, "limit_ns": 1_000_000, "text": reason.to_string(),
+    });
+    assert_eq!(serde_json::to_value(&reason).expect("JSON"), written);
+    assert_eq!(read::<Reason>(written), reason);
+    assert_eq!(reason.code(), "generator_late");
+    if cfg!(not(feature = "codes-for-text")) {
+        assert_eq!(reason.to_string(), text);
+    }
+}
+
+#[test]
+fn a_fact_in_a_fact_is_read_again() {
+    let difference = Difference::PhpVersion { version: "8.4.1".into(), reference: "8.2.1".into() };
+    let reason: Fact<Reason> = Server::Changed { difference }.into();
+    let inner: Fact<Notice> = Notice::TimeScale { scale: 0.5 }.into();
+    let notice: Fact<Notice> = Notice::of_run("A".into(), &inner).into();
+    let text = serde_json::to_string(&(&reason, &notice)).expect("JSON");
+    let again: (Fact<Reason>, Fact<Notice>) = serde_json::from_str(&text).expect("facts");
+    assert_eq!(again, (reason, notice));
+}
+
+#[test]
+fn a_sentence_of_format_1_is_shown_as_it_was() {
+    let reason = read::<Reason>(json!("the generator was late: p99 lateness 9 ms"));
+    assert_eq!(reason.known(), None, "nothing is decided by a sentence");
+    let Fact::Other(other) = &reason else { panic!("{reason:?}") };
+    assert!(other.is_bare() && other.text.starts_with("the generator was late"));
+    let written = serde_json::to_value(&reason).expect("JSON");
+    assert_eq!(written["code"], "text");
+    assert_eq!(read::<Reason>(written), reason);
+}
+
+#[test]
+fn what_leaked_in_a_run_of_format_1_is_known() {
+    #[derive(Deserialize)]
+    struct Seen {
+        #[serde(deserialize_with = "observation::read")]
+        notices: Vec<Fact<Observation>>,
+    }
+    let text = r#"{"notices": ["class of one request is visible in a later one", "else"]}"#;
+    let seen: Seen = serde_json::from_str(text).expect("JSON");
+    assert_eq!(seen.notices[0].known(), Some(&Observation::Visible { what: "class".into() }));
+    assert_eq!(seen.notices[1].known(), None);
+}
+
+#[test]
+fn a_reason_of_a_later_version_is_kept_whole() {
+    for written in [
+        json!({"code": "moon_phase", "phase": 0.5, "text": "the moon was in the way"}),
+        json!({"code": "steal", "share_percent": 1, "text": "the host took 1 %"}),
+    ] {
+        let reason = read::<Reason>(written.clone());
+        assert_eq!(reason.known(), None);
+        assert_eq!(reason.code(), written["code"]);
+        if cfg!(not(feature = "codes-for-text")) {
+            assert_eq!(reason.to_string(), written["text"]);
+            assert_eq!(serde_json::to_value(&reason).expect("JSON"), written);
+        }
+    }
+    let newer = json!({"code": "steal", "share": 0.25, "of": "two CPUs", "text": ""});
+    assert_eq!(
+        read::<Reason>(newer).known(),
+        Some(&Reason::Machine(Machine::Steal { share: 0.25 }))
+    );
+}
+
+fn codes<T: Kind>() -> Vec<String> {
+    let schema = <Fact<T>>::json_schema(&mut SchemaGenerator::default()).to_value();
+    let of = |code: &Value| code["properties"][CODE]["const"].as_str().map(str::to_owned);
+    let listed = schema["oneOf"].as_array().expect("codes");
+    let codes: Vec<String> = listed.iter().filter_map(of).collect();
+    assert_eq!(codes.len(), listed.len(), "each has a code");
+    for code in listed {
+        assert_eq!(code["properties"][TEXT]["type"], "string", "{code}");
+        assert!(code["required"].as_array().expect("required").contains(&json!(TEXT)), "{code}");
+    }
+    codes
+}
+
+fn assert_well_formed(codes: &[String], least: usize) {
+    let own: BTreeSet<&String> = codes.iter().collect();
+    assert_eq!(own.len(), codes.len(), "each is one thing: {codes:?}");
+    assert!(codes.len() >= least, "{codes:?}");
+    for code in codes {
+        assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
+    }
+}
+
+#[test]
+fn schemas_list_every_code_once() {
+    assert_well_formed(&codes::<Reason>(), 60);
+    assert_well_formed(&codes::<Notice>(), 30);
+    assert_well_formed(&codes::<Difference>(), 15);
+    assert_well_formed(&codes::<Observation>(), 4);
+    assert_well_formed(&codes::<Php>(), 4);
+}
+
+/// A code that is stored somewhere means the same for ever: one that goes or is renamed breaks its readers.
+#[test]
+fn codes_are_never_renamed() {
+    let all = [
+        codes::<Reason>(),
+        codes::<Notice>(),
+        codes::<Difference>(),
+        codes::<Observation>(),
+        codes::<Php>(),
+    ];
+    insta::assert_snapshot!(all.map(|codes| codes.join("\n")).join("\n\n"));
+}

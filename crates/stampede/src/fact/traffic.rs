@@ -1,0 +1,337 @@
+//! Reasons about what was sent, and how it was answered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::summary::words;
+
+/// What was sent, and how it was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Traffic {
+    /// The load was stopped before its end.
+    #[serde(rename = "stopped")]
+    Stopped {
+        /// After so long.
+        lasted_ns: u64,
+    },
+    /// The user ended the trial before its load.
+    #[serde(rename = "interrupted")]
+    Interrupted {},
+    /// No request was answered.
+    #[serde(rename = "no_answer")]
+    NoAnswer {
+        /// Failures by kind, as in `counts`.
+        failed: BTreeMap<String, u64>,
+    },
+    /// Every request was redirected.
+    #[serde(rename = "all_redirected")]
+    AllRedirected {
+        /// Failures by kind, as in `counts`.
+        failed: BTreeMap<String, u64>,
+    },
+    /// Some connections got no answer in the whole trial while others did.
+    #[serde(rename = "connections_starved")]
+    Starved {
+        /// How many.
+        connections: u64,
+        /// Of so many that were opened.
+        opened: u64,
+        /// The commonest failure other than a timeout, as in `counts`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+    },
+    /// The server closed kept connections that a request was sent on.
+    #[serde(rename = "connections_closed")]
+    ConnectionsClosed {
+        /// Requests that met it.
+        requests: u64,
+    },
+    /// The server closed every connection after its answer, which was to be kept.
+    #[serde(rename = "connections_not_kept")]
+    ConnectionsNotKept {},
+    /// Connecting took a second or more: a queue was full, or a packet was lost.
+    #[serde(rename = "slow_connects")]
+    SlowConnects {
+        /// How many.
+        connections: u64,
+        /// Of so many.
+        opened: u64,
+    },
+    /// Answers with headers that a strict client refuses.
+    #[serde(rename = "odd_headers")]
+    OddHeaders {
+        /// `folded`, `blank-before-colon`, `no-field` or `empty-first`.
+        kind: String,
+        /// How many.
+        answers: u64,
+    },
+    /// The page redirects.
+    #[serde(rename = "redirected")]
+    Redirected {
+        /// From where to where.
+        detail: String,
+        /// Whether the load asks for the page that it leads to.
+        is_followed: bool,
+    },
+    /// Not all requests were asked before the load and compared between runtimes.
+    #[serde(rename = "pages_not_compared")]
+    NotCompared {
+        /// Requests of the load.
+        requests: u64,
+        /// Of them were compared.
+        compared: u64,
+    },
+    /// How many queries reached the database.
+    #[serde(rename = "database_queries")]
+    Queries(Queries),
+    /// The database does not say how many queries reached it.
+    #[serde(rename = "database_queries_unknown")]
+    QueriesUnknown {
+        /// Why.
+        error: String,
+    },
+    /// An expectation was not met, or cannot be judged.
+    #[serde(rename = "not_met")]
+    NotMet {
+        /// As written: `p95 < 100ms`.
+        expectation: String,
+        /// The figure that was found; null: it is not known.
+        found: Option<String>,
+    },
+    /// There is no correct answer, or nothing was sent.
+    #[serde(rename = "nothing_correct")]
+    NothingCorrect {
+        /// Why.
+        detail: String,
+    },
+    /// The requests were over before the schedule.
+    #[serde(rename = "requests_over")]
+    RequestsOver {
+        /// How many there were.
+        requests: u64,
+        /// After so long.
+        after_ns: u64,
+    },
+    /// The request file could not be read to its end.
+    #[serde(rename = "request_file_failed")]
+    FileFailed {
+        /// Why.
+        error: String,
+    },
+    /// Entries of the request file are no requests.
+    #[serde(rename = "request_file_broken")]
+    FileBroken {
+        /// How many.
+        entries: u64,
+        /// What is wrong with the first.
+        first: String,
+    },
+    /// Entries of the request file were left out.
+    #[serde(rename = "request_file_skipped")]
+    FileSkipped {
+        /// How many.
+        entries: u64,
+        /// Why.
+        why: String,
+    },
+    /// URLs of the request file name other hosts.
+    #[serde(rename = "request_file_other_host")]
+    FileOtherHost {
+        /// One of them.
+        host: String,
+    },
+    /// The request file was shuffled in parts.
+    #[serde(rename = "request_file_shuffled")]
+    FileShuffled {
+        /// Requests of a part.
+        within: u64,
+    },
+    /// What was found out before the first request.
+    #[serde(rename = "before_load")]
+    BeforeLoad {
+        /// What.
+        detail: String,
+    },
+}
+
+/// Requests that failed alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// As in `counts`.
+    pub kind: String,
+    /// How many.
+    pub requests: u64,
+}
+
+/// Queries that reached the database, and those that the answers stand for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Queries {
+    /// Counted by the database.
+    pub reached: u64,
+    /// At least so many should have.
+    pub expected_min: u64,
+    /// And at most so many; null: no bound.
+    pub expected_max: Option<u64>,
+    /// SQLite runs in the app, and nothing was counted: the app has to say that it counts.
+    #[serde(default)]
+    pub may_be_uncounted: bool,
+}
+
+impl Queries {
+    /// Whether as many reached it as should have.
+    pub fn fits(&self) -> bool {
+        self.reached >= self.expected_min
+            && self.expected_max.is_none_or(|most| self.reached <= most)
+    }
+}
+
+impl fmt::Display for Queries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} queries reached the database", words::count(self.reached))?;
+        let least = words::count(self.expected_min);
+        let range = match self.expected_max {
+            None => format!("{least} or more"),
+            Some(most) if most == self.expected_min => least,
+            Some(most) => format!("{least} to {}", words::count(most)),
+        };
+        match (self.fits(), self.expected_max) {
+            (true, None) => write!(f, ", {range} as the answers say"),
+            (true, Some(_)) => f.write_str(", as the answers say"),
+            (false, _) => write!(f, ", and {range} should have"),
+        }?;
+        match self.may_be_uncounted {
+            true => {
+                f.write_str("; an app has SQLite count them by `DATABASE_COUNTED` (docs/apps.md)")
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Traffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Traffic::Stopped { lasted_ns } => {
+                write!(f, "stopped after {:.1} s", *lasted_ns as f64 / 1e9)
+            }
+            Traffic::Interrupted {} => f.write_str("interrupted before the measured load"),
+            Traffic::NoAnswer { failed } => write!(f, "no request was answered: {}", kinds(failed)),
+            Traffic::AllRedirected { failed } => {
+                write!(f, "every request was redirected: {}", kinds(failed))
+            }
+            Traffic::Starved { .. }
+            | Traffic::ConnectionsClosed { .. }
+            | Traffic::ConnectionsNotKept {}
+            | Traffic::SlowConnects { .. } => self.of_connections(f),
+            Traffic::OddHeaders { kind, answers } => odd_headers(f, kind, *answers),
+            Traffic::Redirected { detail, is_followed: true } => {
+                write!(f, "{detail}: the load asks for that page")
+            }
+            Traffic::NotCompared { requests, compared } => write!(
+                f,
+                "of {} requests the first {} were asked before the load and compared between runtimes",
+                words::count(*requests),
+                words::count(*compared)
+            ),
+            Traffic::Queries(queries) => queries.fmt(f),
+            Traffic::QueriesUnknown { error } => {
+                write!(f, "the database does not tell how many queries reached it: {error}")
+            }
+            Traffic::RequestsOver { requests, after_ns } => {
+                let (shots, after) = (words::count(*requests), words::time(*after_ns as f64));
+                write!(f, "the ammo was over after {shots} shots, in {after}: before the schedule")
+            }
+            Traffic::NotMet { expectation, found } => {
+                write!(f, "{expectation}: {}", found.as_deref().unwrap_or("not known"))
+            }
+            Traffic::Redirected { detail, .. }
+            | Traffic::NothingCorrect { detail }
+            | Traffic::BeforeLoad { detail } => f.write_str(detail),
+            _ => self.of_file(f),
+        }
+    }
+}
+
+impl Traffic {
+    fn of_connections(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Traffic::Starved { connections, opened, failure } => {
+                let (starved, opened) = (words::count(*connections), words::count(*opened));
+                write!(f, "{starved} of {opened} connections got no answer in the whole trial: ")?;
+                match failure {
+                    None => f.write_str("workers held by other connections"),
+                    Some(Failure { kind, requests }) => {
+                        write!(f, "{} shots failed as `{kind}`", words::count(*requests))
+                    }
+                }
+            }
+            Traffic::ConnectionsClosed { requests } => write!(
+                f,
+                "{} of its shots met a kept connection that the server closed: servers do that when all their threads \
+                 are busy, most of all just after their start: warm up longer, or keep no connections",
+                words::count(*requests)
+            ),
+            Traffic::ConnectionsNotKept {} => {
+                f.write_str("it closed every connection after its answer: each shot had to connect")
+            }
+            Traffic::SlowConnects { connections, opened } => write!(
+                f,
+                "{} of {} connections took a second or more: the kernel asks again after one where the server's queue \
+                 of new ones is full (its backlog, `net.core.somaxconn`) or a packet was lost",
+                words::count(*connections),
+                words::count(*opened)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn of_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Traffic::FileFailed { error } => {
+                write!(f, "the ammo file could not be read to its end: {error}")
+            }
+            Traffic::FileBroken { entries: 1, first } => {
+                write!(f, "one entry of the ammo is no request: {first}")
+            }
+            Traffic::FileBroken { entries, first } => {
+                write!(f, "{} entries of the ammo are no requests: {first}", words::count(*entries))
+            }
+            Traffic::FileSkipped { entries, why } => {
+                write!(f, "ammo: {} skipped: {why}", words::count(*entries))
+            }
+            Traffic::FileOtherHost { host } => write!(
+                f,
+                "ammo: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
+                 `Host`"
+            ),
+            Traffic::FileShuffled { within } => {
+                write!(f, "ammo: shuffled among some {} requests at a time", words::count(*within))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `1 200 × `net:refused`, 3 × `net:reset``.
+fn kinds(failed: &BTreeMap<String, u64>) -> String {
+    let each = failed.iter().map(|(kind, count)| format!("{} × `{kind}`", words::count(*count)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn odd_headers(f: &mut fmt::Formatter<'_>, kind: &str, answers: u64) -> fmt::Result {
+    let what = match kind {
+        "folded" => "folded header lines; a fold is read as one space",
+        "blank-before-colon" => "a blank before the colon of a header; it is ignored",
+        "no-field" => "header lines without a valid name; they are ignored, as in browsers",
+        "empty-first" => "empty lines before the status line; they are ignored, as in browsers",
+        other => other,
+    };
+    match answers {
+        1 => write!(f, "1 answer has {what}"),
+        many => write!(f, "{} answers have {what}", words::count(many)),
+    }
+}
