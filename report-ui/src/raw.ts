@@ -31,6 +31,11 @@ export function records(raw: unknown): Raw[] {
   return list(raw).map(record);
 }
 
+/** Sentences of facts: `{code, …, text}`, or bare ones of an older result. */
+export function sentences(raw: unknown): string[] {
+  return list(raw).map((one) => (typeof one === "string" ? one : text(record(one).text))).filter(Boolean);
+}
+
 export function texts(raw: unknown): string[] {
   return list(raw).map(text);
 }

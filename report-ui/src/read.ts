@@ -10,7 +10,7 @@ import {
 } from "./data.ts";
 import { toList, type RunList } from "./history.ts";
 import {
-  address, column, columns, isNumber, list, number, numbers, pairs, record, records, text,
+  address, column, columns, isNumber, list, number, numbers, pairs, record, records, sentences, text,
   textRecord, texts, type Raw,
 } from "./raw.ts";
 
@@ -173,7 +173,7 @@ function toSummary(raw: Raw): Summary {
     started_at: text(raw.started_at),
     seed: number(raw.seed),
     rounds: number(raw.rounds),
-    notices: texts(raw.notices),
+    notices: sentences(raw.notices),
     groups: groups.length > 0 ? groups : groupsOf(cells),
     cells,
   };
@@ -228,7 +228,7 @@ function toCell(raw: Raw, index: number): Cell {
     model: model(raw.model),
     verdict: text(raw.verdict),
     reasons: records(raw.reasons).map(toReason), why: records(raw.why).map(toWhy),
-    not_comparable: texts(raw.not_comparable), asked: texts(raw.asked), forced: texts(raw.forced), kept: texts(raw.kept),
+    not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
     budget_cpus: number(raw.budget_cpus),
@@ -273,7 +273,7 @@ function toBreaking(raw: Raw): Breaking {
 function toTrial(raw: Raw): Trial {
   return {
     number: number(raw.number), round: number(raw.round),
-    verdict: text(raw.verdict), reasons: texts(raw.reasons), why: records(raw.why).map(toWhy),
+    verdict: text(raw.verdict), reasons: sentences(raw.reasons), why: records(raw.why).map(toWhy),
     counts: toCounts(raw.counts), figures: toFigures(raw),
   };
 }
@@ -371,7 +371,7 @@ function toObserved(raw: Raw): Observed {
     php_version: text(raw.php_version), sapi: text(raw.sapi),
     thread_safe: raw.thread_safe === true, opcache: raw.opcache === true, jit: raw.jit === true,
     workers: number(raw.workers),
-    extensions: texts(raw.extensions), ini: textRecord(raw.ini), notices: texts(raw.notices),
+    extensions: texts(raw.extensions), ini: textRecord(raw.ini), notices: sentences(raw.notices),
   };
 }
 
@@ -380,7 +380,7 @@ function toTrialEvidence(raw: Raw): TrialEvidence {
   return {
     run: number(raw.run), number: number(raw.number), round: number(raw.round),
     cell: isNumber(raw.cell) ? raw.cell : -1,
-    verdict: text(raw.verdict), reasons: texts(raw.reasons), notes: texts(raw.notes),
+    verdict: text(raw.verdict), reasons: sentences(raw.reasons), notes: sentences(raw.notes),
     phases: phases.map(([name, begin, end]) => ({
       name: text(name), begin: number(begin), end: number(end),
     })),

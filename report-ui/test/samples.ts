@@ -7,6 +7,12 @@ import { STATS, TIMES } from "../src/data.ts";
 import { runSamples } from "./samples_runs.ts";
 
 /** A small generator of random numbers (mulberry32): the same sample for the same seed. */
+/** A reason as results of format 2 have it; the notices are bare, as of format 1. */
+const late = {
+  code: "generator_late", p99_lag_ns: 1_260_000, limit_ns: 1_000_000,
+  text: "the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms",
+};
+
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -193,7 +199,7 @@ function addCell(
     page.evidence.trials.push(trialEvidence(options, index, number, round + 1, isInvalid));
     return {
       number, round: round + 1, verdict: isInvalid ? "invalid" : place === 2 && round === 0 ? "suspect" : "valid",
-      reasons: isInvalid ? ["the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms"] : [],
+      reasons: isInvalid ? [late] : [],
       counts: counts(1), ...figures(options, p95, own, place, 1, 1 - lost / planned),
     };
   });
@@ -202,7 +208,7 @@ function addCell(
     runtime, app: options.app, load: load.name, model: options.model,
     verdict: place === 2 ? "suspect" : "valid",
     reasons: [
-      ...invalid.map((trial) => ({ judged: "invalid", trials: [trial.number], text: trial.reasons[0] })),
+      ...invalid.map((trial) => ({ judged: "invalid", trials: [trial.number], text: trial.reasons[0].text })),
       ...(place === 2 ? [{ judged: "suspect", trials: [numberIn(0)], text: "the host took 1.1 % of the CPU time away (steal)" }] : []),
     ],
     not_comparable: place === 3 ? ["memory_limit is 256M, not 128M"] : [],
@@ -232,7 +238,7 @@ function trialEvidence(options: Options, cell: number, number: number, round: nu
   const planted = options.planted;
   return {
     run: 0, number, round, cell, verdict: isInvalid ? "invalid" : "valid",
-    reasons: isInvalid ? ["the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms"] : [],
+    reasons: isInvalid ? [late] : [],
     phases: [["start", 0, 76.7], ["verify", 76.7, 292.8], ["warm-up", 292.8, 1291.4], ["measure", 1291.4, 5290.6], ["drain", 5290.6, 5290.7], ["stop", 5290.7, 5410.2]],
     figures: [["lateness p99", isInvalid ? "1.26 ms" : "117 µs"], ["busy share", "3.2 %"], ["steal", "0.1 %"], ["Little's law", "within 1.1 %"]],
     errors: planted ? [["http: 500", planted], [planted, "HTTP/1.1 500\r\nX-Evil: " + planted]] : [],

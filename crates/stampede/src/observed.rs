@@ -5,7 +5,7 @@ mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fact::{Difference, Extension, IniValue, Observation, Php, Server};
+use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
 use crate::runtime::without_numbers;
 use crate::store::record::{Given, Judged, Observed, Provider};
 
@@ -26,7 +26,7 @@ pub struct Shown {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// Why it is not comparable; empty: the same app, the same PHP, the same values.
-    pub not_comparable: Vec<Difference>,
+    pub not_comparable: Vec<Mismatch>,
     /// What the plan asked of one of the two: a setting, not against anyone.
     pub asked: Vec<Php>,
     /// What a SAPI has or sets by itself: not against anyone.
@@ -75,7 +75,7 @@ pub fn changed(before: &Shown, after: &Shown) -> Vec<(Judged, Server)> {
     let both = Pair { first: before, one: after };
     let mut differences = both.beside_the_answer().not_comparable;
     if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
-        differences.push(Difference::WorkersChanged { workers: is.workers, before: was.workers });
+        differences.push(Mismatch::WorkersChanged { workers: is.workers, before: was.workers });
     }
     if was.isolated && !is.isolated && !after.given.keeps_memory {
         differences.push(not_isolated(is));
@@ -146,16 +146,16 @@ fn differences(reference: &Shown, one: &Shown) -> Differences {
 }
 
 /// What is wrong with one whatever the others show.
-fn alone(one: &Shown) -> Vec<Difference> {
+fn alone(one: &Shown) -> Vec<Mismatch> {
     if one.given.provider == Provider::Live {
-        return vec![Difference::AlreadyRunning {}];
+        return vec![Mismatch::AlreadyRunning {}];
     }
-    let mut reasons: Vec<Difference> = Vec::new();
+    let mut reasons: Vec<Mismatch> = Vec::new();
     if let Some((workers, asked)) = other_workers(one) {
-        reasons.push(Difference::Workers { workers, asked });
+        reasons.push(Mismatch::Workers { workers, asked });
     }
     if one.given.threads && !one.observed.thread_safe {
-        reasons.push(Difference::NotThreadSafe {});
+        reasons.push(Mismatch::NotThreadSafe {});
     }
     if !one.observed.isolated && !one.given.keeps_memory {
         reasons.push(not_isolated(&one.observed));
@@ -186,8 +186,8 @@ fn leaks(observed: &Observed) -> Vec<String> {
     leaks.collect()
 }
 
-fn not_isolated(observed: &Observed) -> Difference {
-    Difference::NotIsolated { leaks: leaks(observed) }
+fn not_isolated(observed: &Observed) -> Mismatch {
+    Mismatch::NotIsolated { leaks: leaks(observed) }
 }
 
 struct Pair<'a> {
@@ -216,7 +216,7 @@ impl Pair<'_> {
     fn differences(&self) -> Differences {
         let mut found = self.beside_the_answer();
         let (a, b) = (&self.first.observed, &self.one.observed);
-        let mut answers: Vec<Difference> = pages::differences(&a.pages, &b.pages);
+        let mut answers: Vec<Mismatch> = pages::differences(&a.pages, &b.pages);
         let is_another = match a.answer_changes || b.answer_changes {
             // What changes by itself is compared by status, title and length alone.
             true => false,
@@ -224,7 +224,7 @@ impl Pair<'_> {
         };
         if is_another && answers.is_empty() {
             let is_shown = !a.answer.is_empty() && a.answer != b.answer;
-            answers.push(Difference::Answer { shown: is_shown.then(|| shown_difference(a, b)) });
+            answers.push(Mismatch::Answer { shown: is_shown.then(|| shown_difference(a, b)) });
         }
         if answers.is_empty() {
             answers.extend(self.other_bodies());
@@ -234,10 +234,10 @@ impl Pair<'_> {
     }
 
     /// What was not asked before the load, such as a `POST`, shows in what came under it.
-    fn other_bodies(&self) -> Option<Difference> {
+    fn other_bodies(&self) -> Option<Mismatch> {
         let (a, b) = (self.first.body_bytes_mean?, self.one.body_bytes_mean?);
         ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES))
-            .then_some(Difference::BodySize { mean_bytes: b, reference_bytes: a })
+            .then_some(Mismatch::BodySize { mean_bytes: b, reference_bytes: a })
     }
 
     fn beside_the_answer(&self) -> Differences {
@@ -252,20 +252,20 @@ impl Pair<'_> {
         let (a, b) = (&self.first.observed, &self.one.observed);
         if a.php_version != b.php_version {
             let (version, reference) = (b.php_version.clone(), a.php_version.clone());
-            found.not_comparable.push(Difference::PhpVersion { version, reference });
+            found.not_comparable.push(Mismatch::PhpVersion { version, reference });
         }
         let is_asked = |keys: &[&str]| keys.iter().any(|key| self.asked_differently(key));
         if a.opcache != b.opcache {
             match is_asked(&["opcache.enable", "opcache.enable_cli"]) {
                 true => found.asked.push(Php::Opcache { on: b.opcache }),
-                false => found.not_comparable.push(Difference::Opcache { on: b.opcache }),
+                false => found.not_comparable.push(Mismatch::Opcache { on: b.opcache }),
             }
         }
         // Without OPcache there is no JIT, whatever was asked of it.
         if a.jit != b.jit {
             match is_asked(&["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"]) {
                 true => found.asked.push(Php::Jit { on: b.jit }),
-                false => found.not_comparable.push(Difference::Jit { on: b.jit }),
+                false => found.not_comparable.push(Mismatch::Jit { on: b.jit }),
             }
         }
     }
@@ -298,7 +298,7 @@ impl Pair<'_> {
         }
         found.forced.dedup_by(|one, other| one.to_string() == other.to_string());
         if !values.is_empty() {
-            found.not_comparable.push(Difference::Ini { values });
+            found.not_comparable.push(Mismatch::Ini { values });
         }
     }
 
@@ -321,7 +321,7 @@ impl Pair<'_> {
             }
         }
         if !extensions.is_empty() {
-            found.not_comparable.push(Difference::Extensions { extensions });
+            found.not_comparable.push(Mismatch::Extensions { extensions });
         }
     }
 }
@@ -428,7 +428,7 @@ mod tests {
         worker.given.keeps_memory = false;
         let found = &compare_observed(&[shown("a"), worker])[1];
         let leaks = vec!["class".to_owned()];
-        assert_eq!(found.not_comparable, [Difference::NotIsolated { leaks }]);
+        assert_eq!(found.not_comparable, [Mismatch::NotIsolated { leaks }]);
         assert_eq!(found.kept, Vec::<String>::new());
         isolated.given.keeps_memory = false;
         let found = &compare_observed(&[shown("a"), isolated])[1];
@@ -443,7 +443,7 @@ mod tests {
         let all = compare_observed(&[odd, shown("a"), shown("b")]);
         let (version, reference) = ("8.4.1".into(), "8.2.1".into());
         let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
-        assert_eq!(reasons, [vec![Difference::PhpVersion { version, reference }], vec![], vec![]]);
+        assert_eq!(reasons, [vec![Mismatch::PhpVersion { version, reference }], vec![], vec![]]);
     }
 
     #[test]
@@ -452,7 +452,7 @@ mod tests {
         let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
         assert_eq!(reasons(2_000.0, 2_200.0), []);
         assert_eq!(reasons(100_000.0, 109_000.0), []);
-        let other = Difference::BodySize { mean_bytes: 92_160.0, reference_bytes: 2_048.0 };
+        let other = Mismatch::BodySize { mean_bytes: 92_160.0, reference_bytes: 2_048.0 };
         assert_eq!(reasons(2_048.0, 92_160.0), [other]);
     }
 
@@ -517,7 +517,7 @@ mod tests {
     fn what_already_ran_is_not_comparable_and_never_the_reference() {
         let all = compare_observed(&[live("x"), live("y"), shown("a")]);
         let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
-        let already_running = || vec![Difference::AlreadyRunning {}];
+        let already_running = || vec![Mismatch::AlreadyRunning {}];
         assert_eq!(reasons, [already_running(), already_running(), vec![]]);
         let mut odd = live("z");
         odd.observed.answer_sha256 = "b".into();
@@ -541,14 +541,14 @@ mod tests {
         (one.given.grows, one.observed.workers) = (true, 1);
         assert!(alone(&one).is_empty());
         one.observed.workers = 9;
-        assert_eq!(alone(&one), [Difference::Workers { workers: 9, asked: 4 }]);
+        assert_eq!(alone(&one), [Mismatch::Workers { workers: 9, asked: 4 }]);
     }
 
     #[test]
     fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
         let mut one = shown("a");
         one.given.threads = true;
-        assert_eq!(alone(&one), [Difference::NotThreadSafe {}]);
+        assert_eq!(alone(&one), [Mismatch::NotThreadSafe {}]);
         one.observed.thread_safe = true;
         assert!(alone(&one).is_empty());
     }
@@ -561,8 +561,8 @@ mod tests {
         after.observed.opcache = false;
         let suspect = |difference| (Judged::Suspect, Server::Changed { difference });
         let mut expected = vec![
-            suspect(Difference::Opcache { on: false }),
-            suspect(Difference::WorkersChanged { workers: 3, before: 4 }),
+            suspect(Mismatch::Opcache { on: false }),
+            suspect(Mismatch::WorkersChanged { workers: 3, before: 4 }),
         ];
         assert_eq!(changed(&shown("a"), &after), expected);
         after.observed.answer_sha256 = "b".into();

@@ -13,6 +13,7 @@ use fixture::{MS, Shots, add, cell, closed, open, spread, troubled};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
+use stampede::fact::Fact;
 use stampede::report::page::Page;
 use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, Series, Times};
 use stampede::report::{junit, svg};
@@ -244,7 +245,7 @@ fn nothing_of_a_run_is_ever_markup() {
     for judged in [Judged::Invalid, Judged::Suspect] {
         let answered_ns = spread(500, MS);
         let shots = Shots { answered_ns, verdict: (judged, vec![PLANTED]), ..Shots::default() };
-        add(&mut run, 0, shots).record.verdict.reasons.push(PLANTED.to_owned());
+        add(&mut run, 0, shots).record.verdict.reasons.push(Fact::bare(PLANTED.to_owned()));
     }
     let run = written::write(folder.path(), &run, 3);
     let output = report(&run, &["--format", "svg"]);

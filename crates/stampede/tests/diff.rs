@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
+use stampede::fact::Fact;
 use stampede::store::RunFolder;
 use stampede::store::record::{AgainstRecord, FiredRecord, Judged};
 use stampede::summary::model::Expected;
@@ -75,7 +76,7 @@ fn after() -> RunData {
     let trial = add(&mut run, cell, last);
     trial.record.number = 10;
     trial.record.verdict.judged = Judged::Suspect;
-    trial.record.verdict.reasons = vec!["a load thread was 85 % busy".to_owned()];
+    trial.record.verdict.reasons = vec![Fact::bare("a load thread was 85 % busy".to_owned())];
     run
 }
 
@@ -167,7 +168,7 @@ fn a_cell_without_a_trial_that_counts_is_exit_code_3() {
     let mut after = after();
     for trial in after.trials.iter_mut().filter(|trial| trial.record.cell == 0) {
         trial.record.verdict.judged = Judged::Invalid;
-        trial.record.verdict.reasons = vec!["p99 lateness 12.3 ms".to_owned()];
+        trial.record.verdict.reasons = vec![Fact::bare("p99 lateness 12.3 ms".to_owned())];
     }
     let output = diff(&[&before(), &after], &["--expect", "p95 worse < 5%"]);
     assert_eq!(output.status.code(), Some(3));

@@ -11,6 +11,7 @@ use std::time::Instant;
 use fixture::{MS, Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::event::{Event, Listen};
+use stampede::fact::Fact;
 use stampede::store::RunFolder;
 use written::{second, write};
 
@@ -79,12 +80,12 @@ fn nothing_of_a_run_is_ever_markup() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 1);
     run.record.plan_text = PLANTED.to_owned();
-    run.record.notices.push(PLANTED.to_owned());
+    run.record.notices.push(Fact::bare(PLANTED.to_owned()));
     let shots = Shots { answered_ns: spread(500, MS), ..Shots::default() };
     let trial = add(&mut run, 0, shots);
     trial.record.runtime.files.insert(PLANTED.to_owned(), PLANTED.to_owned());
     trial.record.runtime.versions.insert("php".to_owned(), PLANTED.to_owned());
-    trial.record.verdict.reasons.push(PLANTED.to_owned());
+    trial.record.verdict.reasons.push(Fact::bare(PLANTED.to_owned()));
     let path = write(folder.path(), &run, 3);
     let logs = std::fs::read_dir(path.join("trials")).expect("trials").next().expect("one");
     let logs = logs.expect("it").path().join("logs");

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use stampede::fact::Difference;
+use stampede::fact::Mismatch;
 use stampede::keeper::KeeperOptions;
 use stampede::keeper::spec::{
     Accounting, Exit, IsolationRecord, ProcessGroup, ProcessSpec, RoleGroup, StackSpec,
@@ -229,7 +229,7 @@ fn all_runtimes_serve_the_same_and_are_as_asked() {
     for (one, differences) in shown.iter().zip(compare_observed(&shown)) {
         let reasons = differences.not_comparable;
         // A library that was built from another version's source says so.
-        let is_other = reasons.iter().any(|reason| matches!(reason, Difference::PhpVersion { .. }));
+        let is_other = reasons.iter().any(|reason| matches!(reason, Mismatch::PhpVersion { .. }));
         assert!(reasons.is_empty() || is_other, "{}: {reasons:#?}", one.name);
         eprintln!("{}: forced: {:#?}", one.name, differences.forced);
     }

@@ -4,7 +4,7 @@ mod report_fixture;
 
 use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
 use stampede::event::{Event, Listen};
-use stampede::fact::{Difference, Notice};
+use stampede::fact::{Mismatch, Notice};
 use stampede::plan::model::Expectation;
 use stampede::store::record::Judged;
 use stampede::store::{RunFolder, read_below};
@@ -238,7 +238,7 @@ fn every_trouble_has_its_verdict() {
     assert_eq!(verdict("frankenphp"), Some(CellVerdict::Missing));
     let long = &summary.cells[1];
     let (version, reference) = ("8.4.13".into(), "8.2.29".into());
-    assert_eq!(long.not_comparable, [Difference::PhpVersion { version, reference }.into()]);
+    assert_eq!(long.not_comparable, [Mismatch::PhpVersion { version, reference }.into()]);
     assert_eq!(long.figures.cpu_cost_us, Figure::None);
     assert!(!summary.is_whole());
 }

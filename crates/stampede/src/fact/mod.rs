@@ -5,9 +5,9 @@
 //! are never renamed. A fact of a later version, and one of format 1 (a bare sentence), is kept as it is ([`Other`]): a
 //! new code does not raise the format.
 
-mod difference;
 mod generator;
 mod machine;
+mod mismatch;
 mod notice;
 pub mod observation;
 mod reason;
@@ -22,9 +22,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub use difference::{Difference, Extension, IniValue, Php};
 pub use generator::Generator;
 pub use machine::Machine;
+pub use mismatch::{Extension, IniValue, Mismatch, Php};
 pub use notice::Notice;
 pub use observation::Observation;
 pub use reason::Reason;

@@ -177,7 +177,7 @@ pub enum Notice {
         detail: String,
     },
     /// A runtime that already runs is on another machine.
-    #[serde(rename = "external_elsewhere")]
+    #[serde(rename = "external_on_another_machine")]
     Elsewhere {
         /// Its name.
         runtime: String,

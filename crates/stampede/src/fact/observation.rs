@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::difference::VISIBLE;
+use super::mismatch::VISIBLE;
 use super::{Fact, Kind};
 
 /// What a runtime showed of itself.

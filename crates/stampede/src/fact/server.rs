@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Difference;
+use super::Mismatch;
 use crate::summary::words;
 
 /// What the stack or its app did, or could not do.
@@ -60,7 +60,7 @@ pub enum Server {
     #[serde(rename = "changed_under_load")]
     Changed {
         /// In what.
-        difference: Difference,
+        difference: Mismatch,
     },
     /// The app's answer was another one after the load than before it.
     #[serde(rename = "answer_changed")]

@@ -29,7 +29,7 @@ fn a_reason_is_a_code_its_figures_and_a_sentence() {
 
 #[test]
 fn a_fact_in_a_fact_is_read_again() {
-    let difference = Difference::PhpVersion { version: "8.4.1".into(), reference: "8.2.1".into() };
+    let difference = Mismatch::PhpVersion { version: "8.4.1".into(), reference: "8.2.1".into() };
     let reason: Fact<Reason> = Server::Changed { difference }.into();
     let inner: Fact<Notice> = Notice::TimeScale { scale: 0.5 }.into();
     let notice: Fact<Notice> = Notice::of_run("A".into(), &inner).into();
@@ -109,7 +109,7 @@ fn assert_well_formed(codes: &[String], least: usize) {
 fn schemas_list_every_code_once() {
     assert_well_formed(&codes::<Reason>(), 60);
     assert_well_formed(&codes::<Notice>(), 30);
-    assert_well_formed(&codes::<Difference>(), 15);
+    assert_well_formed(&codes::<Mismatch>(), 15);
     assert_well_formed(&codes::<Observation>(), 4);
     assert_well_formed(&codes::<Php>(), 4);
 }
@@ -120,7 +120,7 @@ fn codes_are_never_renamed() {
     let all = [
         codes::<Reason>(),
         codes::<Notice>(),
-        codes::<Difference>(),
+        codes::<Mismatch>(),
         codes::<Observation>(),
         codes::<Php>(),
     ];

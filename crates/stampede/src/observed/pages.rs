@@ -1,7 +1,7 @@
 //! Whether two runtimes answer the requests of a load with the same pages: status, title, length, and
 //! where a redirect leads.
 
-use crate::fact::Difference;
+use crate::fact::Mismatch;
 use crate::store::record::PageRecord;
 
 /// Differences shown in one reason.
@@ -15,25 +15,25 @@ const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_BYTES: f64 = 256.0;
 
 /// How `one` differs from `reference`; empty: it does not.
-pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<Difference> {
+pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<Mismatch> {
     let pairs = reference.iter().zip(one);
     // What was not answered the load itself tells.
     let answered = pairs.filter(|(a, b)| a.status != 0 && b.status != 0);
-    let mut found: Vec<Difference> = answered.filter_map(|(a, b)| difference(a, b)).collect();
+    let mut found: Vec<Mismatch> = answered.filter_map(|(a, b)| difference(a, b)).collect();
     let more = found.len().saturating_sub(SHOWN);
     found.truncate(SHOWN);
     if more > 0 {
-        found.push(Difference::MorePages { pages: more as u32 });
+        found.push(Mismatch::MorePages { pages: more as u32 });
     }
     found
 }
 
-fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Difference> {
+fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
     // A page that redirects led to may have a session or a time in its query.
     let without_query = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
     if without_query(&reference.path) != without_query(&one.path) {
         let (path, reference) = (one.path.clone(), reference.path.clone());
-        return Some(Difference::Path { path, reference });
+        return Some(Mismatch::Path { path, reference });
     }
     let has_same_title =
         reference.title == one.title || reference.title_changes || one.title_changes;
@@ -42,7 +42,7 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Difference> {
         && has_same_title
         && has_same_length(reference, one);
     let boxed = |page: &PageRecord| Box::new(page.clone());
-    (!is_same).then(|| Difference::Page { page: boxed(one), reference: boxed(reference) })
+    (!is_same).then(|| Mismatch::Page { page: boxed(one), reference: boxed(reference) })
 }
 
 /// A redirect that changes has a session or a time in its query.
@@ -122,6 +122,6 @@ mod tests {
     fn many_differences_are_counted() {
         let pages = |title: &str| vec![page(200, title, 5); 6];
         let found = differences(&pages("a"), &pages("b"));
-        assert_eq!((found.len(), &found[3]), (4, &Difference::MorePages { pages: 3 }));
+        assert_eq!((found.len(), &found[3]), (4, &Mismatch::MorePages { pages: 3 }));
     }
 }

@@ -10,7 +10,7 @@ pub use super::compared::{Comparison, Drift, Primary};
 use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
 use super::why::Why;
-use crate::fact::{self, Difference, Fact, Notice, Php, Reason};
+use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -106,7 +106,7 @@ pub struct CellSummary {
     /// Why, each with its trials; those of trials that do not count too.
     pub reasons: Vec<CellReason>,
     /// Why its figures may not be held against the others' of this app; empty: they may.
-    pub not_comparable: Vec<Fact<Difference>>,
+    pub not_comparable: Vec<Fact<Mismatch>>,
     /// What the plan asked of it otherwise than of the others, as observed: a setting, not
     /// against anyone.
     #[serde(default)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fact::Difference;
+use crate::fact::Mismatch;
 use crate::monitor::sample::RoleSample;
 use crate::observed::{Shown, changed as changed_between};
 use crate::store::record::{Given, Observed};
@@ -265,6 +265,6 @@ fn what_else_changed_under_load_makes_it_suspect() {
     assert_eq!(after_load(|_| {}).judged, Judged::Valid);
     let verdict = after_load(|after| after.isolated = false);
     assert_eq!(verdict.judged, Judged::Suspect);
-    let difference = Difference::NotIsolated { leaks: vec![] };
+    let difference = Mismatch::NotIsolated { leaks: vec![] };
     assert_eq!(verdict.reasons, [Server::Changed { difference }.into()]);
 }

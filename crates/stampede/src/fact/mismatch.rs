@@ -12,12 +12,12 @@ use crate::summary::words;
 /// Why a runtime's figures may not be compared with the others'.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
-pub enum Difference {
+pub enum Mismatch {
     /// It was already running: neither its CPUs nor its settings are stampede's.
     #[serde(rename = "already_running")]
     AlreadyRunning {},
     /// It has another number of workers than was asked for.
-    #[serde(rename = "other_workers")]
+    #[serde(rename = "workers_differ")]
     Workers {
         /// Seen.
         workers: u32,
@@ -42,14 +42,14 @@ pub enum Difference {
         leaks: Vec<String>,
     },
     /// The app's page is another one.
-    #[serde(rename = "other_answer")]
+    #[serde(rename = "answer_differs")]
     Answer {
         /// The first line that differs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
     },
     /// A page of the load is another one.
-    #[serde(rename = "other_page")]
+    #[serde(rename = "page_differs")]
     Page {
         /// As it answered.
         page: Box<PageRecord>,
@@ -57,13 +57,13 @@ pub enum Difference {
         reference: Box<PageRecord>,
     },
     /// More pages of the load are others.
-    #[serde(rename = "more_other_pages")]
+    #[serde(rename = "more_pages_differ")]
     MorePages {
         /// How many more.
         pages: u32,
     },
     /// It was measured at another path, which its redirects led to.
-    #[serde(rename = "other_path")]
+    #[serde(rename = "path_differs")]
     Path {
         /// Its path.
         path: String,
@@ -71,7 +71,7 @@ pub enum Difference {
         reference: String,
     },
     /// Its answers under load have another size on average.
-    #[serde(rename = "other_body_size")]
+    #[serde(rename = "body_size_differs")]
     BodySize {
         /// Its mean.
         mean_bytes: f64,
@@ -79,7 +79,7 @@ pub enum Difference {
         reference_bytes: f64,
     },
     /// It runs another PHP.
-    #[serde(rename = "other_php_version")]
+    #[serde(rename = "php_version_differs")]
     PhpVersion {
         /// Its version.
         version: String,
@@ -87,25 +87,25 @@ pub enum Difference {
         reference: String,
     },
     /// OPcache is on or off otherwise.
-    #[serde(rename = "other_opcache")]
+    #[serde(rename = "opcache_differs")]
     Opcache {
         /// Whether it is on.
         on: bool,
     },
     /// JIT is on or off otherwise.
-    #[serde(rename = "other_jit")]
+    #[serde(rename = "jit_differs")]
     Jit {
         /// Whether it is on.
         on: bool,
     },
     /// Other values in php.ini.
-    #[serde(rename = "other_ini")]
+    #[serde(rename = "ini_differs")]
     Ini {
         /// By key.
         values: Vec<IniValue>,
     },
     /// Other extensions.
-    #[serde(rename = "other_extensions")]
+    #[serde(rename = "extensions_differ")]
     Extensions {
         /// By name.
         extensions: Vec<Extension>,
@@ -159,57 +159,57 @@ pub struct Extension {
 /// How it is said that something of one request is there in another.
 pub const VISIBLE: &str = " of one request is visible in a later one";
 
-impl fmt::Display for Difference {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::AlreadyRunning {} => f.write_str(
+            Mismatch::AlreadyRunning {} => f.write_str(
                 "it was already running: neither its CPUs nor its settings are stampede's",
             ),
-            Difference::Workers { workers, asked } => {
+            Mismatch::Workers { workers, asked } => {
                 write!(f, "{workers} workers instead of the {asked} asked for")
             }
-            Difference::WorkersChanged { workers, before } => {
+            Mismatch::WorkersChanged { workers, before } => {
                 write!(f, "{workers} workers instead of {before}")
             }
-            Difference::NotThreadSafe {} => {
+            Mismatch::NotThreadSafe {} => {
                 f.write_str("its PHP is not thread-safe: one thread serves all")
             }
-            Difference::NotIsolated { leaks } => match leaks.first() {
+            Mismatch::NotIsolated { leaks } => match leaks.first() {
                 Some(leak) => write!(f, "{leak}{VISIBLE}"),
                 None => f.write_str("requests are not shown to be isolated"),
             },
-            Difference::PhpVersion { version, reference } => {
+            Mismatch::PhpVersion { version, reference } => {
                 write!(f, "PHP {version} instead of {reference}")
             }
-            Difference::Opcache { on } => {
+            Mismatch::Opcache { on } => {
                 write!(f, "OPcache {} instead of {}", switch(*on), switch(!*on))
             }
-            Difference::Jit { on } => write!(f, "JIT {} instead of {}", switch(*on), switch(!*on)),
-            Difference::Ini { values } => write!(f, "php.ini: {}", words::some_of(values)),
-            Difference::Extensions { extensions } => f.write_str(&words::some_of(extensions)),
+            Mismatch::Jit { on } => write!(f, "JIT {} instead of {}", switch(*on), switch(!*on)),
+            Mismatch::Ini { values } => write!(f, "php.ini: {}", words::some_of(values)),
+            Mismatch::Extensions { extensions } => f.write_str(&words::some_of(extensions)),
             _ => self.of_answers(f),
         }
     }
 }
 
-impl Difference {
+impl Mismatch {
     fn of_answers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::Answer { shown } => {
+            Mismatch::Answer { shown } => {
                 f.write_str("its masked answer is another")?;
                 shown.as_ref().map_or(Ok(()), |shown| write!(f, ": {shown}"))
             }
-            Difference::Page { page, reference } => {
+            Mismatch::Page { page, reference } => {
                 let (got, expected) = (answer(page), answer(reference));
                 write!(f, "`{}` gives {got} instead of {expected}", page.path)
             }
-            Difference::MorePages { pages } => {
+            Mismatch::MorePages { pages } => {
                 write!(f, "and {} more", words::number_of(*pages, "page"))
             }
-            Difference::Path { path, reference } => {
+            Mismatch::Path { path, reference } => {
                 write!(f, "it was measured at `{path}`, the others at `{reference}`")
             }
-            Difference::BodySize { mean_bytes, reference_bytes } => {
+            Mismatch::BodySize { mean_bytes, reference_bytes } => {
                 let [is, was] = [mean_bytes, reference_bytes].map(|bytes| words::bytes(*bytes));
                 write!(f, "its answers have {is} on average instead of {was}")
             }
@@ -255,20 +255,20 @@ impl fmt::Display for Extension {
 impl fmt::Display for Php {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Php::Opcache { on } => Difference::Opcache { on: *on }.fmt(f),
-            Php::Jit { on } => Difference::Jit { on: *on }.fmt(f),
+            Php::Opcache { on } => Mismatch::Opcache { on: *on }.fmt(f),
+            Php::Jit { on } => Mismatch::Jit { on: *on }.fmt(f),
             Php::Ini(value) => value.fmt(f),
             Php::Extension(extension) => extension.fmt(f),
         }
     }
 }
 
-impl Kind for Difference {
-    const NAME: &'static str = "Difference";
+impl Kind for Mismatch {
+    const NAME: &'static str = "Mismatch";
     const ABOUT: &'static str = "Why a runtime's figures may not be compared with the others'.";
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
-        vec![Difference::json_schema(generator)]
+        vec![Mismatch::json_schema(generator)]
     }
 }
 
@@ -281,8 +281,8 @@ impl Kind for Php {
     }
 }
 
-impl From<Difference> for Fact<Difference> {
-    fn from(difference: Difference) -> Fact<Difference> {
+impl From<Mismatch> for Fact<Mismatch> {
+    fn from(difference: Mismatch) -> Fact<Mismatch> {
         Fact::Known(difference)
     }
 }
