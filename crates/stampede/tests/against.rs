@@ -234,7 +234,7 @@ fn what_git_ignores_is_brought_and_leads_nowhere_else() {
         let against = plan.against.as_ref().expect("the other version");
         assert_eq!(against.record.brought, [".env.local", "public/build/", "var/", "vendor/"]);
         let said = plan.notices.last().expect("a notice");
-        assert!(said.ends_with("so in both as the working tree has it: `.env.local`, `public/build/`, `var/`, `vendor/`"), "{said}");
+        assert!(said.to_string().ends_with("so in both as the working tree has it: `.env.local`, `public/build/`, `var/`, `vendor/`"), "{said}");
     })
     .expect("a copy");
     assert!(before == seen(&place.path().join("shop")));

@@ -111,8 +111,12 @@ fn a_folder_alone_is_compared() {
     assert_measured(&place, &output);
     let run = std::fs::read_to_string(place.run().join("run.json")).expect("run.json");
     let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
-    let notices: Vec<&str> =
-        run["notices"].as_array().expect("notices").iter().filter_map(|one| one.as_str()).collect();
+    let notices: Vec<&str> = run["notices"]
+        .as_array()
+        .expect("notices")
+        .iter()
+        .filter_map(|one| one["text"].as_str())
+        .collect();
     assert_eq!(
         notices[0],
         "app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor \

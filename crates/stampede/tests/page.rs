@@ -173,7 +173,8 @@ fn what_is_damaged_is_left_out_and_said() {
     let said = |place: &Path, what: &str| {
         let place = place.display().to_string();
         let is_it = |notice: &&Value| {
-            notice.as_str().is_some_and(|text| text.contains(&place) && text.contains(what))
+            let text = notice["text"].as_str().unwrap_or_default();
+            notice["code"] == "damaged" && text.contains(&place) && text.contains(what)
         };
         assert!(notices.iter().any(|notice| is_it(&notice)), "{place}: {notices:?}");
     };

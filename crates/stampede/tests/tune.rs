@@ -89,13 +89,11 @@ runtimes: [nginx-fpm, apache-modphp]
     assert!(matches!(output.status.code(), Some(0 | 3)), "{text}{}", stderr(&output));
     let run = std::fs::read_to_string(place.path().join("out/run.json")).expect("run.json");
     let run: Value = serde_json::from_str(&run).expect("JSON");
-    let notices: Vec<&str> =
-        run["notices"].as_array().expect("notices").iter().filter_map(Value::as_str).collect();
+    let notices = run["notices"].as_array().expect("notices");
     for runtime in ["nginx-fpm", "apache-modphp"] {
-        let begins = format!("`{runtime}` at its best: workers=");
-        let said = notices.iter().find_map(|notice| notice.strip_prefix(&begins));
-        let said = said.unwrap_or_else(|| panic!("{notices:#?}\n{text}"));
-        let workers = said.split(',').next().expect("a number");
+        let is_it = |notice: &&Value| notice["code"] == "tuned" && notice["runtime"] == runtime;
+        let tuned = notices.iter().find(is_it).unwrap_or_else(|| panic!("{notices:#?}\n{text}"));
+        let workers = tuned["workers"].to_string();
         let trials = std::fs::read_dir(place.path().join("out/trials")).expect("trials").flatten();
         let of_runtime = trials.map(|trial| trial.path().join("trial.json")).find_map(|path| {
             let trial: Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;

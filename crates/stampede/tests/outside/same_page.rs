@@ -12,7 +12,8 @@ fn compared(place: &Place, more: &[&str]) -> (Vec<String>, String) {
     let summary = summary(place);
     let cells = summary["cells"].as_array().expect("cells");
     let reasons = cells.iter().flat_map(|cell| cell["not_comparable"].as_array().expect("a list"));
-    (reasons.filter_map(Value::as_str).map(str::to_owned).collect(), said)
+    let texts = reasons.filter_map(|reason| reason["text"].as_str());
+    (texts.map(str::to_owned).collect(), said)
 }
 
 fn has_both() -> bool {
