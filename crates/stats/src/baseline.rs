@@ -221,8 +221,8 @@ impl Bounds {
 pub struct Bound {
     /// Standard error of the log ratio.
     error: f64,
-    /// Degrees of freedom of that error.
-    freedom: u32,
+    /// Degrees of freedom of that error; not a whole number where two variances were added.
+    freedom: f64,
     /// How many comparisons hold together.
     comparisons: u32,
     /// Their correlation.
@@ -232,15 +232,27 @@ pub struct Bound {
 impl Bound {
     /// Half the width, on logs, of an interval that holds with this chance.
     pub fn reach(&self, level: f64) -> f64 {
-        self.error * dunnett::quantile(level, self.comparisons, self.freedom, self.correlation)
+        let of = |freedom: f64| {
+            // A whole number here, and far below 2³²: trials take seconds.
+            dunnett::quantile(level, self.comparisons, freedom as u32, self.correlation)
+        };
+        let (below, above) = (self.freedom.floor().max(1.0), self.freedom.ceil());
+        let t = if above > below {
+            // Between whole numbers quantiles lie on a straight line in 1/ν, nearly.
+            let share = (1.0 / below - 1.0 / self.freedom) / (1.0 / below - 1.0 / above);
+            of(below) + share * (of(above) - of(below))
+        } else {
+            of(below)
+        };
+        self.error * t
     }
 
     /// The same after another number of rounds (both three at least).
     fn after(self, rounds: u32, other: u32) -> Bound {
-        let grown = u64::from(self.freedom) * u64::from(other - 1) / u64::from(rounds - 1);
+        let (rounds, other) = (f64::from(rounds), f64::from(other));
         Bound {
-            error: self.error * (f64::from(rounds) / f64::from(other)).sqrt(),
-            freedom: u32::try_from(grown).unwrap_or(u32::MAX),
+            error: self.error * (rounds / other).sqrt(),
+            freedom: self.freedom * (other - 1.0) / (rounds - 1.0),
             ..self
         }
     }
@@ -255,7 +267,7 @@ struct Analysis {
     correlation: f64,
     /// Variance of the noise in a comparison, half of it the baseline's, if the baseline's may
     /// differ; with its degrees of freedom.
-    baseline: Option<(f64, u32)>,
+    baseline: Option<(f64, f64)>,
 }
 
 impl Analysis {
@@ -284,17 +296,17 @@ impl Analysis {
     fn compared(&self, case: usize, paired: &Logs) -> Option<(f64, Bounds)> {
         let place = self.fit.cells.iter().position(|cell| *cell == case)?;
         let spread = self.covariance(place, place);
-        let together = |variance: f64, freedom: u32| Bound {
+        let together = |variance: f64, freedom: f64| Bound {
             error: (variance * spread).sqrt(),
             freedom,
             comparisons: self.comparisons,
             correlation: self.correlation,
         };
         let bounds = Bounds {
-            pooled: together(self.fit.variance, self.fit.freedom),
+            pooled: together(self.fit.variance, f64::from(self.fit.freedom)),
             pair: Bound {
                 error: paired.error,
-                freedom: paired.freedom,
+                freedom: f64::from(paired.freedom),
                 comparisons: 1,
                 correlation: self.correlation,
             },
@@ -335,7 +347,7 @@ fn smallest_correlation(fit: &Blocked, base: usize) -> f64 {
 /// What the fit's squares have beyond those of a fit without the baseline tells how the
 /// baseline varies around the mean of the others. With m others, noise σ² and the baseline's σ₀²
 /// that mean square is (σ₀² + σ²/m) · m/(m+1).
-fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, u32)> {
+fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, f64)> {
     let freedom = fit.freedom.checked_sub(others.freedom).filter(|freedom| *freedom > 0)?;
     let squares = |fit: &Blocked| fit.variance * f64::from(fit.freedom);
     let count = others.cells.len() as f64;
@@ -345,8 +357,8 @@ fn noise_with_baseline_apart(fit: &Blocked, others: &Blocked) -> Option<(f64, u3
     let part = |variance: f64, freedom: u32| variance * variance / f64::from(freedom);
     let satterthwaite =
         (around + rest).powi(2) / (part(around, freedom) + part(rest, others.freedom));
-    // Rounded down: rather too wide than too narrow. Trials that agree to the last bit leave 0 ÷ 0.
-    let freedom = if satterthwaite.is_finite() { (satterthwaite as u32).max(1) } else { freedom };
+    // Trials that agree to the last bit leave 0 ÷ 0.
+    let freedom = if satterthwaite.is_finite() { satterthwaite } else { f64::from(freedom) };
     Some(((around + rest) / 2.0, freedom))
 }
 
