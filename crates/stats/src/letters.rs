@@ -84,13 +84,13 @@ pub struct Blocked {
     /// Indices of the cells that are in it: those with three rounds at least.
     pub cells: Vec<usize>,
     /// Effects of those cells: logs, up to what all have in common.
-    effects: Vec<f64>,
+    pub(crate) effects: Vec<f64>,
     /// Covariance of the effects in units of the noise's variance, up to a constant.
-    covariance: Vec<Vec<f64>>,
+    pub(crate) covariance: Vec<Vec<f64>>,
     /// Variance of the noise.
-    variance: f64,
+    pub(crate) variance: f64,
     /// Degrees of freedom of that variance.
-    freedom: u32,
+    pub(crate) freedom: u32,
 }
 
 impl Blocked {

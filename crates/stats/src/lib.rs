@@ -1,10 +1,12 @@
 //! Pure maths of stampede: no I/O, no clock, and nothing of ours below it.
 
+pub mod baseline;
 pub mod best;
 pub mod bootstrap;
 mod chi;
 pub mod compare;
 pub mod drift;
+pub mod dunnett;
 pub mod estimate;
 pub mod histogram;
 pub mod knee;
