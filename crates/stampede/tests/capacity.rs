@@ -157,7 +157,7 @@ fn what_cannot_be_searched_is_refused_before_anything_starts() {
 #[test]
 fn the_schemas_in_the_docs_are_what_is_printed() {
     let place = Place::new();
-    for of in ["capacity", "check", "tune"] {
+    for of in ["capacity", "check", "tune", "facts"] {
         let output = finish(place.stampede(&["schema", of]), LIMIT);
         let path = format!("{}/../../docs/{of}.schema.json", env!("CARGO_MANIFEST_DIR"));
         let written = std::fs::read_to_string(&path).expect("a schema in docs/");

@@ -8,6 +8,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::to_value;
 use stampede::event::{Event, Listen, Phase};
+use stampede::fact::Fact;
 use stampede::keeper::spec::{Exit, IsolationRecord};
 use stampede::monitor::sample::ResourceSample;
 use stampede::store::hlog::no_times;
@@ -350,6 +351,7 @@ proptest! {
         let run = RunFolder::create(Some(&results.path().join("a")), &run_told).expect("a folder");
         let mut told = trial_record(1, Some(load_record(counts, share)));
         told.runtime.settings = settings;
+        let reasons = reasons.into_iter().map(Fact::bare).collect();
         told.verdict = Verdict { judged: Judged::Suspect, reasons, notes: Vec::new() };
         run.trial(&trial_record(1, None), "x").expect("a folder").finish(&told, None).expect("written");
 

@@ -388,6 +388,8 @@ pub enum Described {
     Check,
     /// The output of `tune --json`
     Tune,
+    /// Reasons, notices and differences, wherever they stand: every code with its fields
+    Facts,
 }
 
 const COMPARE_HELP: &str = "Examples:

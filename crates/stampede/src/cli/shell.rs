@@ -17,6 +17,7 @@ pub fn schema(of: Described) -> Result<Outcome, Failure> {
         Described::Capacity => super::capacity::schema(),
         Described::Check => super::check::schema(),
         Described::Tune => super::tune::schema(),
+        Described::Facts => crate::fact::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())

@@ -264,7 +264,7 @@ impl fmt::Display for Php {
 }
 
 impl Kind for Mismatch {
-    const NAME: &'static str = "Mismatch";
+    const NAME: &'static str = "NotComparable";
     const ABOUT: &'static str = "Why a runtime's figures may not be compared with the others'.";
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {

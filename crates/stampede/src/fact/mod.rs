@@ -190,6 +190,27 @@ fn with_text(mut code: Value) -> Value {
     code
 }
 
+/// The JSON Schema of every kind of facts, by name.
+pub fn schema() -> Value {
+    #[derive(JsonSchema)]
+    #[allow(dead_code, reason = "its schema is all that is asked for")]
+    struct Facts {
+        /// Of a verdict: `reasons` and `notes`.
+        reasons: Vec<Fact<Reason>>,
+        /// Of a run.
+        notices: Vec<Fact<Notice>>,
+        /// Why a row may not be compared with the others.
+        not_comparable: Vec<Fact<Mismatch>>,
+        /// What the plan asks of a row, and what its SAPI decides: `asked` and `forced`.
+        php: Vec<Fact<Php>>,
+        /// Of what a runtime showed before and after the load: its `notices`.
+        observed: Vec<Fact<Observation>>,
+    }
+    let mut schema = schemars::schema_for!(Facts);
+    schema.insert("title".to_owned(), "Facts in the results of stampede, by code".into());
+    schema.to_value()
+}
+
 /// Adds a fact that is not there yet.
 pub fn add<T: PartialEq>(facts: &mut Vec<Fact<T>>, fact: impl Into<Fact<T>>) {
     let fact = fact.into();

@@ -114,6 +114,77 @@ fn schemas_list_every_code_once() {
     assert_well_formed(&codes::<Php>(), 4);
 }
 
+#[test]
+fn the_schema_in_the_docs_is_the_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/facts.schema.json");
+    let written: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("a schema")).expect("JSON");
+    assert_eq!(written, schema(), "write it again: stampede schema facts > docs/facts.schema.json");
+}
+
+/// One of each shape: what is printed for a user.
+#[test]
+fn sentences_are_as_they_were() {
+    let of = |reason: Fact<Reason>| reason.to_string();
+    let text = [
+        of(Generator::Short { sent_share: 0.981 }.into()),
+        of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
+        of(Generator::Naps { naps: 24_887, mean_ns: 27_400 }.into()),
+        of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
+        of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
+        of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
+        of(Machine::PortsExhausted { addresses: 3 }.into()),
+        of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+        of(Server::Replaced {
+            started: 1,
+            threads: false,
+            is_asked: false,
+            log: vec!["a".into(), "b".into()],
+        }
+        .into()),
+        of(Server::Replaced { started: 2, threads: true, is_asked: true, log: vec![] }.into()),
+        of(Server::ProcessEnded {
+            role: "php".into(),
+            signal: Some(11),
+            exit_code: None,
+            is_before_load: false,
+        }
+        .into()),
+        of(Server::ProcessEnded {
+            role: "web".into(),
+            signal: None,
+            exit_code: Some(1),
+            is_before_load: true,
+        }
+        .into()),
+        of(Server::Cold {
+            opcache: Some(ColdOpcache::Empty),
+            emptied: vec!["var/cache".into(), "tmp".into()],
+        }
+        .into()),
+        of(Server::Changed { difference: Mismatch::WorkersChanged { workers: 3, before: 4 } }
+            .into()),
+        of(Traffic::NoAnswer {
+            failed: [("net:refused".to_owned(), 1_200), ("net:reset".to_owned(), 3)].into(),
+        }
+        .into()),
+        of(Traffic::Starved { connections: 12, opened: 16, failure: None }.into()),
+        of(Traffic::Starved {
+            connections: 2,
+            opened: 16,
+            failure: Some(Failure { kind: "net:reset".into(), requests: 9 }),
+        }
+        .into()),
+        of(Traffic::OddHeaders { kind: "folded".into(), answers: 1_200 }.into()),
+        of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
+        of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
+        of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
+        of(Traffic::FileBroken { entries: 1, first: "line 3: no method".into() }.into()),
+        of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
+    ];
+    insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
+}
+
 /// A code that is stored somewhere means the same for ever: one that goes or is renamed breaks its readers.
 #[test]
 fn codes_are_never_renamed() {

@@ -1,7 +1,5 @@
 //! Each path of a load is the same page on every runtime, or the row says that it is not.
 
-use serde_json::Value;
-
 use crate::common::{Place, skipped, summary};
 use crate::quick::{Compared, compare, run_plan};
 
