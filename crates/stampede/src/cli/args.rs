@@ -91,7 +91,7 @@ pub struct LoadFlags {
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["users"])]
     pub schedule: Option<String>,
     /// Users, each firing again after its answer (closed model; needs --for or --requests)
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'c', visible_alias = "concurrency", value_name = "N")]
     pub users: Option<String>,
     /// How long: 60s, 2m30s
     #[arg(long = "for", value_name = "LENGTH")]
@@ -143,7 +143,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// File with a path or URL in each line: they are asked for in turn
-    #[arg(long, value_name = "FILE", conflicts_with = "path")]
+    #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// How often every cell is measured; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]

@@ -18,7 +18,7 @@ pub struct CheckArgs {
     pub runtime: Option<String>,
     /// File of requests: a path or URL in each line, an access.log, HAR, JSON lines or ammo
     /// [default: what links of the app lead to]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, visible_alias = "traffic", value_name = "FILE")]
     pub urls: Option<PathBuf>,
     /// Where the search for links begins
     #[arg(long, value_name = "PATH", default_value = "/", conflicts_with = "urls")]

@@ -126,7 +126,8 @@ pub enum Engine {
 pub struct AmmoFlags {
     /// Requests: URIs, Yandex Tank's uri, uripost and phantom, access.log, HAR, JSON lines
     /// (docs/ammo.md)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "tank"])]
+    #[arg(long, visible_alias = "traffic", value_name = "FILE",
+          conflicts_with_all = ["method", "body", "tank"])]
     pub ammo: Option<PathBuf>,
     /// How it is written [default: as its beginning looks]
     #[arg(long, value_name = "FORMAT", requires = "ammo")]

@@ -15,7 +15,7 @@ pub struct GroundFlags {
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// File with a path or URL in each line: they are asked for in turn
-    #[arg(long, value_name = "FILE", conflicts_with = "path")]
+    #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// CPUs of the whole stack; the load gets the others
     #[arg(long, value_name = "N")]

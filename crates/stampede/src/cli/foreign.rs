@@ -26,7 +26,7 @@ fn explained_to_fire(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// `-n` or `--concurrency`, with its value or without one.
+/// `-n` or `--iterations`, with its value or without one.
 fn here(given: &str) -> Option<&'static str> {
     let name = given.split_once('=').map_or(given, |(name, _)| name);
     NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, here)| *here)
@@ -35,7 +35,7 @@ fn here(given: &str) -> Option<&'static str> {
 /// Those that are no option of `fire`.
 const NAMES: [(&[&str], &str); 20] = [
     (&["-n", "--iterations"], "`--requests 1000`, beside `--users`"),
-    (&["-c", "--concurrency", "--clients", "--vus"], "`--users 100`"),
+    (&["--clients", "--vus"], "`-c 100`"),
     (&["-u"], "`--users 100` (k6's) or `-X PUT -d @FILE` (ab's)"),
     (&["-z", "--duration"], "`--for 30s`"),
     (&["-D"], "`-d @FILE` (oha's, hey's) or `--for 30s` (h2load's)"),
@@ -70,10 +70,38 @@ mod tests {
     #[test]
     fn options_of_others_are_told_what_they_are_here() {
         insta::assert_snapshot!(
-            [&["-c", "10"][..], &["--duration=30s"], &["-k"], &["--rat", "5"]]
+            [&["--vus", "10"][..], &["--duration=30s"], &["-k"], &["--rat", "5"]]
                 .map(said)
                 .join("\n----\n")
         );
+    }
+
+    #[test]
+    fn the_fields_words_are_accepted_beside_ours() {
+        use crate::cli::args::Command;
+        let load = |arguments: &[&str]| {
+            let line = ["stampede"].iter().chain(arguments);
+            match Cli::try_parse_from(line).expect("flags").command {
+                Command::Fire(args) => {
+                    (args.load.users, args.ammo.ammo.map(|file| file.display().to_string()))
+                }
+                Command::Compare(args) => (args.load.users, args.urls),
+                Command::Check(args) => (None, args.urls.map(|file| file.display().to_string())),
+                other => panic!("{other:?}"),
+            }
+        };
+        let fire = ["fire", "http://127.0.0.1/", "--requests", "9"];
+        let expected = (Some("4".to_owned()), Some("log".to_owned()));
+        for users in [["--users", "4"], ["--concurrency", "4"], ["-c", "4"]] {
+            for traffic in [["--ammo", "log"], ["--traffic", "log"]] {
+                assert_eq!(load(&[&fire[..], &users, &traffic].concat()), expected);
+            }
+            for traffic in [["--urls", "log"], ["--traffic", "log"]] {
+                assert_eq!(load(&[&["compare"][..], &users, &traffic].concat()), expected);
+                let check = ["check", "--runtime", "roadrunner"];
+                assert_eq!(load(&[&check[..], &traffic].concat()).1, expected.1);
+            }
+        }
     }
 
     #[test]
@@ -84,7 +112,9 @@ mod tests {
             .get_arguments()
             .flat_map(|one| {
                 let long = one.get_long().map(|name| format!("--{name}"));
-                long.into_iter().chain(one.get_short().map(|name| format!("-{name}")))
+                let aliases = one.get_all_aliases().unwrap_or_default().into_iter();
+                let long = long.into_iter().chain(aliases.map(|name| format!("--{name}")));
+                long.chain(one.get_short().map(|name| format!("-{name}")))
             })
             .collect();
         for name in NAMES.iter().flat_map(|(names, _)| *names) {
