@@ -87,8 +87,8 @@ impl Live {
         self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
     }
 
-    /// Why what is watched is no longer what it was.
-    pub fn gone(&self) -> Option<String> {
+    /// What was watched, where it is no longer what it was.
+    pub fn gone(&self) -> Option<Watch> {
         self.watched.as_ref().and_then(Watched::gone)
     }
 

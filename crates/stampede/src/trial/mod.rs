@@ -39,8 +39,8 @@ use crate::store::record::{
 use crate::summary::words;
 
 use measured::Measured;
-pub use not_measured::{NotMeasured, Retry};
-use paths::Unfit;
+pub use not_measured::{Gone, NotMeasured, Retry};
+pub use paths::PagesError;
 use verdict::{Evidence, ModelKind};
 
 /// What a trial needs beside its cell.
@@ -86,7 +86,7 @@ pub fn trial(
     let measured = measure(ctx, subject, record, folder, &mut phases);
     record.phases = phases.end();
     measured.inspect_err(|error| {
-        record.verdict = verdict::not_measured(error.reason.clone());
+        record.verdict = verdict::not_measured(chain(error));
     })
 }
 
@@ -127,7 +127,7 @@ fn measure(
     };
     let result =
         result.and_then(|shown| fire(ctx, subject, record, folder, &measured, (shown, phases)));
-    let gone = || measured.gone().map(NotMeasured::by_chance);
+    let gone = || measured.gone().map(NotMeasured::Gone);
     let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
@@ -135,7 +135,7 @@ fn measure(
     match measured.end(folder) {
         Ok(exits) => record.exits = exits,
         // What was measured is kept all the same.
-        Err(reason) => verdict::add(&mut record.verdict, Judged::Invalid, reason),
+        Err(error) => verdict::add(&mut record.verdict, Judged::Invalid, chain(&error)),
     }
     result
 }
@@ -175,7 +175,7 @@ fn rehearse(
     let shown = show(subject, &mut measured, record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
-    measured.stop()?;
+    measured.stop().map_err(Gone::Lost)?;
     Ok(Rehearsed { runtime, shown, page })
 }
 
@@ -193,26 +193,21 @@ fn show(
     let mut observed = measured.verify(subject.app, &asked)?;
     observed.requests = requests.len() as u64;
     let not_asked = paths::not_asked(asked.len(), observed.pages.len());
-    match paths::judge(subject, &requests, &observed.pages, measured) {
-        Ok(()) => {}
-        Err(Unfit::Failing(text)) => return Err(NotMeasured::for_good(text)),
-        Err(Unfit::Redirected(text)) => {
+    if let Err(error) = paths::judge(subject, &requests, &observed.pages, measured) {
+        if !matches!(error, PagesError::Failing { .. }) {
             *record = Some(observed);
-            return Err(NotMeasured::for_good(text));
         }
+        return Err(error.into());
     }
     if let Some(errors) = measured.php_errors(&logs) {
-        return Err(NotMeasured::for_good(format!(
-            "a page of the load ends in a PHP error, already before the load: `{}`",
-            errors.first
-        )));
+        return Err(NotMeasured::PhpError { first: errors.first });
     }
     *record = Some(observed.clone());
     let redirected =
         measured.arrived().and_then(Arrived::redirected).map(|redirected| {
             match subject.load.requests.is_empty() {
                 true => format!("{redirected}: the load asks for that page"),
-                false => redirected,
+                false => redirected.to_string(),
             }
         });
     let notes = redirected.into_iter().chain(not_asked).collect();
@@ -236,11 +231,10 @@ fn fire(
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: ammo::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
-            .map_err(|error| chain(&error))?;
+        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)?;
     }
     if interrupt::asked() {
-        return Err("interrupted before the measured load".to_owned().into());
+        return Err(NotMeasured::Interrupted);
     }
 
     phases.enter(Phase::Measure, cells::length(&load.model));
@@ -272,7 +266,7 @@ fn fire(
     changed.extend(begin::told(ctx.begin, record, measured));
     match said {
         Ok(said) => record.runtime.said = said,
-        Err(reason) => changed.push((Judged::Valid, reason)),
+        Err(error) => changed.push((Judged::Valid, chain(&error))),
     }
     changed.extend(verdict::odd_headers(&fired.odd).into_iter().map(|text| (Judged::Valid, text)));
     changed.extend(unlimited(ctx, subject, record).map(|text| (Judged::Valid, text)));
@@ -298,7 +292,7 @@ fn after_load(
     before: Observed,
 ) -> Vec<(Judged, String)> {
     if let Some(gone) = measured.gone() {
-        return vec![(Judged::Invalid, gone)];
+        return vec![(Judged::Invalid, chain(&gone))];
     }
     if interrupt::asked() {
         return Vec::new();
@@ -312,7 +306,7 @@ fn after_load(
             observed::changed(&measured.shown(before), &measured.shown(after))
         }
         Err(_) if interrupt::asked() => Vec::new(),
-        Err(error) => vec![(Judged::Invalid, format!("after the load: {}", error.reason))],
+        Err(error) => vec![(Judged::Invalid, format!("after the load: {}", chain(&error)))],
     }
 }
 

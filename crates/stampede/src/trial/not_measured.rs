@@ -1,15 +1,61 @@
 //! Why a trial measured nothing, and whether another try could.
 
-use crate::causes::chain;
+use stampede_load::LoadError;
+use stampede_load::ammo::AmmoError;
+
+use super::paths::PagesError;
+use crate::live::LiveError;
+use crate::monitor::MonitorError;
+use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
 
-/// Why nothing was measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotMeasured {
-    /// In words.
-    pub reason: String,
-    /// Whether another try could end otherwise.
-    pub retry: Retry,
+/// Why nothing was measured. An error's causes are its own: each is told as if it came alone.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMeasured {
+    /// The runtime does not start, answer or show itself; or it was not ended in order.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// What runs already is not there, or does not show itself.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// What is measured is no longer what it was.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// The answers to the load's requests are not worth measuring.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
+    /// A page that looks fine ends in an error of PHP.
+    #[error("a page of the load ends in a PHP error, already before the load: `{first}`")]
+    PhpError {
+        /// The first line of it in the log.
+        first: String,
+    },
+    /// A request of the load cannot be built.
+    #[error(transparent)]
+    Request(#[from] AmmoError),
+    /// Nothing watches the processes.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// The load was not fired.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The person asked for an end.
+    #[error("interrupted before the measured load")]
+    Interrupted,
+}
+
+/// Why what is measured is no longer what it was: its figures are not the runtime's.
+#[derive(Debug, thiserror::Error)]
+pub enum Gone {
+    /// What held a stack of ours is gone, and the stack with it.
+    #[error(transparent)]
+    Lost(RuntimeError),
+    /// What runs already has ended, or is another one now.
+    #[error("what is watched, {watch}, ended during the trial")]
+    Ended {
+        /// As the plan names it.
+        watch: Watch,
+    },
 }
 
 /// Whether another try could end otherwise.
@@ -22,26 +68,12 @@ pub enum Retry {
 }
 
 impl NotMeasured {
-    /// Another try could end otherwise.
-    pub fn by_chance(reason: String) -> NotMeasured {
-        NotMeasured { reason, retry: Retry::MayHelp }
-    }
-
-    /// No other try ends otherwise.
-    pub fn for_good(reason: String) -> NotMeasured {
-        NotMeasured { reason, retry: Retry::Futile }
-    }
-}
-
-impl From<RuntimeError> for NotMeasured {
-    fn from(error: RuntimeError) -> NotMeasured {
-        let retry = if error.is_lasting() { Retry::Futile } else { Retry::MayHelp };
-        NotMeasured { reason: chain(&error), retry }
-    }
-}
-
-impl From<String> for NotMeasured {
-    fn from(reason: String) -> NotMeasured {
-        NotMeasured::by_chance(reason)
+    /// Whether another try could end otherwise.
+    pub fn retry(&self) -> Retry {
+        match self {
+            NotMeasured::Runtime(error) if error.is_lasting() => Retry::Futile,
+            NotMeasured::Pages(_) | NotMeasured::PhpError { .. } => Retry::Futile,
+            _ => Retry::MayHelp,
+        }
     }
 }

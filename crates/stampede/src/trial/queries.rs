@@ -9,12 +9,12 @@ use stampede_load::report::Counts;
 use super::Subject;
 use super::measured::Measured;
 use crate::plan::model::RequestSpec;
-use crate::runtime::{App, Site as _};
+use crate::runtime::{App, CountError, Site as _};
 use crate::store::record::Judged;
 use crate::summary::words;
 
 /// What a database that can be asked has answered so far, or why it does not say.
-pub(super) type Count = Option<Result<u64, String>>;
+pub(super) type Count = Option<Result<u64, CountError>>;
 
 /// What the database's own count before and after the load makes of the trial; `None`: there is
 /// nothing to say.
