@@ -79,6 +79,10 @@ impl<'a> Names<'a> {
             Type::Reference(reference) => self.is_text_within(path, &reference.elem, left),
             Type::Paren(inner) => self.is_text_within(path, &inner.elem, left),
             Type::Group(inner) => self.is_text_within(path, &inner.elem, left),
+            // A line's number beside a sentence makes no type of it.
+            Type::Tuple(tuple) => {
+                tuple.elems.iter().any(|part| self.is_text_within(path, part, left))
+            }
             Type::Path(named) => {
                 let Some(segment) = named.path.segments.last() else { return false };
                 if WRAPPERS.iter().any(|wrapper| segment.ident == wrapper) {

@@ -38,6 +38,7 @@ fn every_kind_of_text_is_found() {
         "Rc<String>",
         "&String",
         "(String)",
+        "(usize, String)",
         "OsString",
     ] {
         assert!(is_found(&format!("fn f() -> Result<u8, {text}> {{ g() }}\n")), "{text}");
