@@ -1,5 +1,6 @@
 //! The closed model beside the peers: CPU time per request, and throughput.
 
+use crate::error::BenchError;
 use crate::measured::run;
 use crate::nginx::{Nginx, Scheme};
 use crate::peers::{Closed, Peer, on_path};
@@ -22,7 +23,7 @@ pub fn compare(
     connections: &[u32],
     seconds: u32,
     rounds: usize,
-) -> Result<String, String> {
+) -> Result<String, BenchError> {
     if scheme == Scheme::Https && !on_path("openssl") {
         return Ok("\nNot measured: there is no openssl to make a certificate.\n".to_owned());
     }
@@ -30,7 +31,7 @@ pub fn compare(
         Peer::ALL.into_iter().partition(|peer| peer.installed());
     let mut text = String::new();
     for &connections in connections {
-        let mut taken = vec![Vec::new(); there.len()];
+        let mut taken: Vec<Vec<_>> = there.iter().map(|_| Vec::new()).collect();
         for round in 0..rounds {
             for turn in 0..there.len() {
                 let index = (turn + round) % there.len();
@@ -48,19 +49,18 @@ pub fn compare(
 }
 
 /// A server of its own each time: none inherits another's connections.
-fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Figure, String> {
+fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Figure, BenchError> {
     let nginx = Nginx::start(scheme)?;
     let load = Closed { url: &nginx.url, connections, seconds };
     let before_s = nginx.cpu_s()?;
-    let measured = run(&mut peer.command(load)).map_err(|why| why.to_string())?;
+    let measured = run(&mut peer.command(load))?;
     let server_s = nginx.cpu_s()? - before_s;
     if !measured.status.success() {
-        return Err(format!("ended with {}", measured.status));
+        return Err(BenchError::PeerFailed { status: measured.status });
     }
-    let (answers, took_s) =
-        peer.answers(&measured.printed, seconds).ok_or("prints no count of right answers")?;
+    let (answers, took_s) = peer.answers(&measured.printed, seconds).ok_or(BenchError::NoCount)?;
     if answers == 0.0 {
-        return Err("no right answer".to_owned());
+        return Err(BenchError::NoRightAnswer);
     }
     Ok(Figure {
         cpu_us: measured.cpu_s * 1e6 / answers,
@@ -70,7 +70,7 @@ fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Fig
     })
 }
 
-fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
+fn table(peers: &[Peer], taken: &[Vec<Result<Figure, BenchError>>]) -> String {
     let mut table = Table::new(&[
         "",
         "CPU µs per request",
@@ -82,7 +82,7 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
     ]);
     for (peer, figures) in peers.iter().zip(taken) {
         if let Some(Err(why)) = figures.iter().find(|figure| figure.is_err()) {
-            table.row([peer.name().to_owned(), why.clone()]);
+            table.row([peer.name().to_owned(), why.to_string()]);
             continue;
         }
         let mine: Vec<Figure> = figures.iter().flatten().copied().collect();
@@ -112,7 +112,7 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, String>>]) -> String {
 }
 
 /// What connections and time take of memory; `minutes` beside one minute, where it is more.
-pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
+pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let mut table = Table::new(&["", "connections", "seconds", "MB resident"]);
     for peer in [Peer::Epoll, Peer::IoUring] {
         for (connections, seconds) in [(1_000, 5), (10_000, 5), (10_000, 30)] {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::error::BenchError;
 use crate::peers::Peer;
 
 /// The head of a result.
@@ -44,17 +45,21 @@ pub fn head() -> String {
 }
 
 /// Writes a result beside the others of the day.
-pub fn write(report: &str) -> Result<String, String> {
+pub fn write(report: &str) -> Result<String, BenchError> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
-    fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| BenchError::File { path, source }
+    };
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
     let path = (1..100)
         .map(|number| match number {
             1 => folder.join(format!("{}.md", day())),
             _ => folder.join(format!("{}-{number}.md", day())),
         })
         .find(|path| !Path::exists(path))
-        .ok_or("a hundred results of today are enough")?;
-    fs::write(&path, report).map_err(|why| format!("{}: {why}", path.display()))?;
+        .ok_or(BenchError::TooManyResults)?;
+    fs::write(&path, report).map_err(failed(&path))?;
     let shown = fs::canonicalize(&path).unwrap_or(path);
     Ok(shown.display().to_string())
 }

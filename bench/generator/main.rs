@@ -3,6 +3,7 @@
 
 mod child;
 mod closed;
+mod error;
 mod facts;
 mod measured;
 mod nginx;
@@ -15,6 +16,7 @@ mod truth;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use error::BenchError;
 use nginx::Scheme;
 
 fn main() -> ExitCode {
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn failed(why: &str) -> ExitCode {
+fn failed(why: &BenchError) -> ExitCode {
     eprintln!("error: {why}");
     ExitCode::from(2)
 }
@@ -44,20 +46,21 @@ fn failed(why: &str) -> ExitCode {
 /// The parts that were named, or all, printed as they end and written into a file. Each is a
 /// process of its own: a child is as large as its parent when it begins, and that counts as the
 /// largest that it was.
-fn bench(words: &[&str]) -> Result<(), String> {
+fn bench(words: &[&str]) -> Result<(), BenchError> {
     let (numbers, parts): (Vec<&str>, Vec<&str>) =
         words.iter().partition(|word| word.contains('='));
     if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(part)) {
-        return Err(format!("`{unknown}` is none of {}", PARTS.join(", ")));
+        return Err(BenchError::NoPart { word: (*unknown).to_owned() });
     }
     let mut report = facts::head();
     print!("{report}");
     for part in PARTS.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
         let mut command = Command::new(itself());
         let command = command.args(["part", part]).args(&numbers).stderr(Stdio::inherit());
-        let output = command.output().map_err(|why| format!("no process for {part}: {why}"))?;
+        let output =
+            command.output().map_err(|source| BenchError::NoProcess { child: part, source })?;
         if !output.status.success() {
-            return Err(format!("{part} ended with {}", output.status));
+            return Err(BenchError::PartFailed { part, status: output.status });
         }
         let text = format!("\n## {}\n{}", heading(part), String::from_utf8_lossy(&output.stdout));
         print!("{text}");
@@ -68,10 +71,12 @@ fn bench(words: &[&str]) -> Result<(), String> {
 }
 
 /// One of them: its name, and what it takes as `name=number`.
-fn part(words: &[&str]) -> Result<String, String> {
+fn part(words: &[&str]) -> Result<String, BenchError> {
     let number = |name: &str, otherwise| {
         let given = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| format!("{name}={given}?")))
+        let wrong =
+            |given: &str| BenchError::NotANumber { name: name.to_owned(), given: given.to_owned() };
+        given.map_or(Ok(otherwise), |given| given.parse().map_err(|_| wrong(given)))
     };
     let (rounds, seconds) = (number("rounds", 5)? as usize, number("seconds", 1)?);
     match words.first().copied().unwrap_or_default() {
@@ -80,7 +85,7 @@ fn part(words: &[&str]) -> Result<String, String> {
         "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds),
         "truth" => truth::truth(rounds),
         "memory" => closed::memory(number("minutes", 1)?, number("rate", 200)?),
-        other => Err(format!("`{other}` is no part")),
+        other => Err(BenchError::NoPart { word: other.to_owned() }),
     }
 }
 

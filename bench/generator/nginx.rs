@@ -2,11 +2,12 @@
 //! everything with the same few bytes.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::SERVER_CPU;
+use crate::error::BenchError;
 
 /// What it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +25,12 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    pub fn start(scheme: Scheme) -> Result<Nginx, String> {
-        let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
+    pub fn start(scheme: Scheme) -> Result<Nginx, BenchError> {
+        let folder = tempfile::tempdir()?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let address = free.map_err(|why| why.to_string())?;
+        let address = free?;
         let path = folder.path().join("nginx.conf");
-        std::fs::write(&path, config(scheme, address)).map_err(|why| why.to_string())?;
+        std::fs::write(&path, config(scheme, address))?;
         let url = match scheme {
             Scheme::Http => format!("http://{address}/"),
             Scheme::Https => {
@@ -45,12 +46,12 @@ impl Nginx {
             .arg(&path)
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|why| format!("nginx or taskset: {why}"))?;
+            .map_err(|source| BenchError::NotStarted { program: "nginx or taskset", source })?;
         let nginx = Nginx { process, url, _folder: folder };
         let end = Instant::now() + READY;
         while TcpStream::connect(address).is_err() {
             if Instant::now() > end {
-                return Err(format!("nginx does not listen on {address}"));
+                return Err(BenchError::NotListening { address });
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -58,11 +59,14 @@ impl Nginx {
     }
 
     /// CPU time that it has taken since it began, in s.
-    pub fn cpu_s(&self) -> Result<f64, String> {
-        let path = format!("/proc/{}/schedstat", self.process.id());
-        let said = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
+    pub fn cpu_s(&self) -> Result<f64, BenchError> {
+        let path = PathBuf::from(format!("/proc/{}/schedstat", self.process.id()));
+        let said = match std::fs::read_to_string(&path) {
+            Ok(said) => said,
+            Err(source) => return Err(BenchError::File { path, source }),
+        };
         let ns = said.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
-        ns.map(|ns| ns / 1e9).ok_or_else(|| format!("{path}: no number"))
+        ns.map(|ns| ns / 1e9).ok_or(BenchError::NoNumber { path })
     }
 }
 
@@ -74,7 +78,7 @@ impl Drop for Nginx {
 }
 
 /// A certificate that it signed itself, which no peer looks at, and the key.
-fn certify(folder: &Path) -> Result<(), String> {
+fn certify(folder: &Path) -> Result<(), BenchError> {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
         .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
@@ -82,9 +86,12 @@ fn certify(folder: &Path) -> Result<(), String> {
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
-        .map_err(|why| format!("openssl: {why}"))?;
-    let said = String::from_utf8_lossy(&made.stderr);
-    made.status.success().then_some(()).ok_or_else(|| format!("openssl: {}", said.trim()))
+        .map_err(|source| BenchError::NotStarted { program: "openssl", source })?;
+    if made.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+    Err(BenchError::Refused { program: "openssl", status: made.status, said })
 }
 
 /// No log, no limit on the requests of a connection, room for 10 000 connections at once. With

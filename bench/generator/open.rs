@@ -5,6 +5,7 @@ use std::process::Command;
 
 use stampede_known_server::Waiting;
 
+use crate::error::BenchError;
 use crate::measured::{Measured, run, value};
 use crate::peers::{Closed, Peer};
 use crate::stamped::{Serves, Stamped, Stamps};
@@ -23,9 +24,9 @@ pub struct Shot {
 
 impl Shot {
     /// By a schedule.
-    pub fn fire(server: Stamped, peer: Peer, rate: u32, seconds: u32) -> Result<Shot, String> {
+    pub fn fire(server: Stamped, peer: Peer, rate: u32, seconds: u32) -> Result<Shot, BenchError> {
         let command = peer.by_a_schedule(&server.url, rate, seconds);
-        Shot::by(command.ok_or("has no schedule")?, server, rate, seconds)
+        Shot::by(command.ok_or(BenchError::NoSchedule)?, server, rate, seconds)
     }
 
     /// By a schedule, each shot with its number, by which its stamp is found: whatever the order in
@@ -35,9 +36,9 @@ impl Shot {
         engine: Peer,
         rate: u32,
         seconds: u32,
-    ) -> Result<Shot, String> {
+    ) -> Result<Shot, BenchError> {
         let mut command =
-            engine.by_a_schedule(&server.url, rate, seconds).ok_or("has no schedule")?;
+            engine.by_a_schedule(&server.url, rate, seconds).ok_or(BenchError::NoSchedule)?;
         command.arg("numbered");
         Shot::by(command, server, rate, seconds)
     }
@@ -48,14 +49,19 @@ impl Shot {
         engine: Peer,
         users: u32,
         seconds: u32,
-    ) -> Result<Shot, String> {
+    ) -> Result<Shot, BenchError> {
         let load = Closed { url: &server.url, connections: users, seconds };
         Shot::by(engine.command(load), server, users, seconds)
     }
 
     /// `much`: shots per second, or users.
-    fn by(mut command: Command, server: Stamped, much: u32, seconds: u32) -> Result<Shot, String> {
-        let measured = run(&mut command).map_err(|why| why.to_string())?;
+    fn by(
+        mut command: Command,
+        server: Stamped,
+        much: u32,
+        seconds: u32,
+    ) -> Result<Shot, BenchError> {
+        let measured = run(&mut command)?;
         let stamps = server.finish()?;
         // Others do not say it: their first shot is on time.
         let first = stamps.first().map_or(0, |(arrived, _)| *arrived);
@@ -108,7 +114,7 @@ fn value_u64(printed: &str, name: &str) -> Option<u64> {
 }
 
 /// Lag at the server, evenness, share sent and cost, of both engines and of oha in turn.
-pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String> {
+pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, BenchError> {
     let mut table = Table::new(&[
         "",
         "shots per s",
@@ -155,7 +161,7 @@ pub fn lag(rates: &[u32], seconds: u32, rounds: usize) -> Result<String, String>
 }
 
 /// What a load of one minute and one of so many take of memory, all of them at the same time.
-pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
+pub fn memory(minutes: u32, rate: u32) -> Result<String, BenchError> {
     let loads = ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, minutes)]);
     let fired: Vec<_> = loads
         .map(|(engine, minutes)| {
@@ -169,7 +175,7 @@ pub fn memory(minutes: u32, rate: u32) -> Result<String, String> {
     let mut table =
         Table::new(&["", "minutes", "shots", "ok", "MB resident", "CPU", "lateness p99 µs"]);
     for (engine, minutes, fire) in fired {
-        let shot = fire.join().map_err(|_| "a load ended in a panic")??;
+        let shot = fire.join().map_err(|_| BenchError::Panicked)??;
         table.row([
             engine.name().to_owned(),
             minutes.to_string(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use stampede_known_server::{Freeze, Listen, Manner, NullServer, Waiting};
 
+use crate::error::BenchError;
 use crate::{SERVER_CPU, itself};
 
 /// A running one. Ends with its standard input.
@@ -32,7 +33,7 @@ pub enum Serves {
 impl Stamped {
     /// Awake all the time it stamps without its own waking, but leaves other programs no CPU save
     /// the generator's.
-    pub fn start(serves: Serves, waiting: Waiting) -> Result<Stamped, String> {
+    pub fn start(serves: Serves, waiting: Waiting) -> Result<Stamped, BenchError> {
         let waiting = match waiting {
             Waiting::Sleep => "sleeps",
             Waiting::Spin => "spins",
@@ -47,21 +48,21 @@ impl Stamped {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|why| format!("no process for the null server: {why}"))?;
-        let output = process.stdout.take().ok_or("its output is not piped")?;
+            .map_err(|source| BenchError::NoProcess { child: "the null server", source })?;
+        let output = process.stdout.take().expect("its output is piped");
         let mut output = BufReader::new(output);
         let mut address = String::new();
-        output.read_line(&mut address).map_err(|why| why.to_string())?;
+        output.read_line(&mut address)?;
         let url = format!("http://{}/", address.trim());
         Ok(Stamped { process, output, url })
     }
 
     /// Ends it; its stamps in the order of the requests' numbers, where they have some, and of
     /// arrival.
-    pub fn finish(mut self) -> Result<Stamps, String> {
+    pub fn finish(mut self) -> Result<Stamps, BenchError> {
         drop(self.process.stdin.take());
         let mut bytes = Vec::new();
-        self.output.read_to_end(&mut bytes).map_err(|why| why.to_string())?;
+        self.output.read_to_end(&mut bytes)?;
         let _ = self.process.wait();
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         let stamps = bytes.chunks_exact(24).map(|stamp| stamp.chunks_exact(8).map(number));
@@ -70,7 +71,7 @@ impl Stamped {
         let is_numbered = stamps.iter().any(|stamp| stamp[0] > 0);
         let is_whole = stamps.iter().enumerate().all(|(shot, stamp)| stamp[0] == shot as u64);
         if is_numbered && !is_whole {
-            return Err("a shot was lost, or came torn or with another: no stamp is its own".into());
+            return Err(BenchError::LostShot);
         }
         Ok(stamps.iter().map(|stamp| (stamp[1], stamp[2])).collect())
     }

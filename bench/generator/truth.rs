@@ -3,24 +3,25 @@
 use stampede_known_server::Waiting;
 
 use crate::PERCENTILES;
+use crate::error::BenchError;
 use crate::open::{ENGINES, Shot};
 use crate::peers::Peer;
 use crate::stamped::{Serves, Stamped, Stamps};
 use crate::table::{Table, at_share, median};
 
 /// Both models.
-pub fn truth(rounds: usize) -> Result<String, String> {
+pub fn truth(rounds: usize) -> Result<String, BenchError> {
     Ok(with_a_schedule(rounds)? + &with_a_user(rounds)?)
 }
 
-fn stamped(serves: Serves) -> Result<Stamped, String> {
+fn stamped(serves: Serves) -> Result<Stamped, BenchError> {
     Stamped::start(serves, Waiting::Sleep)
 }
 
 /// Response times as printed beside those that follow from the server's stamps, and beside
 /// arithmetic where the server freezes. Shots are numbered, and each is compared with its own
 /// stamp.
-fn with_a_schedule(rounds: usize) -> Result<String, String> {
+fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
     let mut exact = Table::new(&[
         "",
         "server",
@@ -47,7 +48,7 @@ fn with_a_schedule(rounds: usize) -> Result<String, String> {
     for (serves, name) in SERVERS {
         let rate = if serves == Serves::InOneMs { RATE_OF_WORK } else { RATE };
         for engine in ENGINES {
-            let shots: Result<Vec<Shot>, String> = (0..rounds)
+            let shots: Result<Vec<Shot>, BenchError> = (0..rounds)
                 .map(|_| Shot::fire_numbered(stamped(serves)?, engine, rate, SECONDS))
                 .collect();
             let shots = shots?;
@@ -118,7 +119,7 @@ fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), shots: &[Shot])
 /// Service times of one user as printed. Each shot is started between the answer before and its
 /// own arrival, so every percentile lies between that of the time inside the server and that of
 /// the time from answer to answer.
-fn with_a_user(rounds: usize) -> Result<String, String> {
+fn with_a_user(rounds: usize) -> Result<String, BenchError> {
     let mut table = Table::new(&[
         "",
         "server",
@@ -130,7 +131,7 @@ fn with_a_user(rounds: usize) -> Result<String, String> {
     ]);
     for (serves, name) in SERVERS {
         for engine in ENGINES {
-            let shots: Result<Vec<Shot>, String> = (0..rounds)
+            let shots: Result<Vec<Shot>, BenchError> = (0..rounds)
                 .map(|_| Shot::fire_closed(stamped(serves)?, engine, 1, SECONDS))
                 .collect();
             let shots = shots?;

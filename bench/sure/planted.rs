@@ -73,12 +73,22 @@ fn compared(rounds: &str) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(is_found)
 }
 
-/// The program beside this one.
-fn stampede() -> Result<PathBuf, String> {
-    let here = std::env::current_exe().map_err(|error| error.to_string())?;
-    let built = here.ancestors().nth(2).map(|folder| folder.join("stampede"));
-    built.filter(|path| path.is_file()).ok_or_else(|| {
+/// Why there is nothing to run.
+#[derive(Debug, thiserror::Error)]
+enum ProgramError {
+    /// Where this program is cannot be told.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It was not built.
+    #[error(
         "there is no `stampede` beside this\n\nhint: `cargo build --release -p stampede` first"
-            .to_owned()
-    })
+    )]
+    NotBuilt,
+}
+
+/// The program beside this one.
+fn stampede() -> Result<PathBuf, ProgramError> {
+    let here = std::env::current_exe()?;
+    let built = here.ancestors().nth(2).map(|folder| folder.join("stampede"));
+    built.filter(|path| path.is_file()).ok_or(ProgramError::NotBuilt)
 }

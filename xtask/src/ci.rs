@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::error::{ChoreError, Need, succeeded};
 use crate::{report_ui, workers, xdebug};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
@@ -18,7 +19,7 @@ const TESTS: &[&str] =
 ///
 /// # Errors
 /// Names the check that failed.
-pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), String> {
+pub fn run(root: &Path, tidy: impl Fn() -> Result<(), ChoreError>) -> Result<(), ChoreError> {
     cargo(root, FORMAT, &[])?;
     announce("tidy");
     tidy()?;
@@ -33,39 +34,35 @@ pub fn run(root: &Path, tidy: impl Fn() -> Result<(), String>) -> Result<(), Str
 }
 
 /// The tests of `php/`; without PHPUnit they are skipped, which is said.
-fn php_library(root: &Path) -> Result<(), String> {
+fn php_library(root: &Path) -> Result<(), ChoreError> {
     announce("phpunit");
-    let status = match Command::new("phpunit").args(["-c", "php"]).current_dir(root).status() {
-        Ok(status) => status,
+    match Command::new("phpunit").args(["-c", "php"]).current_dir(root).status() {
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
             if std::env::var_os("CI").is_some() {
-                return Err("`phpunit` is not installed (scripts/install-packages test)".to_owned());
+                return Err(ChoreError::Missing(Need::PhpUnit));
             }
-            eprintln!("SKIPPED: `phpunit` is not installed (scripts/install-packages test)");
-            return Ok(());
+            eprintln!("SKIPPED: {}", Need::PhpUnit);
+            Ok(())
         }
-        Err(why) => return Err(format!("`phpunit` does not start: {why}")),
-    };
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("`phpunit -c php` failed: {status}")),
+        Err(source) => Err(ChoreError::NotStarted { command: "phpunit".to_owned(), source }),
+        ran => succeeded("phpunit -c php", ran),
     }
 }
 
-fn cargo(root: &Path, arguments: &[&str], env: &[(&str, PathBuf)]) -> Result<(), String> {
+fn cargo(root: &Path, arguments: &[&str], env: &[(&str, PathBuf)]) -> Result<(), ChoreError> {
     announce(&arguments.join(" "));
     // The cargo that runs us, not whatever PATH finds first.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(&program)
+    let ran = Command::new(&program)
         .args(arguments)
         .envs(env.iter().map(|(name, path)| (name, path)))
         .current_dir(root)
-        .status()
-        .map_err(|why| format!("`{}` does not start: {why}", program.display()))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`cargo {}` failed: {status}", arguments.join(" ")))
+        .status();
+    match ran {
+        Err(source) => {
+            Err(ChoreError::NotStarted { command: program.display().to_string(), source })
+        }
+        ran => succeeded(&format!("cargo {}", arguments.join(" ")), ran),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask tidy`, `cargo xtask ci`.
 
 mod ci;
+mod error;
 mod picture;
 mod report_ui;
 mod tidy;
@@ -10,6 +11,8 @@ mod xdebug;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use error::ChoreError;
 
 const USAGE: &str = "\
 usage: cargo xtask <chore>
@@ -27,7 +30,7 @@ fn main() -> ExitCode {
         ["report-ui"] => report_ui::build(&root()),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))
-            .map_err(|why| why.to_string()),
+            .map_err(ChoreError::Io),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())
@@ -54,8 +57,8 @@ fn root() -> PathBuf {
     own.parent().map_or(own.clone(), PathBuf::from)
 }
 
-fn tidy() -> Result<(), String> {
-    let tree = tree::Tree::read(&root()).map_err(|why| why.to_string())?;
+fn tidy() -> Result<(), ChoreError> {
+    let tree = tree::Tree::read(&root())?;
     let findings = tidy::check(&tree);
     for finding in &findings {
         println!("{finding}");
@@ -65,6 +68,6 @@ fn tidy() -> Result<(), String> {
             println!("tidy: {} files are as STYLE.md wants them", tree.files().len());
             Ok(())
         }
-        count => Err(format!("tidy found {count} things in {} files", tree.files().len())),
+        findings => Err(ChoreError::Untidy { findings, files: tree.files().len() }),
     }
 }

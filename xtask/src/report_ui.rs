@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::error::{ChoreError, Need, succeeded};
+
 /// Vite's own need.
 const NODE_LEAST: u32 = 20;
 
@@ -11,10 +13,10 @@ const NODE_LEAST: u32 = 20;
 ///
 /// # Errors
 /// Node is missing, or a step failed.
-pub fn build(root: &Path) -> Result<(), String> {
+pub fn build(root: &Path) -> Result<(), ChoreError> {
     let folder = root.join("report-ui");
     if !has_node() {
-        return Err(format!("Node.js {NODE_LEAST} or newer and npm are needed"));
+        return Err(ChoreError::Missing(Need::Node { least: NODE_LEAST }));
     }
     npm(&folder, &["ci"])?;
     npm(&folder, &["run", "build"])
@@ -25,7 +27,7 @@ pub fn build(root: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// It differs, or a test fails.
-pub fn check(root: &Path) -> Result<(), String> {
+pub fn check(root: &Path) -> Result<(), ChoreError> {
     let folder = root.join("report-ui");
     if !has_node() {
         println!("SKIPPED: no Node.js {NODE_LEAST} or newer here: the page is not built again");
@@ -36,11 +38,10 @@ pub fn check(root: &Path) -> Result<(), String> {
     let into = built.display().to_string();
     npm(&folder, &["exec", "--", "tsc", "--noEmit"])?;
     npm(&folder, &["exec", "--", "vite", "build", "--emptyOutDir", "--outDir", &into])?;
-    let read = |path: PathBuf| fs::read(&path).map_err(|why| format!("{}: {why}", path.display()));
+    let read =
+        |path: PathBuf| fs::read(&path).map_err(|source| ChoreError::Unreadable { path, source });
     if read(built.join("index.html"))? != read(folder.join("dist/index.html"))? {
-        return Err("report-ui/dist/index.html is not what report-ui/src makes: \
-                    `cargo xtask report-ui`, and commit it"
-            .to_owned());
+        return Err(ChoreError::StalePage);
     }
     npm(&folder, &["run", "unit"])?;
     if chromium().is_none() {
@@ -51,17 +52,16 @@ pub fn check(root: &Path) -> Result<(), String> {
     npm(&folder, &["run", "e2e", "--", &pictures])
 }
 
-fn npm(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+fn npm(folder: &Path, arguments: &[&str]) -> Result<(), ChoreError> {
     eprintln!("== npm {}", arguments.join(" "));
     let mut command = Command::new("npm");
     command.args(arguments).current_dir(folder);
     if let Some(chromium) = chromium() {
         command.env("CHROMIUM", chromium);
     }
-    let status = command.status().map_err(|why| format!("`npm` does not start: {why}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("`npm {}` failed: {status}", arguments.join(" "))),
+    match command.status() {
+        Err(source) => Err(ChoreError::NotStarted { command: "npm".to_owned(), source }),
+        ran => succeeded(&format!("npm {}", arguments.join(" ")), ran),
     }
 }
 

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::error::{ChoreError, Need};
+
 /// Runtime to install, the need that it lacks, and the program that is then there.
 const MADE: [(&str, &str, &str); 2] = [
     ("roadrunner", "STAMPEDE_RR", "rr/rr"),
@@ -15,7 +17,7 @@ const MADE: [(&str, &str, &str); 2] = [
 /// # Errors
 /// `stampede` does not start; or one cannot be made with `CI` set, which is to prove them. Elsewhere
 /// that is said, and its tests are skipped.
-pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
+pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
     let wanted = MADE.into_iter().filter(|(_, variable, _)| std::env::var_os(variable).is_none());
     let wanted: Vec<_> = wanted.collect();
     if wanted.is_empty() {
@@ -23,9 +25,9 @@ pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
     }
     if !has_go() {
         if std::env::var_os("CI").is_some() {
-            return Err("there is no Go to make RoadRunner and FrankenPHP with".to_owned());
+            return Err(ChoreError::Missing(Need::Go));
         }
-        eprintln!("SKIPPED: there is no Go to make RoadRunner and FrankenPHP with");
+        eprintln!("SKIPPED: {}", Need::Go);
         return Ok(Vec::new());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
@@ -34,13 +36,13 @@ pub fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
     let make = || {
         let mut install = Command::new(target.join("debug/stampede"));
         install.args(["install", "--build", &names.join(",")]).env("XDG_DATA_HOME", &data);
-        let status = install.status();
-        status.map_err(|why| format!("`stampede install` does not start: {why}"))
+        let command = "stampede install".to_owned();
+        install.status().map_err(|source| ChoreError::NotStarted { command, source })
     };
     // Once more: a registry may be out of reach for a moment.
     if !make()?.success() && !make()?.success() {
         if std::env::var_os("CI").is_some() {
-            return Err("RoadRunner or FrankenPHP could not be made, see above".to_owned());
+            return Err(ChoreError::NotMade);
         }
         eprintln!("SKIPPED: what could not be made, see above; its tests are skipped");
     }

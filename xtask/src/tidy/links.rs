@@ -1,5 +1,7 @@
 //! Rule about links between the project's own pages: where they point to exists.
 
+use std::fmt;
+
 use super::Finding;
 use crate::tree::{File, Tree};
 
@@ -14,6 +16,26 @@ pub fn relative(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Why a link leads nowhere.
+enum BrokenLink {
+    /// Above the project's folder.
+    Outside,
+    /// To a file that is not there.
+    NoFile,
+    /// To a part that its page has not.
+    NoHeading,
+}
+
+impl fmt::Display for BrokenLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BrokenLink::Outside => "which leaves the project",
+            BrokenLink::NoFile => "which does not exist",
+            BrokenLink::NoHeading => "whose page has no such heading",
+        })
+    }
 }
 
 /// Targets of `[text](target)` outside code, with their lines; those with a scheme left out.
@@ -35,19 +57,19 @@ fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn follow(tree: &Tree, page: &File, link: &str) -> Result<(), &'static str> {
+fn follow(tree: &Tree, page: &File, link: &str) -> Result<(), BrokenLink> {
     let (path, part) = link.split_once('#').map_or((link, None), |(p, part)| (p, Some(part)));
     let target = match path {
         "" => page.path.clone(),
-        path => resolve(&page.path, path).ok_or("which leaves the project")?,
+        path => resolve(&page.path, path).ok_or(BrokenLink::Outside)?,
     };
     if !tree.has(&target) {
-        return Err("which does not exist");
+        return Err(BrokenLink::NoFile);
     }
     match (part, tree.file(&target)) {
         (Some(part), Some(file)) if file.extension() == "md" => {
             let found = prose(file).any(|(_, line)| heading(line).as_deref() == Some(part));
-            if found { Ok(()) } else { Err("whose page has no such heading") }
+            if found { Ok(()) } else { Err(BrokenLink::NoHeading) }
         }
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 //! what breaks it; each has a test that it fires and one that it does not.
 
 mod crates;
+mod errors;
 mod folders;
 mod lines;
 mod links;
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     crates::right_of_the_store,
     folders::runtimes,
     links::relative,
+    errors::typed,
 ];
 
 /// Everything that breaks a rule, sorted by place.
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn every_rule_takes_part() {
-        let tree = Tree::of(&[("b.rs", "\tlet x; \n"), ("a.md", "[gone](gone.md)\n")]);
+        let tree = Tree::of(&[("b.rs", "\tfn f() {} \n"), ("a.md", "[gone](gone.md)\n")]);
         let places: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(
             places,

@@ -376,7 +376,7 @@ impl Reader {
                 return Ok(());
             }
             pass += 1;
-            let again = ended.and_then(|()| reading.again());
+            let again = ended.and_then(|()| Ok(reading.again()?));
             if let Err(error) = again {
                 let path = reading.file().path.display();
                 self.note(|notes| notes.failed = Some(format!("cannot read `{path}`: {error}")));
@@ -393,7 +393,7 @@ impl Reader {
         request: &mut Request,
         pass: u64,
         deal: &mut impl FnMut(&mut Reader, &mut Request) -> Result<(), Done>,
-    ) -> Result<io::Result<()>, Done> {
+    ) -> Result<Result<(), PassError>, Done> {
         let mut is_empty = pass > 1;
         loop {
             // Later passes meet the same again.
@@ -411,13 +411,24 @@ impl Reader {
                 Ok(Entry::Skipped(reason)) => note(&|notes| notes.skip(&reason)),
                 Ok(Entry::Broken(broken)) => note(&|notes| notes.break_off(&broken)),
                 Ok(Entry::End) if is_empty => {
-                    return Ok(Err(io::Error::other("it has no request in it any more")));
+                    return Ok(Err(PassError::Empty));
                 }
                 Ok(Entry::End) => return Ok(Ok(())),
-                Err(error) => return Ok(Err(error)),
+                Err(error) => return Ok(Err(error.into())),
             }
         }
     }
+}
+
+/// Why the end of a pass cannot be reached.
+#[derive(Debug, thiserror::Error)]
+enum PassError {
+    /// The file cannot be read any more.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It was changed meanwhile.
+    #[error("it has no request in it any more")]
+    Empty,
 }
 
 /// Requests of which a random one is next.

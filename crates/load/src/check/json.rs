@@ -130,10 +130,10 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
 impl Expected {
     /// JSON, or a text that does not look like it: `json $.status == open` compares with the
     /// text `open`.
-    pub(super) fn parse(text: &str) -> Result<Expected, String> {
+    pub(super) fn parse(text: &str) -> Result<Expected, serde_json::Error> {
         match serde_json::from_str(text) {
             Ok(value) => Ok(Expected(value)),
-            Err(error) if text.starts_with(['"', '{', '[']) => Err(error.to_string()),
+            Err(error) if text.starts_with(['"', '{', '[']) => Err(error),
             Err(_) => Ok(Expected(Value::String(text.to_owned()))),
         }
     }

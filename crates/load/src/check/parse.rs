@@ -161,8 +161,9 @@ fn json(mut rest: Rest<'_>) -> Result<Ask, RuleError> {
         "" => None,
         "==" | "=" => {
             let (text, at) = rest.value(operator)?;
-            let value = Expected::parse(text).map_err(|why| {
-                wrong(at, text.len(), Problem::NotJson { found: text.to_owned(), why })
+            let value = Expected::parse(text).map_err(|error| {
+                let (found, why) = (text.to_owned(), error.to_string());
+                wrong(at, text.len(), Problem::NotJson { found, why })
             })?;
             Some(value)
         }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::prepare::BadEnd;
+
 use crate::runtime::{LOOKED_FOR, nearest};
 
 /// Why `--against` cannot do its work.
@@ -78,14 +80,14 @@ pub enum AgainstError {
         what: &'static str,
     },
     /// The command that was to prepare it did not work.
-    #[error("`--against-prepare`: `{command}` {how} in the copy of `{rev}`{log}")]
+    #[error("`--against-prepare`: `{command}` {end} in the copy of `{rev}`{log}")]
     Unprepared {
         /// As typed.
         rev: String,
         /// As typed.
         command: String,
         /// How it ended.
-        how: String,
+        end: BadEnd,
         /// Its last lines, on lines of their own.
         log: String,
     },

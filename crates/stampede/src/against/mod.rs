@@ -178,9 +178,9 @@ impl Copy<'_> {
         // A database of one file that a setting names by its whole path is the copy's.
         lead_settings(&app, top, &tree).map_err(|source| self.of_app(source))?;
         if let Some(command) = self.asked.prepare.filter(|_| !self.asked.is_dry) {
-            prepare::run(self.keeper, command, &app, self.own).map_err(|(how, log)| {
+            prepare::run(self.keeper, command, &app, self.own).map_err(|error| {
                 let (rev, command) = (self.asked.rev.to_owned(), command.to_owned());
-                AgainstError::Unprepared { rev, command, how, log }
+                AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
             })?;
         }
         let choice = match &self.found.choice {

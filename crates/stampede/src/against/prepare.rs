@@ -6,21 +6,49 @@ use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
-use crate::keeper::Keeper;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
+use crate::keeper::{Keeper, KeeperError};
 use crate::store::mask_secrets;
 use crate::{fresh, interrupt};
+
+/// A command that did not prepare the copy.
+#[derive(Debug, thiserror::Error)]
+#[error("{end}{log}")]
+pub struct PrepareError {
+    /// How it ended.
+    pub end: BadEnd,
+    /// Its last lines, on lines of their own, secrets masked.
+    pub log: String,
+}
+
+/// How a command ended that did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum BadEnd {
+    /// By itself.
+    #[error("ended with exit code {code}")]
+    ExitCode {
+        /// Not 0.
+        code: i32,
+    },
+    /// By a signal.
+    #[error("was killed")]
+    Killed,
+    /// It was ended, for it took too long or the person wants an end.
+    #[error("did not end within {} minutes", within.as_secs() / 60)]
+    NoEnd {
+        /// For so long it was waited for.
+        within: Duration,
+    },
+    /// It never began.
+    #[error("was not started: {0}")]
+    NotStarted(Box<KeeperError>),
+}
 
 /// Runs it to its end, with the person's own environment: Composer wants a home and a way out.
 ///
 /// # Errors
-/// How it ended, and its last lines.
-pub fn run(
-    keeper: &Keeper,
-    command: &str,
-    folder: &Path,
-    own: &Path,
-) -> Result<(), (String, String)> {
+/// It fails, or takes too long.
+pub fn run(keeper: &Keeper, command: &str, folder: &Path, own: &Path) -> Result<(), PrepareError> {
     let log = own.join("prepare.log");
     let stack = StackSpec {
         id: format!("prepare-{}", fresh::token()),
@@ -42,14 +70,14 @@ pub fn run(
         }],
         first: 0,
     };
-    let how = match keeper.beside(&stack).map(|stack| ended(&stack)) {
+    let end = match keeper.beside(&stack).map(|stack| ended(&stack)) {
         Ok(Some(Exit { code: Some(0), .. })) => return Ok(()),
-        Ok(Some(Exit { code: Some(code), .. })) => format!("ended with exit code {code}"),
-        Ok(Some(_)) => "was killed".to_owned(),
-        Ok(None) => format!("did not end within {} minutes", WITHIN.as_secs() / 60),
-        Err(error) => format!("was not started: {error}"),
+        Ok(Some(Exit { code: Some(code), .. })) => BadEnd::ExitCode { code },
+        Ok(Some(_)) => BadEnd::Killed,
+        Ok(None) => BadEnd::NoEnd { within: WITHIN },
+        Err(error) => BadEnd::NotStarted(Box::new(error)),
     };
-    Err((how, last_lines(&log)))
+    Err(PrepareError { end, log: last_lines(&log) })
 }
 
 /// Without what a hook that called us says of its repository.

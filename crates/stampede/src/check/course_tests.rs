@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::check::orders::{OVERLAPPING, tours};
+use crate::check::sample::reset;
 use crate::check::shelf::Shelf;
 use crate::check::users::{self, Planted};
 use crate::check::watch::{State, Turn, Worker};
@@ -73,7 +74,7 @@ impl Starts for App {
                 shared += 1;
                 let text = self.end(&mut memory, step, shared);
                 let outcome = match dies && all.len() > 1 && !deadly(step) {
-                    true => Err("reset".to_owned()),
+                    true => Err(reset()),
                     false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
                 };
                 seen.push(Seen::of(*number, outcome, Vec::new()));

@@ -8,7 +8,6 @@ use super::look::name;
 use super::model::{Asked, Skipped, Step};
 use super::requests::{self, Crawl, Listed, Policy, RequestError, routes, wants_login};
 use super::stand::{Bench, Seen, Stand};
-use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
@@ -41,7 +40,18 @@ pub struct Gathered {
     /// Where nothing is left: what the reference says.
     pub broken: Option<String>,
     /// Routes of the router's list, or why it was not read; `None`: nobody asked for it.
-    pub router: Option<Result<usize, String>>,
+    pub router: Option<Result<usize, RouterError>>,
+}
+
+/// Why the list of the app's router is not known.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RouterError {
+    /// The command that prints it.
+    #[error(transparent)]
+    Command(Arc<RuntimeError>),
+    /// What that command printed.
+    #[error(transparent)]
+    List(Arc<RequestError>),
 }
 
 /// Why there are none.
@@ -106,11 +116,11 @@ fn of_file(
 /// Page after page, as long as there are links, and what the router lists.
 fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) -> (Gathered, Stand) {
     let mut gathered = Gathered::default();
-    let listed = listed(&stand, kind);
-    gathered.router = listed
-        .as_ref()
-        .map(|listed| listed.as_ref().map(|listed| listed.asked.len()).map_err(String::clone));
-    let listed = listed.and_then(Result::ok).unwrap_or_default();
+    let listed = listed(&stand, kind).map(|listed| {
+        gathered.router = Some(listed.as_ref().map(|all| all.asked.len()).map_err(Clone::clone));
+        listed.unwrap_or_default()
+    });
+    let listed = listed.unwrap_or_default();
     let guessed: HashSet<Asked> = listed.asked.iter().cloned().collect();
     crawl.routes(listed);
     while let Some(asked) = crawl.next().filter(|_| !interrupt::asked()) {
@@ -135,9 +145,12 @@ fn of_app(mut stand: Stand, reference: &str, kind: AppKind, mut crawl: Crawl) ->
 }
 
 /// What the app's router lists, or why that is not known; `None`: its kind has no such list.
-fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, String>> {
-    let printed = stand.running().printed()?.as_ref().map_err(String::clone);
-    Some(printed.and_then(|text| routes::read(kind, text).map_err(|error| chain(&error))))
+fn listed(stand: &Stand, kind: AppKind) -> Option<Result<Listed, RouterError>> {
+    let printed = stand.running().printed()?.as_ref();
+    let read = |text: &String| {
+        routes::read(kind, text).map_err(|error| RouterError::List(Arc::new(error)))
+    };
+    Some(printed.map_err(|error| RouterError::Command(Arc::clone(error))).and_then(read))
 }
 
 impl Gathered {

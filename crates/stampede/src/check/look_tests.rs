@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::check::sample::reset;
 use crate::check::users::Planted;
 use crate::check::watch::{Held, State};
 use crate::runtime::Answer;
@@ -207,7 +208,7 @@ fn at_once_nobody_is_blamed_for_what_the_watch_says_of_turns() {
     known.innocent = innocent(slice::from_ref(&toured));
     assert!(known.innocent.is_empty());
     assert_eq!(kinds(&toured, &known), []);
-    toured.seen[0].outcome = Err("reset".to_owned());
+    toured.seen[0].outcome = Err(reset());
     assert_eq!(kinds(&toured, &known), [(FindingKind::Death, "GET /a".to_owned(), 0)]);
 }
 

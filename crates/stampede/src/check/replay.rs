@@ -155,7 +155,7 @@ mod tests {
     fn of_many_requests_those_that_differ_are_told_and_the_last() {
         let steps: Vec<Step> = (0..9).map(|at| sample::step(0, &format!("/{at}"))).collect();
         let plain = seen(200, "ok");
-        let none = Seen::of(1, Err("connection reset".to_owned()), Vec::new());
+        let none = Seen::of(1, Err(sample::reset()), Vec::new());
         let turns: Vec<Turn<'_>> = steps
             .iter()
             .enumerate()

@@ -7,6 +7,7 @@ use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
     Verdict,
 };
+use super::stand::NoAnswer;
 
 /// A check of nothing.
 pub fn report() -> CheckReport {
@@ -51,6 +52,11 @@ pub fn checked(runtime: &str) -> Checked {
         not_again: 0,
         problem: None,
     }
+}
+
+/// What a client sees of a worker that ends under its request.
+pub fn reset() -> NoAnswer {
+    NoAnswer::from(ureq::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
 }
 
 /// An answer that is another.

@@ -155,7 +155,7 @@ mod tests {
             }),
             with_next: false,
         };
-        let seen = |number| Seen::of(number, Err(String::new()), Vec::new());
+        let seen = |number| Seen::of(number, Err(crate::check::sample::reset()), Vec::new());
         let turn =
             |(number, (_, before, after)): (u64, &(&str, Option<&str>, Option<&str>))| Turn {
                 number: Some(number),

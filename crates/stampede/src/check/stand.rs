@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,9 @@ pub struct Stand {
     php: Option<String>,
 }
 
+/// Why a request got no answer, as the client says. Many have it: what came of a request is cloned.
+pub type NoAnswer = Arc<ureq::Error>;
+
 /// What came of a request.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -95,14 +98,14 @@ pub struct Seen {
     pub number: u64,
     status: u16,
     /// The answer, or why there is none.
-    pub outcome: Result<Kept<Answer>, String>,
+    pub outcome: Result<Kept<Answer>, NoAnswer>,
     /// The other users whose cookies it shows.
     pub shows: Vec<u32>,
 }
 
 impl Seen {
     /// What came of the request of this number.
-    pub fn of(number: u64, outcome: Result<Answer, String>, shows: Vec<u32>) -> Seen {
+    pub fn of(number: u64, outcome: Result<Answer, NoAnswer>, shows: Vec<u32>) -> Seen {
         let status = outcome.as_ref().map_or(0, |answer| answer.status);
         Seen { number, status, outcome: outcome.map(Kept::Here), shows }
     }
@@ -119,8 +122,8 @@ impl Seen {
     }
 
     /// The answer, or why there is none.
-    pub fn answer(&self) -> Result<Cow<'_, Answer>, &str> {
-        self.outcome.as_ref().map(Kept::get).map_err(String::as_str)
+    pub fn answer(&self) -> Result<Cow<'_, Answer>, &NoAnswer> {
+        self.outcome.as_ref().map(Kept::get)
     }
 
     /// What of it is compared, as one text: status, the headers that an app means, the body.
@@ -219,10 +222,8 @@ impl Stand {
         let asked: Vec<(u64, Asked)> =
             steps.iter().zip(self.sent + 1..).map(|(step, n)| (n, self.dressed(step))).collect();
         self.sent += steps.len() as u64;
-        let ask = |(number, asked): &(u64, Asked)| {
-            self.ask(*number, asked).map_err(|error| error.to_string())
-        };
-        let outcomes: Vec<Result<Answer, String>> = match way {
+        let ask = |(number, asked): &(u64, Asked)| self.ask(*number, asked).map_err(NoAnswer::from);
+        let outcomes: Vec<Result<Answer, NoAnswer>> = match way {
             Way::AtOnce if steps.len() > 1 => at_once(&asked, ask),
             Way::AtOnce | Way::InTurn => asked.iter().map(ask).collect(),
             Way::Turned => {

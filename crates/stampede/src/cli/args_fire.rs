@@ -93,7 +93,7 @@ pub struct FireArgs {
 }
 
 /// `200`, `200-299` or `2xx`.
-fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
+fn statuses(text: &str) -> Result<RangeInclusive<u16>, StatusError> {
     let is_number = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
     let status = |text: &str| {
         let number: Option<u16> = Some(text).filter(is_number).and_then(|text| text.parse().ok());
@@ -106,9 +106,13 @@ fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
         (None, None) => status(text).map(|status| status..=status),
     };
     let known = range.filter(|range| !range.is_empty());
-    known
-        .ok_or_else(|| "expected a status as 200, a range as 200-299, or a class as 2xx".to_owned())
+    known.ok_or(StatusError)
 }
+
+/// What is no status; clap says beside it what was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a status as 200, a range as 200-299, or a class as 2xx")]
+struct StatusError;
 
 /// Engines of the load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

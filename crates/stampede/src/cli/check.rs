@@ -14,6 +14,7 @@ use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::{print, tell};
 use super::{Failure, Outcome};
+use crate::causes::chain;
 use crate::check::gather::{GatherError, Gathered, Source, gather};
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
@@ -285,9 +286,10 @@ fn said(gathered: &Gathered, reference: &str, tell: &mut dyn FnMut(&str)) -> Res
     }
     match &gathered.router {
         Some(Ok(routes)) => tell(&format!("the app's router lists {routes} that can be asked for")),
-        Some(Err(why)) => {
-            tell(&format!("note: only links are followed, the router's list is not known: {why}"))
-        }
+        Some(Err(error)) => tell(&format!(
+            "note: only links are followed, the router's list is not known: {}",
+            chain(error)
+        )),
         None => {}
     }
     let count = gathered.requests.len();

@@ -52,7 +52,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     if let Some(why) = &ground.refused[0] {
         return Ok(Found::Nothing(why.to_string()));
     }
-    let setting = Setting::read(WORKERS).map_err(Failure::rendered)?;
+    let setting = Setting::read(WORKERS).map_err(|error| Failure::new(&error))?;
     let (choice, settings) = (&ground.plan.runtimes[0], [setting]);
     let takes = |value| ground.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {

@@ -108,8 +108,8 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
     let texts = if typed.is_empty() { vec![WORKERS.to_owned()] } else { typed.to_vec() };
     let mut settings: Vec<Setting> = Vec::new();
     for text in texts {
-        let setting = Setting::read(&text).map_err(|why| {
-            Failure::rendered(why).hint("`--set workers=2..64` or `--set pm=static,ondemand`")
+        let setting = Setting::read(&text).map_err(|error| {
+            Failure::new(&error).hint("`--set workers=2..64` or `--set pm=static,ondemand`")
         })?;
         if settings.iter().any(|known| known.name == setting.name) {
             let text = format!("`--set {}` is given twice", setting.name);

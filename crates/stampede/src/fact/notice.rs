@@ -74,11 +74,21 @@ pub enum Notice {
         /// Both revisions, and what is not in git.
         detail: String,
     },
-    /// A budget that does not fit; all that there is is used.
-    #[serde(rename = "budget_too_large")]
-    BudgetTooLarge {
-        /// What was asked for, and what there is.
-        detail: String,
+    /// A budget of more CPUs than there are: all are used.
+    #[serde(rename = "budget_cpus_too_many")]
+    CpusTooMany {
+        /// Asked for.
+        cpus: u32,
+        /// What there is.
+        machine_cpus: u32,
+    },
+    /// A budget of more memory than there is: all of it is used.
+    #[serde(rename = "budget_memory_too_large")]
+    MemoryTooLarge {
+        /// Asked for.
+        bytes: u64,
+        /// What there is.
+        machine_bytes: u64,
     },
     /// Numbers of CPUs that this machine does not have were left out.
     #[serde(rename = "cpus_left_out")]
@@ -291,7 +301,16 @@ impl Notice {
     /// Budget, load and rounds.
     fn of_conditions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::BudgetTooLarge { detail } => write!(f, "{detail}; all of it is used"),
+            Notice::CpusTooMany { cpus, machine_cpus } => write!(
+                f,
+                "a budget of {cpus} CPUs does not fit: this machine has {machine_cpus}; all of it is used"
+            ),
+            Notice::MemoryTooLarge { bytes, machine_bytes } => write!(
+                f,
+                "a budget of {} does not fit: this machine has {}; all of it is used",
+                words::bytes(*bytes as f64),
+                words::bytes(*machine_bytes as f64)
+            ),
             Notice::CpusLeftOut { asked } => {
                 let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
                 write!(

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Mismatch;
+use crate::store::record::PageRecord;
 use crate::summary::words;
 
 /// What the stack or its app did, or could not do.
@@ -21,12 +22,16 @@ pub enum Server {
     /// A page of the load is answered with an error, before the load.
     #[serde(rename = "page_fails")]
     PageFails {
+        /// Pages that are answered so.
+        pages: Vec<PageRecord>,
         /// The pages and their answers, with the last lines of the logs.
         detail: String,
     },
     /// The pages of the load are redirected, before the load.
     #[serde(rename = "page_redirects")]
     PageRedirects {
+        /// Pages that were asked.
+        pages: Vec<PageRecord>,
         /// From where to where, and what to do.
         detail: String,
     },
@@ -169,8 +174,8 @@ impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Server::Failed { error } | Server::LogUnreadable { error } => f.write_str(error),
-            Server::PageFails { detail }
-            | Server::PageRedirects { detail }
+            Server::PageFails { detail, .. }
+            | Server::PageRedirects { detail, .. }
             | Server::Gone { detail }
             | Server::Skipped { detail }
             | Server::KeepAliveUnfit { detail } => f.write_str(detail),

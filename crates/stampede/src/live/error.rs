@@ -73,9 +73,15 @@ pub enum LiveError {
         /// As its manager says; 0: none.
         pid: u32,
     },
-    /// The app's answer is wrong, or does not come.
-    #[error("the page: {0}")]
-    Unverified(String),
+    /// The app does not answer.
+    #[error("the page")]
+    NoAnswer(#[source] ureq::Error),
+    /// The app's answer is wrong.
+    #[error("the page: {wrong}")]
+    WrongPage {
+        /// What is wrong with it.
+        wrong: String,
+    },
 }
 
 fn something_at(address: SocketAddr) -> String {
@@ -86,9 +92,10 @@ impl LiveError {
     /// Key of the plan that it is about.
     pub fn key(&self) -> &'static str {
         match self {
-            LiveError::Target(_) | LiveError::NobodyThere { .. } | LiveError::Unverified(_) => {
-                "url"
-            }
+            LiveError::Target(_)
+            | LiveError::NobodyThere { .. }
+            | LiveError::NoAnswer(_)
+            | LiveError::WrongPage { .. } => "url",
             _ => "watch",
         }
     }
@@ -112,7 +119,7 @@ impl LiveError {
             LiveError::Elsewhere { .. } => {
                 "something in this machine's own PID namespace; or no `watch`"
             }
-            LiveError::Unverified(_) => "the app that the plan names",
+            LiveError::NoAnswer(_) | LiveError::WrongPage { .. } => "the app that the plan names",
         }
     }
 }

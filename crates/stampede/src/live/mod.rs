@@ -22,7 +22,6 @@ pub use watch::ROLE;
 use watch::Watched;
 
 use crate::addresses::{self, shown};
-use crate::causes::chain;
 use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::observed::Shown;
@@ -88,8 +87,8 @@ impl Live {
         self.watched.as_ref().map_or(ProcessGroup { roles: Vec::new() }, Watched::group)
     }
 
-    /// Why what is watched is no longer what it was.
-    pub fn gone(&self) -> Option<String> {
+    /// What was watched, where it is no longer what it was.
+    pub fn gone(&self) -> Option<Watch> {
         self.watched.as_ref().and_then(Watched::gone)
     }
 
@@ -215,20 +214,18 @@ impl Live {
     /// # Errors
     /// It does not answer.
     pub fn arrive(&self, app: &App, page: &PageRequest) -> Result<Arrived, LiveError> {
-        arrive(self, app, page, "/", ANSWERS_WITHIN)
-            .map_err(|error| LiveError::Unverified(chain(&error)))
+        arrive(self, app, page, "/", ANSWERS_WITHIN).map_err(LiveError::NoAnswer)
     }
 
     fn page(&self, app: &App, page: &PageRequest) -> Result<Answer, LiveError> {
         let path = page.path.as_deref().unwrap_or("/");
-        let answer = self
-            .ask_path(path, &page.headers, ANSWERS_WITHIN)
-            .map_err(|error| LiveError::Unverified(chain(&error)))?;
+        let answer =
+            self.ask_path(path, &page.headers, ANSWERS_WITHIN).map_err(LiveError::NoAnswer)?;
         // A redirect that was not followed is for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
-            Some(wrong) => Err(LiveError::Unverified(wrong)),
+            Some(wrong) => Err(LiveError::WrongPage { wrong }),
         }
     }
 }

@@ -73,13 +73,13 @@ impl Watched {
         }
     }
 
-    /// Why it is no longer what it was; `None`: it is.
-    pub fn gone(&self) -> Option<String> {
+    /// What was watched, where it is no longer what it was; `None`: it is.
+    pub fn gone(&self) -> Option<Watch> {
         let same = match self.main {
             Some(main) => Process::now(main.pid) == Some(main),
             None => Watched::find(&self.watch).is_ok(),
         };
-        (!same).then(|| format!("what is watched, {}, ended during the trial", self.watch))
+        (!same).then(|| self.watch.clone())
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         let gone = watched.gone().expect("it ended");
-        assert_eq!(gone, format!("what is watched, pid {}, ended during the trial", child.id()));
+        assert_eq!(gone, Watch::Pid(child.id()));
         child.wait().expect("reaped");
     }
 }

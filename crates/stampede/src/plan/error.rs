@@ -8,6 +8,8 @@ use std::sync::Arc;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use stampede_load::schedule::ScheduleError;
 
+use crate::causes::chain;
+
 /// A plan that cannot be used. Nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -52,11 +54,17 @@ pub struct Wrong {
 }
 
 /// What is wrong with a part of a plan.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum Mistake {
-    /// Not YAML, or more of it than a plan may hold.
-    #[error("{0}")]
-    Yaml(String),
+    /// Not YAML.
+    #[error("{}", words(.0))]
+    Yaml(Box<serde_saphyr::Error>),
+    /// More YAML than a plan may hold.
+    #[error("more than a plan may hold")]
+    TooMuch,
+    /// A key twice in one map.
+    #[error("key `{0}` stands here twice")]
+    KeyTwice(String),
     /// A key that must be there.
     #[error("`{0}` is missing")]
     Missing(&'static str),
@@ -126,12 +134,47 @@ pub enum Mistake {
         /// How many.
         found: usize,
     },
-    /// What a later check found: see `refused`.
-    #[error("{0}")]
-    Refused(String),
+    /// A key of rounds that have no fixed number.
+    #[error("`{0}` without `rounds: auto`")]
+    WithoutAuto(&'static str),
+    /// `--kind` of an app that says its own.
+    #[error("`{0}` is an app of the catalogue, whose kind is known")]
+    KindIsKnown(String),
+    /// A setting of a runtime that stampede does not start.
+    #[error("`{0}` cannot be set for what already runs")]
+    AlreadyRuns(String),
+    /// A URL of another scheme, where runtimes are compared.
+    #[error(
+        "runtimes are compared over plain http alone; `stampede fire` speaks https and FastCGI"
+    )]
+    NotPlainHttp,
+    /// A runtime's URL with a query.
+    #[error("`{0}` has a query: the load's requests have their own")]
+    Query(String),
+    /// A runtime's URL with blanks in its path.
+    #[error("`{0}` is not a path")]
+    NotAPath(String),
+    /// Two ways of watching.
+    #[error("one runtime is watched in one way")]
+    WatchedTwice,
+    /// Yandex Tank's own generator is off.
+    #[error("`phantom` is not enabled, so nothing is fired")]
+    PhantomOff,
+    /// A schedule of Yandex Tank's in a file.
+    #[error("a `stpd_file` is not read here")]
+    SteppedFile,
+    /// What another module or a later check says of it: see `refused`.
+    #[error("{}", chain(.0.as_ref()))]
+    Refused(Box<dyn std::error::Error + Send + Sync>),
     /// A schedule's own mistake.
     #[error("{0}")]
     Schedule(ScheduleError),
+}
+
+/// The parser's message without its place, which is shown with the line itself.
+pub(super) fn words(error: &serde_saphyr::Error) -> String {
+    let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    message.find(" at line ").map_or_else(|| message.clone(), |end| message[..end].to_owned())
 }
 
 /// A text that places point into: the plan's file, or the command line.
@@ -151,6 +194,13 @@ pub struct Place {
     pub(super) source: Arc<Source>,
     pub(super) offset: usize,
     pub(super) length: usize,
+}
+
+impl Mistake {
+    /// As another module or a later check says.
+    pub(super) fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Mistake {
+        Mistake::Refused(Box::new(error))
+    }
 }
 
 impl Place {

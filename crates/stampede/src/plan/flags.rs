@@ -346,10 +346,8 @@ fn each_app(
 fn kind_over(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
     if let Some(text) = app.text() {
         if !is_folder(text) {
-            let why =
-                format!("`{}` is an app of the catalogue, whose kind is known", shortened(text));
             return Err(kind.place.wrong(
-                Mistake::Refused(why),
+                Mistake::KindIsKnown(shortened(text)),
                 format!("`--kind` beside the folder of a project, such as `--app ./{text}`"),
             ));
         }

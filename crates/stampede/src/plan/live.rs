@@ -7,7 +7,6 @@ use super::model::{RuntimeChoice, RuntimeSource, Watch};
 use super::runtimes::Named;
 use super::tree::{Node, shortened};
 use super::value::{Fields, entries, not_a, text, whole_u32};
-use crate::causes::chain;
 use crate::target::Url;
 
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
@@ -43,10 +42,10 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
         if KEYS.contains(&name) || nearest(name, KEYS).is_some() {
             continue;
         }
-        let why = format!("`{}` cannot be set for what already runs", shortened(name));
+        let mistake = Mistake::AlreadyRuns(shortened(name));
         let expected = "`url` and `watch` alone: stampede changes nothing there, so set it where \
                         that is started";
-        return Err(key.place.wrong(Mistake::Refused(why), expected));
+        return Err(key.place.wrong(mistake, expected));
     }
     Ok(())
 }
@@ -54,20 +53,17 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
 /// The address as written. The host's address is asked for later, when the plan is to run.
 fn url(node: &Node) -> Result<String, PlanError> {
     let address = text(node, "an address", URL)?;
-    let refused = |why: String| node.place.wrong(Mistake::Refused(why), URL);
-    let read = Url::parse(address).map_err(|error| refused(chain(&error)))?;
+    let wrong = |mistake| node.place.wrong(mistake, URL);
+    let read = Url::parse(address).map_err(|error| wrong(Mistake::refused(error)))?;
     if !read.is_plain_http() {
-        let why = "runtimes are compared over plain http alone; `stampede fire` speaks https and \
-                   FastCGI";
-        return Err(refused(why.to_owned()));
+        return Err(wrong(Mistake::NotPlainHttp));
     }
     let path = read.path();
     if path.contains('?') {
-        let why = format!("`{}` has a query: the load's requests have their own", shortened(path));
-        return Err(refused(why));
+        return Err(wrong(Mistake::Query(shortened(path))));
     }
     if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(refused(format!("`{}` is not a path", shortened(path))));
+        return Err(wrong(Mistake::NotAPath(shortened(path))));
     }
     Ok(address.to_owned())
 }
@@ -82,10 +78,7 @@ fn watch(node: &Node) -> Result<Watch, PlanError> {
             "unit" => name(value).map(Watch::Unit),
             _ => name(value).map(Watch::Container),
         },
-        [_, (second, _), ..] => {
-            let why = "one runtime is watched in one way".to_owned();
-            Err(second.place.wrong(Mistake::Refused(why), WATCH))
-        }
+        [_, (second, _), ..] => Err(second.place.wrong(Mistake::WatchedTwice, WATCH)),
         [] => Err(not_a(node, "something to watch", WATCH)),
     }
 }

@@ -69,11 +69,15 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
     place.wrong_name(mistake, of_flag(flag) + &expected, near)
 }
 
-/// An error for a value that a later check refuses: `why` is a lower-case fragment,
-/// `expected` says what would do.
-pub fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> PlanError {
+/// An error for a value that a later check refuses; `expected` says what would do.
+pub fn refused(
+    plan: &Plan,
+    subject: Subject<'_>,
+    why: impl std::error::Error + Send + Sync + 'static,
+    expected: &str,
+) -> PlanError {
     let Spot { place, flag } = place_of(plan, subject, Side::Value);
-    place.wrong(Mistake::Refused(why.to_owned()), of_flag(flag) + expected)
+    place.wrong(Mistake::refused(why), of_flag(flag) + expected)
 }
 
 /// Says which flag a value came from.
@@ -216,6 +220,11 @@ mod tests {
     use super::super::{Look, Overrides, from_flags, read};
     use super::*;
 
+    /// What a later check says.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Why(&'static str);
+
     const TEXT: &str = "\
 app: helo
 workers: 4
@@ -246,9 +255,14 @@ load: {day: \"const(5,1s)\"}
             unknown(&plan, Subject::Runtime(swept), &runtimes),
             unknown(&plan, of("wrokers"), &["workers", "front"]),
             unknown(&plan, of("jti"), &["jit"]),
-            refused(&plan, of("front"), "it has no front", "no `front`"),
-            refused(&plan, Subject::Load("day"), "connections exceed workers", "`keep_alive: off`"),
-            refused(&plan, Subject::Load("night"), "there is no night", "a day"),
+            refused(&plan, of("front"), Why("it has no front"), "no `front`"),
+            refused(
+                &plan,
+                Subject::Load("day"),
+                Why("connections exceed workers"),
+                "`keep_alive: off`",
+            ),
+            refused(&plan, Subject::Load("night"), Why("there is no night"), "a day"),
         ];
         let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
         insta::assert_snapshot!(shown);
@@ -270,11 +284,11 @@ load: {day: \"const(5,1s)\"}
             refused(
                 &plan,
                 Subject::App(&plan.apps[0]),
-                "no app is here",
+                Why("no app is here"),
                 "a folder with an `app.yaml`",
             ),
             unknown(&plan, Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
-            refused(&plan, setting, "4 workers are too many", "3"),
+            refused(&plan, setting, Why("4 workers are too many"), "3"),
         ];
         let shown: String = errors.iter().map(|error| error.render(Look::Plain) + "\n").collect();
         insta::assert_snapshot!(shown);

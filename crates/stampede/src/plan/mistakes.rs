@@ -307,7 +307,8 @@ fn too_many() {
     for text in all {
         let error = read_text(&text, &Overrides::default()).expect_err("too many");
         let PlanError::Wrong(wrong) = error else { panic!("{error}") };
-        let fits = matches!(wrong.mistake, Mistake::TooMany { .. } | Mistake::Yaml(_));
+        let fits =
+            matches!(wrong.mistake, Mistake::TooMany { .. } | Mistake::TooMuch | Mistake::Yaml(_));
         assert!(fits, "{}", wrong.mistake);
         assert!(!wrong.mistake.to_string().contains("limits"), "{}", wrong.mistake);
     }

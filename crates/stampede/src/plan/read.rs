@@ -509,9 +509,8 @@ fn rounds(fields: &Fields<'_>) -> Result<Rounds, PlanError> {
     }
     for key in ["precision", "max_time"] {
         if fields.get(key).is_some() {
-            let why = format!("`{key}` without `rounds: auto`");
             let expected = format!("`rounds: auto` beside `{key}`: fixed rounds end by themselves");
-            return Err(fields.key_place(key).wrong(Mistake::Refused(why), expected));
+            return Err(fields.key_place(key).wrong(Mistake::WithoutAuto(key), expected));
         }
     }
     node.map_or(Ok(Rounds::Fixed(1)), |node| {

@@ -60,7 +60,7 @@ impl Criterion {
             "beside `--tank` which statuses are correct, as `--status 200`: all of a mask, or none";
         let criteria = Autostop::parse(&self.text).ok()?.to_string();
         let is_this = criteria == unfit.criterion;
-        is_this.then(|| self.place.wrong(Mistake::Refused(unfit.to_string()), EXPECTED))
+        is_this.then(|| self.place.wrong(Mistake::refused(unfit.clone()), EXPECTED))
     }
 }
 
@@ -127,9 +127,8 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
         return Err(phantom.place.wrong(Mistake::Missing("address"), ADDRESS));
     }
     if is_off(phantom) {
-        let mistake = Mistake::Refused("`phantom` is not enabled, so nothing is fired".to_owned());
         let place = &phantom.get("enabled").unwrap_or(phantom).place;
-        return Err(place.wrong(mistake, "`enabled: true`, or `phantom` without it"));
+        return Err(place.wrong(Mistake::PhantomOff, "`enabled: true`, or `phantom` without it"));
     }
     let fields = Phantom { node: phantom, unsupported: &mut unsupported };
     let mut config = fields.config()?;
@@ -261,7 +260,7 @@ impl Phantom<'_> {
             let habits =
                 Habits { version: HttpVersion::Http10, connection: ConnectionHabit::PerShot };
             get("/", std::slice::from_ref(&header), habits)
-                .map_err(|error| refused(node, &error, EXPECTED))?;
+                .map_err(|error| refused(node, error, EXPECTED))?;
             headers.push(header);
         }
         Ok(headers)
@@ -272,7 +271,7 @@ impl Phantom<'_> {
         const PATH: &str = "a path that begins with /, spaces percent-encoded: `/a%20b`";
         if let Some(node) = self.get("uris") {
             let request = |(uri, node): (&str, &Node)| {
-                get(uri, &headers, habits).map_err(|error| refused(node, &error, PATH))
+                get(uri, &headers, habits).map_err(|error| refused(node, error, PATH))
             };
             let uris = lines(node, "paths such as `/`")?;
             let requests: Vec<Request> = uris.into_iter().map(request).collect::<Result<_, _>>()?;
@@ -318,8 +317,7 @@ impl Phantom<'_> {
         let profile = self.get("load_profile");
         let kind = match profile.and_then(|profile| profile.get("load_type")) {
             Some(node) if node.text() == Some("stpd_file") => {
-                let mistake = Mistake::Refused("a `stpd_file` is not read here".to_owned());
-                return Err(node.place.wrong(mistake, STEPPED));
+                return Err(node.place.wrong(Mistake::SteppedFile, STEPPED));
             }
             Some(node) => name_of(node, "load type", &["rps", "instances"])?,
             None => "rps",
@@ -407,7 +405,7 @@ fn criteria_in(
                     Problem::Tag => NO_TAG,
                     _ => {
                         let (expected, near) = (error.expected(), error.nearest());
-                        let mistake = Mistake::Refused(error.to_string());
+                        let mistake = Mistake::refused(error);
                         return Err(place.wrong_name(mistake, expected, near.map(str::to_owned)));
                     }
                 };
@@ -438,8 +436,8 @@ fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, AmmoEr
 }
 
 /// What makes no request, where it is written.
-fn refused(node: &Node, error: &AmmoError, expected: &str) -> PlanError {
-    node.place.wrong(Mistake::Refused(error.to_string()), expected)
+fn refused(node: &Node, error: AmmoError, expected: &str) -> PlanError {
+    node.place.wrong(Mistake::refused(error), expected)
 }
 
 fn pass_over(all: &mut Vec<Unsupported>, section: &str, key: &Node, why: &'static str) {

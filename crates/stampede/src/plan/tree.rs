@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{Mistake, Place, PlanError, Source};
+use super::error::{Mistake, Place, PlanError, Source, words};
 
 /// Largest plan that is read.
 pub(super) const BYTES_MAX: usize = 1 << 20;
@@ -133,32 +133,26 @@ pub(super) fn parse(source: &Arc<Source>) -> Result<Node, PlanError> {
     };
     match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&source.text, options) {
         Ok(raw) => Ok(node(raw, source)),
-        Err(error) => Err(syntax(&error, source)),
+        Err(error) => Err(syntax(error, source)),
     }
 }
 
 /// The parser's own error, at its place, in our form.
-fn syntax(error: &serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
+fn syntax(error: serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
     const EXPECTED: &str = "one YAML document: a map of keys such as `app`, `runtimes` and `load`";
-    let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
-    // The place is shown by the snippet.
-    let message = match message.find(" at line ") {
-        Some(end) => message[..end].to_owned(),
-        None => message,
-    };
     let place = match error.location() {
         Some(location) => place(&location, source),
         None => Place::begin_of(source),
     };
-    let (message, expected) = if message.starts_with("duplicate mapping key") {
-        (format!("key `{}` stands here twice", shortened(place.text())), "each key once")
-    } else if message.contains("too large or too complex") {
-        let expected = "at most 20 000 values, 32 levels and 200 aliases";
-        ("more than a plan may hold".to_owned(), expected)
+    let words = words(&error);
+    let (mistake, expected) = if words.starts_with("duplicate mapping key") {
+        (Mistake::KeyTwice(shortened(place.text())), "each key once")
+    } else if words.contains("too large or too complex") {
+        (Mistake::TooMuch, "at most 20 000 values, 32 levels and 200 aliases")
     } else {
-        (message, EXPECTED)
+        (Mistake::Yaml(Box::new(error)), EXPECTED)
     };
-    place.wrong(Mistake::Yaml(message), expected)
+    place.wrong(mistake, expected)
 }
 
 /// From the parser's location: bytes where it has them, else from line and column.

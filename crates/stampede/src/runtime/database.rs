@@ -2,10 +2,10 @@
 //! `runtimes/common/database-<name>.yaml`, and what tells how many queries reached it.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -379,6 +379,28 @@ impl Place<'_> {
     }
 }
 
+/// Why a database does not tell how many queries it has answered.
+#[derive(Debug, thiserror::Error)]
+pub enum CountError {
+    /// The program that asks it cannot be run.
+    #[error(transparent)]
+    NotRun(#[from] io::Error),
+    /// That program does not end.
+    #[error("it does not answer within {} s", within.as_secs())]
+    Silent {
+        /// For so long it was waited for.
+        within: Duration,
+    },
+    /// That program says no number.
+    #[error("{words}")]
+    NoNumber {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it printed.
+        words: String,
+    },
+}
+
 /// How a database is asked for the number of its queries.
 #[derive(Clone, Debug)]
 pub struct Asks {
@@ -390,30 +412,33 @@ impl Asks {
     /// Queries that it has answered since it runs.
     ///
     /// # Errors
-    /// It does not answer, in words.
-    pub fn queries(&self) -> Result<u64, String> {
+    /// It does not answer.
+    pub fn queries(&self) -> Result<u64, CountError> {
         let mut child = Command::new(&self.program)
             .args(&self.args)
             .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
+            .spawn()?;
         let begun = Instant::now();
-        while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        while child.try_wait()?.is_none() {
             if begun.elapsed() > ASKED_WITHIN {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("it does not answer within {} s", ASKED_WITHIN.as_secs()));
+                return Err(CountError::Silent { within: ASKED_WITHIN });
             }
             std::thread::sleep(LOOK);
         }
-        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let output = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         match (output.status.success(), sum(&text)) {
             (true, Some(queries)) => Ok(queries),
-            _ => Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)).trim().into()),
+            _ => {
+                let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+                let (status, words) = (output.status, all.trim().to_owned());
+                Err(CountError::NoNumber { status, words })
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::database::CountError;
 use super::detect::LOOKED_FOR;
+use super::locate::ExtensionError;
 
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error)]
@@ -228,12 +230,12 @@ pub enum RuntimeError {
         given_by: String,
     },
     /// An extension that is for another PHP, or is none.
-    #[error("PHP does not load `{extension}`: {said}")]
+    #[error("PHP does not load `{extension}`: {why}")]
     Extension {
         /// The file.
         extension: PathBuf,
-        /// PHP's words.
-        said: String,
+        /// As PHP says.
+        why: ExtensionError,
     },
     /// A port that was asked for is in use.
     #[error("port {port} is taken{by}")]
@@ -374,8 +376,8 @@ pub enum RuntimeError {
         runtime: String,
         /// `60 s`.
         within: String,
-        /// What the last try said.
-        last: String,
+        /// Why the last try failed.
+        last: CountError,
         /// Last lines of the logs, each on a line of its own.
         log: String,
     },

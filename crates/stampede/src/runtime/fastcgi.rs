@@ -12,11 +12,33 @@ use stampede_load::protocol::fastcgi::record::{
 /// A status page has some hundred bytes a worker.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
+/// Why a status page is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum StatusPageError {
+    /// No connection, or no whole answer in time.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Not records.
+    #[error("the status page is not FastCGI")]
+    NotFastCgi,
+    /// More than the most workers take.
+    #[error("the status page is too long")]
+    TooLong,
+    /// Headers without a body.
+    #[error("the status page has no body")]
+    NoBody,
+}
+
 /// Asks `path?query` over a unix socket; gives the body.
 ///
 /// # Errors
 /// No connection, no whole answer within `timeout` a read, or an answer that is none.
-pub fn get(socket: &Path, path: &str, query: &str, timeout: Duration) -> io::Result<String> {
+pub fn get(
+    socket: &Path,
+    path: &str,
+    query: &str,
+    timeout: Duration,
+) -> Result<String, StatusPageError> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(timeout))?;
     stream.set_write_timeout(Some(timeout))?;
@@ -24,7 +46,7 @@ pub fn get(socket: &Path, path: &str, query: &str, timeout: Duration) -> io::Res
     let out = answer(&mut stream)?;
     let text = String::from_utf8_lossy(&out).into_owned();
     let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_string());
-    body.ok_or_else(|| wrong("the status page has no body"))
+    body.ok_or(StatusPageError::NoBody)
 }
 
 fn request(path: &str, query: &str) -> Vec<u8> {
@@ -46,13 +68,13 @@ fn request(path: &str, query: &str) -> Vec<u8> {
 }
 
 /// All of `STDOUT` up to the request's end.
-fn answer(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
+fn answer(stream: &mut UnixStream) -> Result<Vec<u8>, StatusPageError> {
     let mut records = RecordReader::new();
     let (mut out, mut read) = (Vec::new(), [0; 4096]);
     loop {
         let length = stream.read(&mut read)?;
         if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         let mut used = 0;
         loop {
@@ -62,18 +84,14 @@ fn answer(stream: &mut UnixStream) -> io::Result<Vec<u8>> {
                 Step::NeedMore => break,
                 Step::Content(Kind::Stdout, content) => out.extend_from_slice(content),
                 Step::End { kind: Kind::End, .. } => return Ok(out),
-                Step::Bad => return Err(wrong("the status page is not FastCGI")),
+                Step::Bad => return Err(StatusPageError::NotFastCgi),
                 Step::Content(..) | Step::End { .. } => {}
             }
         }
         if out.len() > ANSWER_BYTES_MAX {
-            return Err(wrong("the status page is too long"));
+            return Err(StatusPageError::TooLong);
         }
     }
-}
-
-fn wrong(why: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl Places {
         };
         match version(&path, need, php) {
             Ok(version) => Ok(Some(Located { path, version })),
-            Err(said) => Err(RuntimeError::Extension { extension: path, said }),
+            Err(why) => Err(RuntimeError::Extension { extension: path, why }),
         }
     }
 
@@ -285,10 +285,35 @@ fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> 
     })
 }
 
-/// Once per process and file: a program start costs more than a whole trial may. An error is why
-/// PHP does not load an extension.
-fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, String> {
-    static KNOWN: Cache<Result<String, String>> = LazyLock::new(Mutex::default);
+/// Why PHP does not load an extension.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExtensionError {
+    /// It was built for a PHP with another interface.
+    #[error("it is for PHP's {build}, and `{}` is {php_build}", php.display())]
+    OtherBuild {
+        /// `API20220829,NTS`.
+        build: String,
+        /// Which PHP was to load it.
+        php: PathBuf,
+        /// What that PHP is.
+        php_build: String,
+    },
+    /// PHP says why.
+    #[error("{words}")]
+    Refused {
+        /// Which PHP was to load it.
+        php: PathBuf,
+        /// Its warning.
+        words: String,
+    },
+}
+
+/// Once per process and file: a program start costs more than a whole trial may.
+///
+/// # Errors
+/// PHP does not load the extension.
+fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, ExtensionError> {
+    static KNOWN: Cache<Result<String, ExtensionError>> = LazyLock::new(Mutex::default);
     let known = || match (&need.extension, php) {
         (Some(extension), Some(php)) => extension_version(path, extension, php),
         _ => Ok(told_version(path, need).unwrap_or_default()),
@@ -317,12 +342,12 @@ fn told_version(path: &Path, need: &Need) -> Option<String> {
 /// not built in, or it wants another extension first.
 ///
 /// # Errors
-/// PHP's words, where it cannot be loaded: it is for another PHP, or is no extension.
-fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String, String> {
-    if let (Some(its), Some(own)) = (build_id(path), build_id(php))
-        && its != own
+/// It cannot be loaded: it is for another PHP, or is no extension.
+fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String, ExtensionError> {
+    if let (Some(build), Some(php_build)) = (build_id(path), build_id(php))
+        && build != php_build
     {
-        return Err(format!("it is for PHP's {its}, and `{}` is {own}", php.display()));
+        return Err(ExtensionError::OtherBuild { build, php: php.to_owned(), php_build });
     }
     let quiet = ["-q", "-n", "-d", "display_errors=stderr", "-d", "html_errors=0"];
     let mut words = quiet.map(String::from).to_vec();
@@ -334,7 +359,10 @@ fn extension_version(path: &Path, extension: &str, php: &Path) -> Result<String,
     let said = printed(php, &words, &code).unwrap_or_default();
     let Some((_, why)) = said.split_once("Warning: ") else { return Ok(said) };
     let wants_another = why.contains("undefined symbol") || why.contains("required module");
-    if wants_another { Ok(String::new()) } else { Err(why.to_owned()) }
+    match wants_another {
+        true => Ok(String::new()),
+        false => Err(ExtensionError::Refused { php: php.to_owned(), words: why.to_owned() }),
+    }
 }
 
 /// What PHP compares before it loads an extension: `API20220829,NTS`.

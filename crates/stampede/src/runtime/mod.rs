@@ -56,19 +56,21 @@ pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeFolder};
 pub use check::Traits;
 pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
-pub use database::ROLE as DATABASE_ROLE;
+pub use database::{CountError, ROLE as DATABASE_ROLE};
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::{env_notices, learn_secrets};
 pub use error::{RuntimeError, ended, nearest};
 pub use evidence::Pool;
 pub use list::{Listed, State, list, listed};
-pub use locate::{LIB, Located, Places, is_made_here};
+pub use locate::{ExtensionError, LIB, Located, Places, is_made_here};
 pub use logs::LogMarks;
 pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{
     DATABASE_VARIABLES, Fill, OwnDatabase, filling, own_database, with_scratch,
 };
-pub use page::{Accepts, Arrived, PageRequest, Site, arrive, inside, is_redirect};
+pub use page::{
+    Accepts, Arrived, Endless, Followed, PageRequest, Redirect, Site, arrive, inside, is_redirect,
+};
 pub(crate) use pages::{Pages, Place};
 pub use php_errors::PhpErrors;
 pub(crate) use plain::{Plain, agent as plain_agent};

@@ -4,6 +4,7 @@
 //! other app the page that is measured is asked, and where nothing is said, `/`. A redirect on the
 //! same host is followed, as a browser does: `/` of many apps leads to `/en/` or to `/login`.
 
+use std::fmt;
 use std::time::Duration;
 
 use url::Url;
@@ -114,26 +115,55 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// `` `/` redirects to `/en/` (302) ``; `None`: it does not.
-    pub fn redirected(&self) -> Option<String> {
-        let first = self.redirects.first()?;
-        let Redirect { from, status, .. } = first;
-        Some(format!("`{from}` redirects to `{}` ({status})", self.path))
+    /// Where it redirects; `None`: it does not.
+    pub fn redirected(&self) -> Option<Followed> {
+        let Redirect { from, status, .. } = self.redirects.first()?.clone();
+        Some(Followed { from, status, to: self.path.clone() })
+    }
+
+    /// That it redirects more often than anybody follows; `None`: it does not.
+    pub fn never_ends(&self) -> Option<Endless> {
+        let first = self.redirects.first().filter(|_| self.redirects.len() >= HOPS_MAX)?;
+        is_redirect(self.answer.status)
+            .then(|| Endless { first: first.clone(), last: self.path.clone() })
     }
 }
 
-impl Arrived {
-    /// That it redirects more often than anybody follows; `None`: it does not.
-    pub fn never_ends(&self) -> Option<String> {
-        let first = self.redirects.first().filter(|_| self.redirects.len() >= HOPS_MAX)?;
-        let Redirect { from, status, location } = first;
-        is_redirect(self.answer.status).then(|| {
-            format!(
-                "`{from}` redirects ({status}) to `{location}`, and that again and again: {HOPS_MAX} \
-                 redirects were followed, the last to `{}`",
-                self.path
-            )
-        })
+/// Redirects that were followed to their end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// Path that was asked.
+    pub from: String,
+    /// HTTP status of the first.
+    pub status: u16,
+    /// Path where they led.
+    pub to: String,
+}
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` redirects to `{}` ({})", self.from, self.to, self.status)
+    }
+}
+
+/// More redirects than anybody follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endless {
+    /// The first of them.
+    pub first: Redirect,
+    /// Path of the last that was followed.
+    pub last: String,
+}
+
+impl fmt::Display for Endless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Redirect { from, status, location } = &self.first;
+        write!(
+            f,
+            "`{from}` redirects ({status}) to `{location}`, and that again and again: {HOPS_MAX} \
+             redirects were followed, the last to `{}`",
+            self.last
+        )
     }
 }
 

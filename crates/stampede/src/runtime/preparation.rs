@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,6 @@ use super::logs;
 use super::manifest::{AppKind, Need};
 use super::start::{Failure, Guard, Keep};
 use super::user::User;
-use crate::causes::chain;
 use crate::interrupt;
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 
@@ -126,13 +126,13 @@ impl Own<'_> {
     pub fn run(
         &self,
         workshop: &Workshop<'_>,
-    ) -> Result<Option<Result<String, String>>, RuntimeError> {
+    ) -> Result<Option<Result<String, Arc<RuntimeError>>>, RuntimeError> {
         let Some(php) = self.php else { return Ok(None) };
         let run = |lines: &str| workshop.run(self.app, php, self.env, lines);
         self.app.manifest.prepare.as_deref().map(run).transpose()?;
         let script = |ask: &&str| ask.split_whitespace().next().unwrap_or_default().to_owned();
         let ask = self.ask.filter(|ask| workshop.dir.join("app").join(script(ask)).is_file());
-        Ok(ask.map(|ask| run(ask).map_err(|error| chain(&error))))
+        Ok(ask.map(|ask| run(ask).map_err(Arc::new)))
     }
 }
 

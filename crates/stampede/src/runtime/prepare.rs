@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use minijinja::Value;
@@ -102,7 +103,7 @@ pub struct PreparedStack {
     /// Those of its processes that wait for another, in their order.
     pub waits: Vec<After>,
     /// What the command printed that was to be run in its copy, or why it did not; `None`: there was none.
-    pub printed: Option<Result<String, String>>,
+    pub printed: Option<Result<String, Arc<RuntimeError>>>,
     /// The page that shows whether the app works.
     pub page: PageRequest,
 }

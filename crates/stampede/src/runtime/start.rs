@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stampede_load::time::Nanos;
 
 use super::answer::{Answer, client, get_with};
-use super::database::{Asks, Told};
+use super::database::{Asks, CountError, Told};
 use super::door::{After, Door};
 use super::error::RuntimeError;
 use super::logs::{self, LogMarks};
@@ -198,8 +199,8 @@ impl Running {
     /// Queries that its database has answered so far; `None`: it has none.
     ///
     /// # Errors
-    /// The database does not say, in words.
-    pub fn queries(&self) -> Option<Result<u64, String>> {
+    /// The database does not say.
+    pub fn queries(&self) -> Option<Result<u64, CountError>> {
         self.stack.asks.as_ref().map(Asks::queries)
     }
 
@@ -244,7 +245,7 @@ impl Running {
     }
 
     /// What the command printed that its placement asks, or why it did not.
-    pub fn printed(&self) -> Option<&Result<String, String>> {
+    pub fn printed(&self) -> Option<&Result<String, Arc<RuntimeError>>> {
         self.stack.printed.as_ref()
     }
 

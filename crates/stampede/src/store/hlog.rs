@@ -2,7 +2,6 @@
 //! tools read, one line a second and kind of time. Starts and lengths are in seconds since
 //! measuring began, values in ns.
 
-use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -19,6 +18,23 @@ use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::StoreError;
+
+/// What is wrong with a line of histograms.
+#[derive(Debug, thiserror::Error)]
+pub enum HistogramError {
+    /// Not of the log's format.
+    #[error("not a line of an interval log")]
+    NotALine,
+    /// Its bytes are no base64.
+    #[error(transparent)]
+    Base64(#[from] base64::DecodeError),
+    /// Its bytes are no histogram.
+    #[error(transparent)]
+    Encoding(#[from] hdrhistogram::serialization::DeserializeError),
+    /// A histogram of another program.
+    #[error("its bounds are not stampede's")]
+    Bounds,
+}
 
 /// Turns sets of times into lines.
 pub struct Writer(V2DeflateSerializer);
@@ -51,7 +67,7 @@ impl Writer {
             if !times.is_empty() {
                 let (start, length) = (Duration::from(start), Duration::from(length));
                 log.write_histogram(times.histogram(), start, length, Tag::new(tag))
-                    .map_err(|error| io::Error::other(error.to_string()))?;
+                    .map_err(io::Error::other)?;
             }
         }
         Ok(())
@@ -113,18 +129,15 @@ pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<String>, S
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut deserializer = Deserializer::new();
     for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged = |what: &dyn Display| StoreError::DamagedHistogram {
-            path: path.to_owned(),
-            line: index + 1,
-            what: what.to_string(),
-        };
+        let damaged =
+            |what| StoreError::DamagedHistogram { path: path.to_owned(), line: index + 1, what };
         for entry in IntervalLogIterator::new(line) {
             match entry {
                 Ok(LogEntry::Interval(interval)) => {
-                    take(decode(&interval, &mut deserializer).map_err(|what| damaged(&what))?);
+                    take(decode(&interval, &mut deserializer).map_err(damaged)?);
                 }
                 Ok(_) => {}
-                Err(_) => return Err(damaged(&"not a line of an interval log")),
+                Err(_) => return Err(damaged(HistogramError::NotALine)),
             }
         }
     }
@@ -134,11 +147,10 @@ pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<String>, S
 fn decode(
     interval: &IntervalLogHistogram<'_>,
     deserializer: &mut Deserializer,
-) -> Result<Line, String> {
-    let bytes = STANDARD.decode(interval.encoded_histogram()).map_err(|error| error.to_string())?;
-    let histogram: Histogram<u32> =
-        deserializer.deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
-    let times = Times::from_histogram(&histogram).ok_or("its bounds are not stampede's")?;
+) -> Result<Line, HistogramError> {
+    let bytes = STANDARD.decode(interval.encoded_histogram())?;
+    let histogram: Histogram<u32> = deserializer.deserialize(&mut bytes.as_slice())?;
+    let times = Times::from_histogram(&histogram).ok_or(HistogramError::Bounds)?;
     let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
     Ok(Line { start: Nanos::from(interval.start_timestamp()), tag, times })
 }

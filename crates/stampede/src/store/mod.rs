@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::mask::{MASK, mask_secrets};
 pub use folder::{RunFolder, TrialFolder};
+use hlog::HistogramError;
 pub use name::run_id;
 pub use read::{
     Rows, RunState, StoredRun, StoredTrial, ended_trials, folders, left_out, no_run, read_below,
@@ -112,7 +113,7 @@ pub enum StoreError {
         /// 1 for the first.
         line: usize,
         /// What is wrong with it.
-        what: String,
+        what: HistogramError,
     },
     /// Written by a later stampede, in which fields may mean something else.
     #[error("`{path}` has format {format}, this stampede knows {FORMAT}")]
@@ -238,7 +239,7 @@ mod tests {
             StoreError::Read { path: path(), source: io::Error::other("x") },
             StoreError::Damaged { path: path(), line: 0, source: json() },
             StoreError::Damaged { path: path(), line: 3, source: json() },
-            StoreError::DamagedHistogram { path: path(), line: 3, what: "x".to_owned() },
+            StoreError::DamagedHistogram { path: path(), line: 3, what: HistogramError::Bounds },
             StoreError::Newer { path: path(), format: 2 },
             StoreError::Foreign { path: path() },
             StoreError::NotARun { path: PathBuf::from("/tmp") },

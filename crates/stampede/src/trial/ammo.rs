@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use stampede_load::ammo::{AnswerShape, Request};
+use stampede_load::ammo::{AmmoError, AnswerShape, Request};
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
     Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Rule, Until,
@@ -11,7 +11,6 @@ use stampede_load::time::Nanos;
 
 use super::measured::Door;
 use super::{Ctx, Subject, paths};
-use crate::causes::chain;
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
 use crate::store::record::PageRecord;
@@ -19,14 +18,14 @@ use crate::store::record::PageRecord;
 /// The load of `subject`, fired through `door` from the CPUs of `ctx`.
 ///
 /// # Errors
-/// In words: a request that cannot be built.
+/// A request that cannot be built.
 pub(super) fn load(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
     pages: &[PageRecord],
     door: &Door,
     ctx: &Ctx<'_>,
-) -> Result<Load, String> {
+) -> Result<Load, AmmoError> {
     let choice = subject.load;
     let habits = habits(&choice.client);
     let with_body: HashSet<_> = paths::asked(requests)
@@ -46,7 +45,7 @@ pub(super) fn load(
         Ok(request)
     };
     let contains = subject.app.contains().unwrap_or_default();
-    let ammo: Result<Vec<Request>, String> = match contains {
+    let ammo: Result<Vec<Request>, AmmoError> = match contains {
         "" => requests.iter().map(built).collect(),
         _ => requests.iter().map(|spec| request(spec, door, habits)).collect(),
     };
@@ -85,7 +84,7 @@ pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
     vec![RequestSpec { method, path, headers, body, site: None }]
 }
 
-fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, String> {
+fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, AmmoError> {
     let mut headers = spec.headers.clone();
     if let Some(host) = &door.host
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"))
@@ -94,7 +93,6 @@ fn request(spec: &RequestSpec, door: &Door, habits: Habits) -> Result<Request, S
     }
     let path = format!("{}{}", door.base, spec.path);
     Request::build(&spec.method, &path, &headers, &spec.body, habits, None)
-        .map_err(|error| chain(&error))
 }
 
 /// Where the app does not say what a body contains, one that had a body before the load has one.

@@ -9,6 +9,45 @@ use crate::plan::{self, Subject};
 use crate::runtime::Traits;
 use crate::summary::words;
 
+/// A budget that is larger than this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum OverBudget {
+    /// In CPUs.
+    #[error("a budget of {wanted} CPUs does not fit: this machine has {machine}")]
+    Cpus {
+        /// As the plan says.
+        wanted: u32,
+        /// CPUs that this process may use.
+        machine: u32,
+    },
+    /// In bytes of memory.
+    #[error(
+        "a budget of {} does not fit: this machine has {}",
+        words::bytes(*wanted as f64),
+        words::bytes(*machine as f64)
+    )]
+    Memory {
+        /// As the plan says.
+        wanted: u64,
+        /// What there is.
+        machine: u64,
+    },
+}
+
+impl OverBudget {
+    /// All of what there is is used.
+    fn notice(self) -> Notice {
+        match self {
+            OverBudget::Cpus { wanted, machine } => {
+                Notice::CpusTooMany { cpus: wanted, machine_cpus: machine }
+            }
+            OverBudget::Memory { wanted, machine } => {
+                Notice::MemoryTooLarge { bytes: wanted, machine_bytes: machine }
+            }
+        }
+    }
+}
+
 /// Fits a plan's budget into this machine; what the reader should know of it.
 ///
 /// # Errors
@@ -50,23 +89,23 @@ fn lacking(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let mut lacking = Vec::new();
     for (key, wanted) in wanted(&plan.budget) {
         if wanted > machine {
-            let why = format!("a budget of {wanted} CPUs does not fit: this machine has {machine}");
+            let why = OverBudget::Cpus { wanted, machine };
             lacking.push((key, why, format!("{machine} at most, or {OR_LESS}")));
         }
     }
     let memory = memory(&plan.budget);
     if facts.memory_bytes > 0 && memory > facts.memory_bytes {
-        let has = words::bytes(facts.memory_bytes as f64);
-        let wanted = words::bytes(memory as f64);
-        let why = format!("a budget of {wanted} does not fit: this machine has {has}");
+        let machine = facts.memory_bytes;
+        let why = OverBudget::Memory { wanted: memory, machine };
+        let has = words::bytes(machine as f64);
         lacking.push(("memory", why, format!("{has} at most, or {OR_LESS}")));
     }
     match (lacking.first(), plan.fit) {
         (Some((key, why, expected)), Fit::Exactly) => {
-            Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), why, expected)))
+            Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), *why, expected)))
         }
         _ => {
-            let notice = |(_, detail, _)| Notice::BudgetTooLarge { detail };
+            let notice = |(_, why, _): (_, OverBudget, _)| why.notice();
             Ok(lacking.into_iter().map(notice).collect())
         }
     }

@@ -7,7 +7,7 @@ use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
-use super::{NotMeasured, Retry, Subject, cells, trial};
+use super::{Retry, Subject, cells, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
 use crate::fact::Notice;
@@ -155,7 +155,7 @@ impl Course<'_> {
         let fired = trial(&ctx, &subject, &mut record, &mut trial_folder, self.listener);
         // Before the trial has ended on disk: never does a run look whole that is not.
         match &fired {
-            Err(NotMeasured { retry: Retry::Futile, .. }) => self.give_up(round, index)?,
+            Err(error) if error.retry() == Retry::Futile => self.give_up(round, index)?,
             _ => self.repeat(round, &record)?,
         }
         trial_folder.finish(&record, fired.as_ref().ok().map(|fired| &fired.times))?;

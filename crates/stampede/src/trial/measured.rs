@@ -2,15 +2,15 @@
 
 use stampede_load::spec::Address;
 
-use super::{Ctx, NotMeasured, Subject};
-use crate::causes::chain;
-use crate::fact::Server;
+use super::{Ctx, Gone, NotMeasured, Subject};
 use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
 use crate::live::Live;
 use crate::monitor::Workers;
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, RuntimeSource};
-use crate::runtime::{self, App, Arrived, LogMarks, PageRequest, PhpErrors, Pool, Running};
+use crate::runtime::{
+    self, App, Arrived, CountError, LogMarks, PageRequest, PhpErrors, Pool, Running, RuntimeError,
+};
 use crate::store::TrialFolder;
 use crate::store::record::{LoadRecord, Observed, RuntimeRecord, Said};
 
@@ -51,10 +51,7 @@ impl Measured {
         let page = page(subject);
         match &choice.source {
             RuntimeSource::Live { url, watch } => {
-                let live = Live::find(&choice.name, url, watch.as_ref());
-                let live = live.map_err(|error| {
-                    NotMeasured::by_chance(Server::Failed { error: chain(&error) })
-                })?;
+                let live = Live::find(&choice.name, url, watch.as_ref())?;
                 Ok(Measured::Live(Box::new(Existing { live, page, arrived: None })))
             }
             RuntimeSource::Catalogue(_) => {
@@ -93,9 +90,7 @@ impl Measured {
     /// when it started.
     pub fn arrive(&mut self, app: &App) -> Result<(), NotMeasured> {
         if let Measured::Live(one) = self {
-            let arrived = one.live.arrive(app, &one.page);
-            let arrived = arrived
-                .map_err(|error| NotMeasured::by_chance(Server::Failed { error: chain(&error) }))?;
+            let arrived = one.live.arrive(app, &one.page)?;
             one.page.path = Some(arrived.path.clone());
             one.arrived = Some(arrived);
         }
@@ -188,12 +183,7 @@ impl Measured {
     pub fn verify(&self, app: &App, requests: &[&RequestSpec]) -> Result<Observed, NotMeasured> {
         match self {
             Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
-            Measured::Live(one) => {
-                let found = one.live.verify(app, &one.page, requests);
-                found.map_err(|error| {
-                    NotMeasured::by_chance(Server::Failed { error: chain(&error) })
-                })
-            }
+            Measured::Live(one) => Ok(one.live.verify(app, &one.page, requests)?),
         }
     }
 
@@ -222,15 +212,15 @@ impl Measured {
 
     /// Why what is watched is no longer what it was: its figures are not the runtime's. Asked
     /// once a second while the load runs, which is then stopped.
-    pub fn gone(&self) -> Option<String> {
+    pub fn gone(&self) -> Option<Gone> {
         match self {
-            Measured::Started(running) => running.lost().map(|error| chain(&error)),
-            Measured::Live(one) => one.live.gone(),
+            Measured::Started(running) => running.lost().map(Gone::Lost),
+            Measured::Live(one) => one.live.gone().map(|watch| Gone::Ended { watch }),
         }
     }
 
     /// What its database has answered so far; `None`: it has none, or nobody said where.
-    pub fn queries(&self) -> Option<Result<u64, String>> {
+    pub fn queries(&self) -> Option<Result<u64, CountError>> {
         match self {
             Measured::Started(running) => running.queries(),
             Measured::Live(_) => None,
@@ -277,10 +267,13 @@ impl Measured {
         }
     }
 
-    /// What its logs said since that tells of a limit or of a failure. An error is in words.
-    pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, String> {
+    /// What its logs said since that tells of a limit or of a failure.
+    ///
+    /// # Errors
+    /// A log cannot be read.
+    pub fn said(&self, marks: &LogMarks) -> Result<Vec<Said>, RuntimeError> {
         match self {
-            Measured::Started(running) => running.said(marks).map_err(|error| chain(&error)),
+            Measured::Started(running) => running.said(marks),
             Measured::Live(_) => Ok(Vec::new()),
         }
     }
@@ -303,15 +296,21 @@ impl Measured {
     }
 
     /// Ends what is ours.
-    pub fn stop(self) -> Result<Vec<Exit>, String> {
+    ///
+    /// # Errors
+    /// It was lost before.
+    pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
         match self {
-            Measured::Started(running) => running.stop().map_err(|error| chain(&error)),
+            Measured::Started(running) => running.stop(),
             Measured::Live(_) => Ok(Vec::new()),
         }
     }
 
     /// Ends what is ours, its logs kept first; says how each process ended.
-    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, String> {
+    ///
+    /// # Errors
+    /// As [`Measured::stop`].
+    pub fn end(self, folder: &mut TrialFolder) -> Result<Vec<Exit>, RuntimeError> {
         if let Measured::Started(running) = &self {
             let masked = |text| running.without_secrets(text);
             running.logs().iter().for_each(|log| folder.keep_log(log, masked));

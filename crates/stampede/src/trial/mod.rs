@@ -26,7 +26,7 @@ use stampede_load::time::Nanos;
 
 use crate::causes::chain;
 use crate::event::{Event, Listen, Phase};
-use crate::fact::{Generator, Machine, Server, Traffic};
+use crate::fact::{Machine, Server, Traffic};
 use crate::interrupt;
 use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
@@ -39,8 +39,8 @@ use crate::store::record::{
 };
 
 use measured::Measured;
-pub use not_measured::{NotMeasured, Retry};
-use paths::Unfit;
+pub use not_measured::{Gone, NotMeasured, Retry};
+pub use paths::PagesError;
 use verdict::{Evidence, Finding, ModelKind};
 
 /// What a trial needs beside its cell.
@@ -86,7 +86,7 @@ pub fn trial(
     let measured = measure(ctx, subject, record, folder, &mut phases);
     record.phases = phases.end();
     measured.inspect_err(|error| {
-        record.verdict = verdict::not_measured(error.reason.clone());
+        record.verdict = verdict::not_measured(error.reason());
     })
 }
 
@@ -127,7 +127,7 @@ fn measure(
     };
     let result =
         result.and_then(|shown| fire(ctx, subject, record, folder, &measured, (shown, phases)));
-    let gone = || measured.gone().map(|detail| NotMeasured::by_chance(Server::Gone { detail }));
+    let gone = || measured.gone().map(NotMeasured::Gone);
     let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
@@ -135,7 +135,10 @@ fn measure(
     match measured.end(folder) {
         Ok(exits) => record.exits = exits,
         // What was measured is kept all the same.
-        Err(error) => verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { error }),
+        Err(error) => {
+            let error = chain(&error);
+            verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { error });
+        }
     }
     result
 }
@@ -175,7 +178,7 @@ fn rehearse(
     let shown = show(subject, &mut measured, record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
-    measured.stop().map_err(|error| NotMeasured::by_chance(Server::Failed { error }))?;
+    measured.stop().map_err(Gone::Lost)?;
     Ok(Rehearsed { runtime, shown, page })
 }
 
@@ -193,23 +196,22 @@ fn show(
     let mut observed = measured.verify(subject.app, &asked)?;
     observed.requests = requests.len() as u64;
     let not_asked = paths::not_asked(asked.len(), observed.pages.len());
-    match paths::judge(subject, &requests, &observed.pages, measured) {
-        Ok(()) => {}
-        Err(Unfit::Failing(detail)) => {
-            return Err(NotMeasured::for_good(Server::PageFails { detail }));
-        }
-        Err(Unfit::Redirected(detail)) => {
+    if let Err(error) = paths::judge(subject, &requests, &observed.pages, measured) {
+        if !matches!(error, PagesError::Failing { .. }) {
             *record = Some(observed);
-            return Err(NotMeasured::for_good(Server::PageRedirects { detail }));
         }
+        return Err(error.into());
     }
     if let Some(errors) = measured.php_errors(&logs) {
-        return Err(NotMeasured::for_good(Server::PhpErrorBefore { first: errors.first }));
+        return Err(NotMeasured::PhpError { first: errors.first });
     }
     *record = Some(observed.clone());
     let is_followed = subject.load.requests.is_empty();
     let redirected = measured.arrived().and_then(Arrived::redirected);
-    let redirected = redirected.map(|detail| Traffic::Redirected { detail, is_followed });
+    let redirected = redirected.map(|redirected| {
+        let detail = redirected.to_string();
+        Traffic::Redirected { detail, is_followed }
+    });
     let notes = redirected.into_iter().chain(not_asked).collect();
     Ok(Before { observed, requests, notes })
 }
@@ -226,17 +228,15 @@ fn fire(
     folder.keep_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)
-        .map_err(|error| NotMeasured::by_chance(Generator::Failed { error }))?;
+    let load = ammo::load(subject, &requests, &before.pages, &measured.door(), ctx)?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: ammo::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)
-            .map_err(|error| NotMeasured::by_chance(Generator::Failed { error: chain(&error) }))?;
+        stampede_load::fire(&warm_up, &interrupt::stop_for_load(), phases)?;
     }
     if interrupt::asked() {
-        return Err(NotMeasured::by_chance(Traffic::Interrupted {}));
+        return Err(NotMeasured::Interrupted);
     }
 
     phases.enter(Phase::Measure, cells::length(&load.model));
@@ -246,8 +246,7 @@ fn fire(
     let shown =
         (!is_unasked(ctx, subject)).then(|| queries::shown(subject, &requests, measured)).flatten();
     let asked_before = measured.queries();
-    let (fired, resources) = watch::fire(&load, measured, folder, phases)
-        .map_err(|error| NotMeasured::by_chance(Generator::Failed { error }))?;
+    let (fired, resources) = watch::fire(&load, measured, folder, phases)?;
     phases.split_drain(fired.scheduled, fired.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
@@ -276,7 +275,10 @@ fn fire(
     changed.extend(begin::told(ctx.begin, record, measured));
     match said {
         Ok(said) => record.runtime.said = said,
-        Err(error) => changed.push((Judged::Valid, Server::LogUnreadable { error }.into())),
+        Err(error) => {
+            let error = chain(&error);
+            changed.push((Judged::Valid, Server::LogUnreadable { error }.into()));
+        }
     }
     changed.extend(verdict::odd_headers(&fired.odd));
     changed.extend(unlimited(ctx, subject, record).map(|note| (Judged::Valid, note.into())));
@@ -295,7 +297,8 @@ fn after_load(
     measured: &Measured,
     before: Observed,
 ) -> Vec<Finding> {
-    if let Some(detail) = measured.gone() {
+    if let Some(gone) = measured.gone() {
+        let detail = chain(&gone);
         return vec![(Judged::Invalid, Server::Gone { detail }.into())];
     }
     if interrupt::asked() {
@@ -312,7 +315,7 @@ fn after_load(
         }
         Err(_) if interrupt::asked() => Vec::new(),
         Err(error) => {
-            let error = error.reason.to_string();
+            let error = chain(&error);
             vec![(Judged::Invalid, Server::FailedAfter { error }.into())]
         }
     }

@@ -1,16 +1,63 @@
 //! Why a trial measured nothing, and whether another try could.
 
+use stampede_load::LoadError;
+use stampede_load::ammo::AmmoError;
+
+use super::paths::PagesError;
 use crate::causes::chain;
-use crate::fact::{Fact, Reason, Server};
+use crate::fact::{Fact, Generator, Reason, Server, Traffic};
+use crate::live::LiveError;
+use crate::monitor::MonitorError;
+use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
 
-/// Why nothing was measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NotMeasured {
-    /// Why.
-    pub reason: Fact<Reason>,
-    /// Whether another try could end otherwise.
-    pub retry: Retry,
+/// Why nothing was measured. An error's causes are its own: each is told as if it came alone.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMeasured {
+    /// The runtime does not start, answer or show itself; or it was not ended in order.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// What runs already is not there, or does not show itself.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// What is measured is no longer what it was.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// The answers to the load's requests are not worth measuring.
+    #[error(transparent)]
+    Pages(#[from] PagesError),
+    /// A page that looks fine ends in an error of PHP.
+    #[error("a page of the load ends in a PHP error, already before the load: `{first}`")]
+    PhpError {
+        /// The first line of it in the log.
+        first: String,
+    },
+    /// A request of the load cannot be built.
+    #[error(transparent)]
+    Request(#[from] AmmoError),
+    /// Nothing watches the processes.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// The load was not fired.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The person asked for an end.
+    #[error("interrupted before the measured load")]
+    Interrupted,
+}
+
+/// Why what is measured is no longer what it was: its figures are not the runtime's.
+#[derive(Debug, thiserror::Error)]
+pub enum Gone {
+    /// What held a stack of ours is gone, and the stack with it.
+    #[error(transparent)]
+    Lost(RuntimeError),
+    /// What runs already has ended, or is another one now.
+    #[error("what is watched, {watch}, ended during the trial")]
+    Ended {
+        /// As the plan names it.
+        watch: Watch,
+    },
 }
 
 /// Whether another try could end otherwise.
@@ -23,20 +70,37 @@ pub enum Retry {
 }
 
 impl NotMeasured {
-    /// Another try could end otherwise.
-    pub fn by_chance(reason: impl Into<Fact<Reason>>) -> NotMeasured {
-        NotMeasured { reason: reason.into(), retry: Retry::MayHelp }
+    /// What a verdict says of it.
+    pub fn reason(&self) -> Fact<Reason> {
+        let error = chain(self);
+        match self {
+            NotMeasured::Runtime(_) | NotMeasured::Live(_) => Server::Failed { error }.into(),
+            NotMeasured::Gone(_) => Server::Gone { detail: error }.into(),
+            NotMeasured::Pages(PagesError::Failing { pages, .. }) => {
+                Server::PageFails { pages: pages.clone(), detail: error }.into()
+            }
+            NotMeasured::Pages(PagesError::Redirected { pages, .. }) => {
+                Server::PageRedirects { pages: pages.clone(), detail: error }.into()
+            }
+            NotMeasured::Pages(PagesError::Endless(_)) => {
+                Server::PageRedirects { pages: Vec::new(), detail: error }.into()
+            }
+            NotMeasured::PhpError { first } => {
+                Server::PhpErrorBefore { first: first.clone() }.into()
+            }
+            NotMeasured::Request(_) | NotMeasured::Monitor(_) | NotMeasured::Load(_) => {
+                Generator::Failed { error }.into()
+            }
+            NotMeasured::Interrupted => Traffic::Interrupted {}.into(),
+        }
     }
 
-    /// No other try ends otherwise.
-    pub fn for_good(reason: impl Into<Fact<Reason>>) -> NotMeasured {
-        NotMeasured { reason: reason.into(), retry: Retry::Futile }
-    }
-}
-
-impl From<RuntimeError> for NotMeasured {
-    fn from(error: RuntimeError) -> NotMeasured {
-        let retry = if error.is_lasting() { Retry::Futile } else { Retry::MayHelp };
-        NotMeasured { reason: Server::Failed { error: chain(&error) }.into(), retry }
+    /// Whether another try could end otherwise.
+    pub fn retry(&self) -> Retry {
+        match self {
+            NotMeasured::Runtime(error) if error.is_lasting() => Retry::Futile,
+            NotMeasured::Pages(_) | NotMeasured::PhpError { .. } => Retry::Futile,
+            _ => Retry::MayHelp,
+        }
     }
 }

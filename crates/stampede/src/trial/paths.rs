@@ -10,7 +10,7 @@ use super::ammo::own_request;
 use super::measured::Measured;
 use crate::fact::Traffic;
 use crate::plan::model::RequestSpec;
-use crate::runtime::{Arrived, is_redirect};
+use crate::runtime::{Arrived, Endless, Followed, Redirect, is_redirect};
 use crate::store::record::PageRecord;
 
 /// Shown of many.
@@ -48,12 +48,28 @@ pub(super) fn not_asked(asked: usize, pages: usize) -> Option<Traffic> {
     (compared < requests).then_some(Traffic::NotCompared { requests, compared })
 }
 
-/// Why a load is not worth sending, in words.
-pub(super) enum Unfit {
-    /// Errors, with the last lines of the logs.
-    Failing(String),
+/// Why a load is not worth sending. Secrets are masked in all that is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PagesError {
+    /// Errors.
+    #[error("{}{log}", some(pages.iter().map(failure)))]
+    Failing {
+        /// Pages that are answered with one.
+        pages: Vec<PageRecord>,
+        /// Last lines of the logs, each on a line of its own.
+        log: String,
+    },
+    /// The app's own page redirects more often than anybody follows.
+    #[error("{0}")]
+    Endless(Endless),
     /// All requests are redirected, or some are and all others are errors of the client.
-    Redirected(String),
+    #[error("{}", some(followed.iter().map(Followed::to_string).chain(pages.iter().map(wrong))))]
+    Redirected {
+        /// Where the redirects of the app's own page led.
+        followed: Option<Followed>,
+        /// The pages that were asked.
+        pages: Vec<PageRecord>,
+    },
 }
 
 /// Whether the answers to a load's requests are worth measuring. They are not where the server fails
@@ -63,7 +79,7 @@ pub(super) fn judge(
     requests: &[RequestSpec],
     pages: &[PageRecord],
     measured: &Measured,
-) -> Result<(), Unfit> {
+) -> Result<(), PagesError> {
     let right = subject.app.manifest.expect.status;
     // Without an answer the load itself will tell.
     let wrong = |page: &&PageRecord| page.status != 0 && page.status != right;
@@ -78,27 +94,46 @@ pub(super) fn judge(
     let are_all_asked = requests.iter().all(reads) && pages.len() == asked(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_ours() {
-        let shown = some(pages.iter().filter(|page| broken(page) || failed(page)).map(failure));
+        let pages = pages.iter().filter(|page| broken(page) || failed(page));
+        let pages = pages.map(|page| masked(page, measured)).collect();
         let log = match measured.last_lines() {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };
-        return Err(Unfit::Failing(measured.without_secrets(shown) + &log));
+        return Err(PagesError::Failing { pages, log });
     }
     if none_is_right && has_redirects && are_all_asked {
         let arrived = measured.arrived().filter(|_| subject.load.requests.is_empty());
-        if let Some(never_ends) = arrived.and_then(Arrived::never_ends) {
-            return Err(Unfit::Redirected(measured.without_secrets(never_ends)));
+        let mask = |text| measured.without_secrets(text);
+        if let Some(Endless { first, last }) = arrived.and_then(Arrived::never_ends) {
+            let Redirect { from, status, location } = first;
+            let first = Redirect { from: mask(from), status, location: mask(location) };
+            return Err(PagesError::Endless(Endless { first, last: mask(last) }));
         }
-        let words = |page: &PageRecord| match is_redirect(page.status) {
-            true => redirect(page),
-            false => failure(page),
-        };
         let followed = arrived.and_then(Arrived::redirected);
-        let shown = some(followed.into_iter().chain(pages.iter().map(words)));
-        return Err(Unfit::Redirected(measured.without_secrets(shown)));
+        let followed =
+            followed.map(|one| Followed { from: mask(one.from), to: mask(one.to), ..one });
+        let pages = pages.iter().map(|page| masked(page, measured)).collect();
+        return Err(PagesError::Redirected { followed, pages });
     }
     Ok(())
+}
+
+/// A page with the values of the app's secret variables masked.
+fn masked(page: &PageRecord, measured: &Measured) -> PageRecord {
+    let mask = |text: &String| measured.without_secrets(text.clone());
+    PageRecord {
+        path: mask(&page.path),
+        location: page.location.as_ref().map(mask),
+        title: mask(&page.title),
+        php_error: page.php_error.as_ref().map(mask),
+        ..page.clone()
+    }
+}
+
+/// What is wrong with a page: where it redirects, or its error.
+fn wrong(page: &PageRecord) -> String {
+    if is_redirect(page.status) { redirect(page) } else { failure(page) }
 }
 
 /// The first of many.

@@ -9,13 +9,14 @@ use stampede_load::report::Counts;
 use super::Subject;
 use super::measured::Measured;
 use super::verdict::Finding;
+use crate::causes::chain;
 use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
-use crate::runtime::{App, Site as _};
+use crate::runtime::{App, CountError, Site as _};
 use crate::store::record::Judged;
 
 /// What a database that can be asked has answered so far, or why it does not say.
-pub(super) type Count = Option<Result<u64, String>>;
+pub(super) type Count = Option<Result<u64, CountError>>;
 
 /// What the database's own count before and after the load makes of the trial; `None`: there is
 /// nothing to say.
@@ -34,6 +35,7 @@ pub(super) fn judged(
         // Of what already runs nobody said where its database is.
         (None, _) | (_, None) => return None,
         (Some(Err(error)), _) | (_, Some(Err(error))) => {
+            let error = chain(&error);
             return Some((Judged::Invalid, Traffic::QueriesUnknown { error }.into()));
         }
     };

@@ -1,10 +1,9 @@
 //! What a plan asks for and this machine or the catalogue does not have: said before
 //! anything starts, at its place in the plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cells::Cell;
-use crate::causes::chain;
 use crate::fact::{Notice, Server};
 use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
@@ -24,6 +23,53 @@ pub enum Refusal {
     /// A runtime or an app.
     #[error(transparent)]
     Runtime(RuntimeError),
+}
+
+/// What a plan names and is not here, or not as it has to be.
+#[derive(Debug, thiserror::Error)]
+enum Absence {
+    /// An app's folder.
+    #[error("there is no folder `{}`", folder.display())]
+    Folder {
+        /// As given.
+        folder: PathBuf,
+    },
+    /// An app in a folder that is there.
+    #[error("folder `{}` holds no app", folder.display())]
+    App {
+        /// As given.
+        folder: PathBuf,
+    },
+    /// A needed program's file.
+    #[error("there is no `{}`", file.display())]
+    File {
+        /// As given.
+        file: PathBuf,
+    },
+    /// A program in a file that is there.
+    #[error("`{}` is not a program that can be started", file.display())]
+    Program {
+        /// As given.
+        file: PathBuf,
+    },
+    /// A cell that can be measured.
+    #[error("no cell of this plan can be measured\n{}", reasons.join("\n"))]
+    Cell {
+        /// Why not, of each.
+        reasons: Vec<String>,
+    },
+    /// A runtime.
+    #[error("every runtime would be skipped\n{}", lines(skipped))]
+    Runtime {
+        /// What would be, and why.
+        skipped: Vec<Notice>,
+    },
+    /// A load for a runtime that is there.
+    #[error("every load would be skipped\n{}", lines(skipped))]
+    Load {
+        /// What would be, and why.
+        skipped: Vec<Notice>,
+    },
 }
 
 /// A key that stands in the plan itself although it is a setting, or a needed program, of
@@ -83,15 +129,15 @@ pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
 
 /// In the words of the plan: its folder, not what that is resolved to.
 fn no_app(plan: &Plan, choice: &AppChoice, folder: &Path) -> Refusal {
-    let shown = folder.display();
-    let (why, expected) = match folder.is_dir() {
-        false => (format!("there is no folder `{shown}`"), "the folder of a project".to_owned()),
+    let (is_there, folder) = (folder.is_dir(), folder.to_owned());
+    let (why, expected) = match is_there {
+        false => (Absence::Folder { folder }, "the folder of a project".to_owned()),
         true => (
-            format!("folder `{shown}` holds no app"),
+            Absence::App { folder },
             format!("the folder of a project: with {LOOKED_FOR}; or an `app.yaml` that says where"),
         ),
     };
-    refused(plan, Subject::App(choice), &why, &expected)
+    refused(plan, Subject::App(choice), why, &expected)
 }
 
 /// Every runtime's traits. Each must serve every app or, where the plan lets the others be left
@@ -130,7 +176,8 @@ pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {
             let name = choice.name.as_str();
             Some(Live::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
-                refused(plan, subject, &chain(&error), error.expected())
+                let expected = error.expected();
+                refused(plan, subject, error, expected)
             }))
         }
     };
@@ -146,8 +193,8 @@ pub(super) fn nothing_to_measure(plan: &Plan, cells: &[CellRecord]) -> Result<()
     }
     reasons.dedup();
     let load = plan.loads.first().map_or("", |load| load.name.as_str());
-    let why = format!("no cell of this plan can be measured\n{}", reasons.join("\n"));
-    Err(refused(plan, Subject::Load(load), &why, "a load for which one runtime or more is fit"))
+    let (load, why) = (Subject::Load(load), Absence::Cell { reasons });
+    Err(refused(plan, load, why, "a load for which one runtime or more is fit"))
 }
 
 /// Leaves out what the plan lets be missing; what the reader should know of it.
@@ -174,17 +221,17 @@ pub(super) fn skip_missing(
     if kept.is_empty() {
         let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
         let expected = "one runtime of the plan or more that is there (`stampede runtimes`)";
-        let why = format!("every runtime would be skipped\n{}", lines(&notices));
-        return Err(refused(plan, Subject::Runtime(runtime), &why, expected));
+        let why = Absence::Runtime { skipped: notices };
+        return Err(refused(plan, Subject::Runtime(runtime), why, expected));
     }
     let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
     plan.keep_runtimes(&kept);
     let gone = before.iter().filter(|name| plan.loads.iter().all(|load| load.name != **name));
     notices.extend(gone.map(|load| Notice::LoadSkipped { load: load.clone() }));
     if plan.loads.is_empty() {
-        let load = before.first().map_or("", String::as_str);
-        let why = format!("every load would be skipped\n{}", lines(&notices));
-        return Err(refused(plan, Subject::Load(load), &why, "a load for a runtime that is there"));
+        let load = Subject::Load(before.first().map_or("", String::as_str));
+        let why = Absence::Load { skipped: notices };
+        return Err(refused(plan, load, why, "a load for a runtime that is there"));
     }
     Ok(notices)
 }
@@ -235,7 +282,6 @@ fn placed(
 ) -> Refusal {
     let runtime = Subject::Runtime(&choice.name);
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
-    let why = error.to_string();
     match &error {
         RuntimeError::UnknownRuntime { known, .. } => unknown(plan, runtime, known),
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
@@ -244,14 +290,17 @@ fn placed(
                 others => {
                     let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
                     let expected = format!("{}{others}", words::list(&known));
-                    refused(plan, setting(of), &why, &expected)
+                    let subject = Subject::Setting { runtime: &choice.name, name: &of.clone() };
+                    refused(plan, subject, error, &expected)
                 }
             }
         }
         RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
             let own = for_those_that_have_it(plan, catalogue, choice, of);
             let expected = own.unwrap_or_else(|| allowed.clone() + &who_has(catalogue, choice, of));
-            with_nearest(refused(plan, setting(of), &why, &expected), value, allowed)
+            let (of, value, allowed) = (of.clone(), value.clone(), allowed.clone());
+            let subject = Subject::Setting { runtime: &choice.name, name: &of };
+            with_nearest(refused(plan, subject, error, &expected), &value, &allowed)
         }
         RuntimeError::NamedProgram { program, given_by } => {
             let by = |name: &&String| *given_by == format!("setting `{name}`");
@@ -268,7 +317,7 @@ fn placed(
                 false => "",
             };
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
-            refused(plan, runtime, &why, &expected)
+            refused(plan, runtime, error, &expected)
         }
         RuntimeError::NotEntered { kind, .. } => {
             let adapter = match *kind {
@@ -276,11 +325,11 @@ fn placed(
                 _ => "",
             };
             let expected = format!("one that boots the app for each request{adapter}");
-            refused(plan, runtime, &why, &expected)
+            refused(plan, runtime, error, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {
             let expected = format!("`composer require {packages}` in the app, or another runtime");
-            refused(plan, runtime, &why, &expected)
+            refused(plan, runtime, error, &expected)
         }
         _ => Refusal::Runtime(error),
     }
@@ -306,13 +355,10 @@ fn who_has(catalogue: &Catalogue, choice: &RuntimeChoice, setting: &str) -> Stri
 }
 
 fn no_program(plan: &Plan, subject: Subject<'_>, name: &str, program: &Path) -> Refusal {
-    let shown = program.display();
-    let why = match program.exists() {
-        false => format!("there is no `{shown}`"),
-        true => format!("`{shown}` is not a program that can be started"),
-    };
+    let (is_there, file) = (program.exists(), program.to_owned());
+    let why = if is_there { Absence::Program { file } } else { Absence::File { file } };
     let expected = format!("the full path of `{name}`, or one from this plan on: `./bin/{name}`");
-    refused(plan, subject, &why, &expected)
+    refused(plan, subject, why, &expected)
 }
 
 /// What to write instead of a plan-wide setting that `choice` does not have and another
@@ -360,7 +406,12 @@ fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
     }
 }
 
-fn refused(plan: &Plan, subject: Subject<'_>, why: &str, expected: &str) -> Refusal {
+fn refused(
+    plan: &Plan,
+    subject: Subject<'_>,
+    why: impl std::error::Error + Send + Sync + 'static,
+    expected: &str,
+) -> Refusal {
     Refusal::Plan(plan::refused(plan, subject, why, expected))
 }
 

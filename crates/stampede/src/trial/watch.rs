@@ -6,10 +6,9 @@ use stampede_load::report::{Fired, Second};
 use stampede_load::spec::Load;
 use stampede_load::{Listener, Stop, time::Nanos};
 
-use super::Phases;
 use super::cells;
 use super::measured::Measured;
-use crate::causes::chain;
+use super::{NotMeasured, Phases};
 use crate::event::{Event, Listen, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
@@ -18,12 +17,15 @@ use crate::runtime::Pool;
 use crate::store::TrialFolder;
 
 /// Fires `load` while watching what is measured. The load is stopped when that is gone.
+///
+/// # Errors
+/// Nothing watches, or the load cannot be fired.
 pub fn fire(
     load: &Load,
     measured: &Measured,
     folder: &mut TrialFolder,
     phases: &mut Phases<'_>,
-) -> Result<(Fired, Vec<ResourceSample>), String> {
+) -> Result<(Fired, Vec<ResourceSample>), NotMeasured> {
     let (sender, readings) = channel();
     // PHP-FPM starts a process for the first question: before it is watched, or it were one
     // that was started under load.
@@ -35,8 +37,7 @@ pub fn fire(
         drop(sender.send(sample.clone()));
     };
     let (group, workers) = (measured.group(), measured.workers());
-    let monitor =
-        Monitor::watch_with(group, workers, Nanos::SECOND, sink).map_err(|error| chain(&error))?;
+    let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
     let stop = interrupt::stop_for_load();
     let mut both = Both {
         folder,
@@ -47,9 +48,9 @@ pub fn fire(
         length: cells::length(&load.model),
     };
     let fired = stampede_load::fire(load, &stop, &mut both);
-    let resources = monitor.finish().map_err(|error| chain(&error))?;
+    let resources = monitor.finish()?;
     both.drain();
-    Ok((fired.map_err(|error| chain(&error))?, resources))
+    Ok((fired?, resources))
 }
 
 /// Tells folder and listener of seconds and readings, from the thread that fires.

@@ -26,25 +26,52 @@ pub enum Range {
     Words(Vec<String>),
 }
 
+/// A `--set` that cannot be tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`--set {text}` {mistake}")]
+pub struct SettingError {
+    /// As written.
+    pub text: String,
+    /// What is wrong with it.
+    pub mistake: SettingMistake,
+}
+
+/// What is wrong with a `--set`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingMistake {
+    /// Without `=`.
+    #[error("says no values")]
+    NoValues,
+    /// Words, 0, or the larger first.
+    #[error("is no range of whole numbers, the smaller first")]
+    Range,
+    /// One value, one that is empty, or one twice.
+    #[error("does not name two values or more, each once")]
+    Values,
+}
+
 impl Setting {
-    /// Reads one. An error is in words.
-    pub fn read(text: &str) -> Result<Setting, String> {
-        let wrong = |why: &str| Err(format!("`--set {text}` {why}"));
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It names no values that can be tried.
+    pub fn read(text: &str) -> Result<Setting, SettingError> {
+        let wrong = |mistake| Err(SettingError { text: text.to_owned(), mistake });
         let Some((name, range)) = text.split_once('=') else {
-            return wrong("says no values");
+            return wrong(SettingMistake::NoValues);
         };
         let (name, range) = (name.trim().to_owned(), range.trim());
         let setting = |range| Ok(Setting { name, text: text.to_owned(), range });
         if let Some((from, to)) = range.split_once("..") {
             return match (from.trim().parse::<u32>(), to.trim().parse::<u32>()) {
                 (Ok(from), Ok(to)) if from >= 1 && from < to => setting(Range::Numbers(from, to)),
-                _ => wrong("is no range of whole numbers, the smaller first"),
+                _ => wrong(SettingMistake::Range),
             };
         }
         let words: Vec<String> = range.split(',').map(|word| word.trim().to_owned()).collect();
         let twice = (1..words.len()).any(|place| words[..place].contains(&words[place]));
         match words.iter().any(String::is_empty) || twice || words.len() < 2 {
-            true => wrong("does not name two values or more, each once"),
+            true => wrong(SettingMistake::Values),
             false => setting(Range::Words(words)),
         }
     }

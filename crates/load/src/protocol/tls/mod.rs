@@ -20,7 +20,7 @@ use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, ShotId};
 use crate::ammo::Request;
 use crate::check::Failed;
 use crate::time::Nanos;
-pub use setup::{Certificates, Sessions, Setup, SetupError};
+pub use setup::{Certificates, CertificatesError, Sessions, Setup, SetupError};
 
 /// One connection that speaks TLS, and `P` inside it.
 pub struct Tls<P> {

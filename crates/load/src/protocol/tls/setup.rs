@@ -1,6 +1,5 @@
 //! How TLS is spoken: with whom, which certificates are taken, which sessions.
 
-use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -28,18 +27,29 @@ pub enum Certificates {
     Of(Arc<RootCertStore>),
 }
 
+/// Why the certificates that this machine trusts are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificatesError {
+    /// None could be read.
+    #[error(transparent)]
+    Unreadable(#[from] rustls_native_certs::Error),
+    /// There are none.
+    #[error("this machine has no root certificates")]
+    NoneThere,
+}
+
 impl Certificates {
     /// Those that this machine trusts; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others.
     ///
     /// # Errors
     /// None was found, or none could be read.
-    pub fn of_this_machine() -> io::Result<Certificates> {
+    pub fn of_this_machine() -> Result<Certificates, CertificatesError> {
         let mut found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
         let (taken, _) = roots.add_parsable_certificates(found.certs);
         match (taken, found.errors.pop()) {
-            (0, Some(error)) => Err(io::Error::other(error)),
-            (0, None) => Err(io::Error::other("this machine has no root certificates")),
+            (0, Some(error)) => Err(error.into()),
+            (0, None) => Err(CertificatesError::NoneThere),
             _ => Ok(Certificates::Of(Arc::new(roots))),
         }
     }

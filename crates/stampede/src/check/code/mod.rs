@@ -87,7 +87,7 @@ pub fn look(app: &Path, kind: AppKind) -> CodeLook {
     let closed = files::each(app, kind, |file| {
         let source = match source(&app.join(file)) {
             Ok(source) => source,
-            Err(why) => return look.unread.push(Unread::whole(file, why)),
+            Err(why) => return look.unread.push(Unread::whole(file, why.to_string())),
         };
         look.files += 1;
         match read(kind, file, &source, &mut parser, &mut facts) {
@@ -155,15 +155,29 @@ fn first_error(tree: &Tree) -> Option<Node<'_>> {
     first
 }
 
-/// A file's bytes, or why they are not read.
-fn source(path: &Path) -> Result<Vec<u8>, String> {
+/// Why a file's bytes are not taken.
+#[derive(Debug, thiserror::Error)]
+enum SourceError {
+    /// As the system says.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// People write no such files.
+    #[error("it has more than {} MB, and is data rather than code", bytes_max / 1_000_000)]
+    TooLarge {
+        /// What is read at most.
+        bytes_max: u64,
+    },
+}
+
+/// A file's bytes.
+fn source(path: &Path) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     let read = |bytes: &mut Vec<u8>| -> io::Result<usize> {
         File::open(path)?.take(MOST_BYTES + 1).read_to_end(bytes)
     };
-    read(&mut bytes).map_err(|why| why.to_string())?;
+    read(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err("it has more than 2 MB, and is data rather than code".to_owned());
+        return Err(SourceError::TooLarge { bytes_max: MOST_BYTES });
     }
     Ok(bytes)
 }

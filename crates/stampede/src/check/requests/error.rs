@@ -68,8 +68,42 @@ pub enum RequestError {
         /// Where, 1 for the first.
         line: usize,
         /// What is wrong.
-        what: String,
+        what: CookieError,
     },
+}
+
+/// What is wrong with a line of cookies. No value is in it, nor a name: they are secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CookieError {
+    /// More than a browser's whole jar.
+    #[error("longer than {mib_max} MiB")]
+    TooLong {
+        /// What is read at most.
+        mib_max: u64,
+    },
+    /// A line with tabs, and not of curl's format.
+    #[error("{found} columns with tabs between them, and not 7")]
+    Columns {
+        /// How many there are.
+        found: usize,
+    },
+    /// Cookies of two sites.
+    #[error("a cookie of `{domain}`, and those before it of `{site}`")]
+    OtherSite {
+        /// Of this line.
+        domain: String,
+        /// Of the lines before it.
+        site: String,
+    },
+    /// A line without `=`.
+    #[error("no `name=value`")]
+    NoPair,
+    /// Characters that would end the cookie.
+    #[error("a cookie has no such name or value")]
+    NameOrValue,
+    /// The whole file.
+    #[error("no cookie up to here")]
+    None,
 }
 
 impl RequestError {

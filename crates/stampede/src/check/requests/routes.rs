@@ -42,10 +42,37 @@ pub fn read(kind: AppKind, printed: &str) -> Result<Listed, RequestError> {
                     listed.asked.push(asked);
                 }
             }
-            Err(why) => listed.skipped.push(Skipped { request: shown(&asked), why }),
+            Err(why) => {
+                listed.skipped.push(Skipped { request: shown(&asked), why: why.to_string() });
+            }
         }
     }
     Ok(listed)
+}
+
+/// Why a route cannot be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum RouteError {
+    /// The app answers it under a name of its own.
+    #[error("only of the host `{host}`")]
+    OfHost {
+        /// Which.
+        host: String,
+    },
+    /// A placeholder without a usual value.
+    #[error("nobody knows a `{{{placeholder}}}`")]
+    Placeholder {
+        /// Its name.
+        placeholder: String,
+    },
+    /// A placeholder that no value we know of fits.
+    #[error("nobody knows a `{{{placeholder}}}` that fits `{requirement}`")]
+    Requirement {
+        /// Its name.
+        placeholder: String,
+        /// The route's pattern for it.
+        requirement: String,
+    },
 }
 
 /// A route of either.
@@ -137,9 +164,9 @@ impl Route {
     }
 
     /// Its path with its placeholders filled; or why it cannot be asked for.
-    fn target(&self) -> Result<String, String> {
+    fn target(&self) -> Result<String, RouteError> {
         if let Some(host) = &self.host {
-            return Err(format!("only of the host `{host}`"));
+            return Err(RouteError::OfHost { host: host.clone() });
         }
         let mut filled = String::new();
         let mut rest = self.path.as_str();
@@ -165,7 +192,7 @@ impl Route {
     }
 
     /// What stands for a placeholder: `None` where it may be left out.
-    fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, String> {
+    fn value(&self, name: &str, is_optional: bool) -> Result<Option<String>, RouteError> {
         match self.defaults.get(name) {
             Some(Value::String(text)) => return Ok(Some(text.clone())),
             Some(Value::Number(number)) => return Ok(Some(number.to_string())),
@@ -174,11 +201,13 @@ impl Route {
             _ => {}
         }
         let value = match self.requirements.get(name) {
-            Some(requirement) => fitting(name, requirement)
-                .ok_or_else(|| format!("nobody knows a `{{{name}}}` that fits `{requirement}`")),
+            Some(requirement) => fitting(name, requirement).ok_or_else(|| {
+                let (placeholder, requirement) = (name.to_owned(), requirement.clone());
+                RouteError::Requirement { placeholder, requirement }
+            }),
             None => usual(name)
                 .or(self.is_by_id.then(|| "1".to_owned()))
-                .ok_or_else(|| format!("nobody knows a `{{{name}}}`")),
+                .ok_or_else(|| RouteError::Placeholder { placeholder: name.to_owned() }),
         };
         value.map(Some)
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::RequestError;
+use super::error::{CookieError, RequestError};
 use super::words::{decoded, parts, words};
 
 /// Largest file of cookies: a browser's whole jar is a megabyte.
@@ -117,7 +117,7 @@ fn jar_at(path: &Path) -> Result<Vec<(String, String)>, RequestError> {
     let unreadable = |source| RequestError::Jar { path: path.to_owned(), source };
     let length = std::fs::metadata(path).map_err(unreadable)?.len();
     if length > BYTES_MAX {
-        let what = "longer than 4 MiB".to_owned();
+        let what = CookieError::TooLong { mib_max: BYTES_MAX >> 20 };
         return Err(RequestError::Cookies { path: path.to_owned(), line: 1, what });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
@@ -126,7 +126,7 @@ fn jar_at(path: &Path) -> Result<Vec<(String, String)>, RequestError> {
 
 /// Cookies of curl's and browsers' format (seven columns with tabs between them), or of lines
 /// `name=value`, with `;` between several; or the number of the line that is none, and why.
-fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, String)> {
+fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, CookieError)> {
     let text = String::from_utf8_lossy(bytes);
     let mut jar: Vec<(String, String)> = Vec::new();
     let mut site = None;
@@ -147,37 +147,37 @@ fn jar(bytes: &[u8]) -> Result<Vec<(String, String)>, (usize, String)> {
                 |text: &str| !text.contains(|char: char| char.is_control() || char == ';');
             if name.is_empty() || name.contains([' ', '=']) || !is_clean(&name) || !is_clean(&value)
             {
-                return Err((number, "a cookie has no such name or value".to_owned()));
+                return Err((number, CookieError::NameOrValue));
             }
             // A later one of the same name is the newer.
             jar.retain(|(known, _)| *known != name);
             jar.push((name, value));
         }
     }
-    if jar.is_empty() { Err((lines.max(1), "no cookie up to here".to_owned())) } else { Ok(jar) }
+    if jar.is_empty() { Err((lines.max(1), CookieError::None)) } else { Ok(jar) }
 }
 
 /// Domain, whether subdomains too, path, whether only by TLS, when it ends, name, value.
-fn of_columns(line: &str, site: &mut Option<String>) -> Result<(String, String), String> {
+fn of_columns(line: &str, site: &mut Option<String>) -> Result<(String, String), CookieError> {
     let columns: Vec<&str> = line.split('\t').collect();
     let &[domain, _, _, _, _, name, value] = &columns[..] else {
-        return Err(format!("{} columns with tabs between them, and not 7", columns.len()));
+        return Err(CookieError::Columns { found: columns.len() });
     };
     let domain = domain.trim_start_matches('.').trim_start_matches("www.");
     let site = site.get_or_insert_with(|| domain.to_owned());
     let is_below =
         |domain: &str, of: &str| domain.strip_suffix(of).is_some_and(|d| d.ends_with('.'));
     if site != domain && !is_below(site, domain) && !is_below(domain, site) {
-        return Err(format!("a cookie of `{domain}`, and those before it of `{site}`"));
+        return Err(CookieError::OtherSite { domain: domain.to_owned(), site: site.clone() });
     }
     Ok((name.to_owned(), value.trim_end_matches('\r').to_owned()))
 }
 
-fn of_pairs(line: &str) -> Result<Vec<(String, String)>, String> {
+fn of_pairs(line: &str) -> Result<Vec<(String, String)>, CookieError> {
     let pairs = line.strip_prefix("Cookie:").unwrap_or(line).split(';');
     let pairs = pairs.map(str::trim).filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').ok_or("no `name=value`")?;
+        let (name, value) = pair.split_once('=').ok_or(CookieError::NoPair)?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
     };
     pairs.map(pair).collect()

@@ -1,0 +1,137 @@
+//! Why a chore failed.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+/// See the variants.
+#[derive(Debug)]
+pub enum ChoreError {
+    /// A program that a step needs is not installed.
+    Missing(Need),
+    /// A program is there and does not start.
+    NotStarted {
+        /// The command, as it is shown.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A command ended badly.
+    Failed {
+        /// The command with its arguments.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// A file of the project cannot be read.
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The project's files, or standard input, cannot be read.
+    Io(io::Error),
+    /// The report's page in the source is not what its own source makes.
+    StalePage,
+    /// `stampede install` made not all of them, and said why.
+    NotMade,
+    /// Files that are not as STYLE.md wants them.
+    Untidy {
+        /// What was found.
+        findings: usize,
+        /// Files that were looked at.
+        files: usize,
+    },
+}
+
+/// A program without which a step cannot be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Node.js of this version or newer, and npm.
+    Node {
+        /// Major version.
+        least: u32,
+    },
+    /// Go, which makes runtimes.
+    Go,
+    /// PHPUnit.
+    PhpUnit,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Need::Node { least } => write!(f, "Node.js {least} or newer and npm are needed"),
+            Need::Go => f.write_str("there is no Go to make RoadRunner and FrankenPHP with"),
+            Need::PhpUnit => {
+                f.write_str("`phpunit` is not installed (scripts/install-packages test)")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ChoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChoreError::Missing(need) => need.fmt(f),
+            ChoreError::NotStarted { command, source } => {
+                write!(f, "`{command}` does not start: {source}")
+            }
+            ChoreError::Failed { command, status } => write!(f, "`{command}` failed: {status}"),
+            ChoreError::Unreadable { path, source } => write!(f, "{}: {source}", path.display()),
+            ChoreError::Io(source) => source.fmt(f),
+            ChoreError::StalePage => f.write_str(
+                "report-ui/dist/index.html is not what report-ui/src makes: \
+                 `cargo xtask report-ui`, and commit it",
+            ),
+            ChoreError::NotMade => {
+                f.write_str("RoadRunner or FrankenPHP could not be made, see above")
+            }
+            ChoreError::Untidy { findings, files } => {
+                write!(f, "tidy found {findings} things in {files} files")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ChoreError {}
+
+impl From<io::Error> for ChoreError {
+    fn from(source: io::Error) -> ChoreError {
+        ChoreError::Io(source)
+    }
+}
+
+/// What became of a command that was run.
+///
+/// # Errors
+/// It did not start, or ended badly.
+pub fn succeeded(command: &str, run: io::Result<ExitStatus>) -> Result<(), ChoreError> {
+    let command = command.to_owned();
+    match run {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(ChoreError::Failed { command, status }),
+        Err(source) => Err(ChoreError::NotStarted { command, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_people_read() {
+        let shown = |run| succeeded("npm ci", run).map_err(|error| error.to_string());
+        assert_eq!(shown(Ok(ExitStatus::from_raw(0))), Ok(()));
+        let failed = "`npm ci` failed: exit status: 3".to_owned();
+        assert_eq!(shown(Ok(ExitStatus::from_raw(3 << 8))), Err(failed));
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(shown(Err(missing)), Err("`npm ci` does not start: entity not found".into()));
+        let need = ChoreError::Missing(Need::Node { least: 20 });
+        assert_eq!(need.to_string(), "Node.js 20 or newer and npm are needed");
+    }
+}

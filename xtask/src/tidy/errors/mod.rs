@@ -1,0 +1,141 @@
+//! The rule that errors have types: a sentence can be printed, and never matched.
+//!
+//! It walks the syntax tree of every Rust file. What stands inside a macro is no tree, and is not
+//! searched.
+
+mod names;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use syn::visit::{self, Visit};
+use syn::{
+    AssocType, Ident, ImplItemType, ItemEnum, ItemImpl, ItemStruct, ItemType, PathSegment, Type,
+};
+
+use self::names::{Names, type_arguments};
+use self::source::{Source, derives_error};
+use super::Finding;
+use crate::tree::Tree;
+
+const WHAT: &str = "a text stands for an error: make it a type with the facts (STYLE.md, errors)";
+
+/// No error in a `Result`, an alias or a newtype is a bare text, tests and `main` apart.
+pub fn typed(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut sources = Vec::new();
+    for file in tree.files().iter().filter(|file| file.extension() == "rs" && !file.is_test()) {
+        match Source::read(file) {
+            Ok(source) => sources.push(source),
+            Err(why) => {
+                let line = why.span().start().line;
+                findings.push(Finding::new(&file.path, line, format!("cannot be read: {why}")));
+            }
+        }
+    }
+    let names = Names::of(&sources);
+    for source in &sources {
+        let mut search = Search { names: &names, path: source.path, lines: Vec::new() };
+        search.visit_file(&source.syntax);
+        // A nested `Result` is met on the way into both.
+        search.lines.sort_unstable();
+        search.lines.dedup();
+        findings.extend(search.lines.iter().map(|line| Finding::new(source.path, *line, WHAT)));
+    }
+    findings
+}
+
+/// The search in one file.
+struct Search<'a> {
+    names: &'a Names<'a>,
+    path: &'a str,
+    lines: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn found(&mut self, at: &Ident) {
+        self.lines.push(at.span().start().line);
+    }
+
+    fn check(&mut self, at: &Ident, error: &Type) {
+        if self.names.is_text(self.path, error) {
+            self.found(at);
+        }
+    }
+
+    /// A type that says it is an error, and is no more than a text.
+    fn check_definition(&mut self, name: &Ident) {
+        if self.names.means_text(self.path, name) {
+            self.found(name);
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Search<'_> {
+    /// `Result<T, E>`, `Ok::<T, E>`, `Err::<T, E>`, and an alias of such with its own parameters.
+    fn visit_path_segment(&mut self, segment: &'a PathSegment) {
+        for place in self.names.error_places(self.path, &segment.ident) {
+            if let Some(error) = type_arguments(segment).nth(place) {
+                self.check(&segment.ident, error);
+            }
+        }
+        visit::visit_path_segment(self, segment);
+    }
+
+    /// `type Problem<T, E = String> = Result<T, E>`.
+    fn visit_item_type(&mut self, alias: &'a ItemType) {
+        let places = self.names.error_places(self.path, &alias.ident);
+        let defaults = alias.generics.type_params().map(|parameter| parameter.default.as_ref());
+        for (_, default) in defaults.enumerate().filter(|(place, _)| places.contains(place)) {
+            if let Some((_, default)) = default {
+                self.check(&alias.ident, default);
+            }
+        }
+        visit::visit_item_type(self, alias);
+    }
+
+    /// `type Err = String` of `FromStr`.
+    fn visit_impl_item_type(&mut self, item: &'a ImplItemType) {
+        if is_error_name(&item.ident) {
+            self.check(&item.ident, &item.ty);
+        }
+        visit::visit_impl_item_type(self, item);
+    }
+
+    /// `impl FromStr<Err = String>`.
+    fn visit_assoc_type(&mut self, item: &'a AssocType) {
+        if is_error_name(&item.ident) {
+            self.check(&item.ident, &item.ty);
+        }
+        visit::visit_assoc_type(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'a ItemStruct) {
+        if derives_error(&item.attrs) {
+            self.check_definition(&item.ident);
+        }
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'a ItemEnum) {
+        if derives_error(&item.attrs) {
+            self.check_definition(&item.ident);
+        }
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'a ItemImpl) {
+        if let Some((of, _)) = &item.trait_
+            && let Some(last) = of.segments.last()
+            && last.ident == "Error"
+        {
+            self.check(&last.ident, &item.self_ty);
+        }
+        visit::visit_item_impl(self, item);
+    }
+}
+
+/// What traits of the standard library call the error that goes with them.
+fn is_error_name(name: &Ident) -> bool {
+    name == "Err" || name == "Error"
+}
