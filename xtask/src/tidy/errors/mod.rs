@@ -13,8 +13,8 @@ use syn::{
     AssocType, Ident, ImplItemType, ItemEnum, ItemImpl, ItemStruct, ItemType, PathSegment, Type,
 };
 
-use self::names::{Names, type_arguments};
-use self::source::{Source, derives_error};
+use self::names::{Names, only_one, type_arguments};
+use self::source::{Source, adds_no_word, derives_error};
 use super::Finding;
 use crate::tree::Tree;
 
@@ -120,6 +120,12 @@ impl<'a> Visit<'a> for Search<'_> {
     fn visit_item_enum(&mut self, item: &'a ItemEnum) {
         if derives_error(&item.attrs) {
             self.check_definition(&item.ident);
+            // One that would be a text if it were a type of its own, beside others with facts.
+            for variant in item.variants.iter().filter(|one| adds_no_word(&one.attrs)) {
+                if let Some(held) = only_one(&variant.fields) {
+                    self.check(&variant.ident, held);
+                }
+            }
         }
         visit::visit_item_enum(self, item);
     }

@@ -205,9 +205,11 @@ impl<'a> Visit<'a> for Collector<'a, '_> {
 /// the error says.
 fn held<'a>(fields: &'a Fields, attributes: &[Attribute]) -> Option<&'a Type> {
     let has_words = matches!(fields, Fields::Named(_)) && !adds_no_word(attributes);
+    only_one(fields).filter(|_| !has_words)
+}
+
+/// The type of the only field.
+pub fn only_one(fields: &Fields) -> Option<&Type> {
     let mut fields = fields.iter();
-    match (fields.next(), fields.next()) {
-        (Some(one), None) if !has_words => Some(&one.ty),
-        _ => None,
-    }
+    fields.next().filter(|_| fields.next().is_none()).map(|one| &one.ty)
 }

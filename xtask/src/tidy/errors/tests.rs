@@ -91,6 +91,7 @@ fn a_text_by_another_name_is_found() {
         "#[derive(Debug, thiserror::Error)] #[error(\"it failed: {0}\")] struct FooError(String);",
         "#[derive(Error)] #[error(\"{reason}\")] struct FooError { reason: String }",
         "#[derive(Error)] enum FooError { #[error(\"{0}\")] A(String) }",
+        "#[derive(Error)] enum FooError { #[error(\"{0}\")] A(String), #[error(\"b\")] B(u8) }",
     ] {
         assert!(is_found(code), "{code}");
     }
@@ -112,6 +113,8 @@ fn types_with_facts_are_left_alone() {
         "struct FooError { path: String, line: u64 } fn f() -> Result<u8, FooError> { g() }",
         "#[derive(Error)] #[error(\"no runtime `{name}`\")] struct FooError { name: String }",
         "enum FooError { Read(String), Status(u16) } fn f() -> Result<u8, FooError> { g() }",
+        "#[derive(Error)] enum FooError { #[error(\"no key `{0}`\")] A(String), B(u8) }",
+        "#[derive(Error)] enum FooError { #[error(\"{0}\")] A(io::Error), B(u8) }",
         "enum Never {} fn f() -> Result<u8, Never> { g() }",
         "type A = B; type B = A; fn f() -> Result<u8, A> { g() }",
         "impl Iterator for S { type Item = String; }",
