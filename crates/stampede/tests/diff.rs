@@ -142,7 +142,7 @@ fn an_expectation_gives_the_exit_code() {
 #[test]
 fn expectations_of_the_plan_are_judged_where_none_is_named() {
     let mut after = after();
-    after.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    after.record.expect.of_run = vec!["p95 < 1s".into(), "p95 worse < 5%".into()];
     let output = diff(&[&before(), &after], &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("\np95 worse < 5%: broken: "), "{}", stdout(&output));
@@ -389,7 +389,7 @@ fn versions() -> RunData {
 #[test]
 fn versions_of_one_run_are_compared_within_its_rounds() {
     let mut run = versions();
-    run.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 1s".into(), "p95 worse < 5%".into()];
     let output = diff(&[&run], &[]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     insta::assert_snapshot!("versions", stdout(&output));
@@ -401,7 +401,7 @@ fn versions_of_one_run_are_compared_within_its_rounds() {
 #[test]
 fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the_other_version() {
     let mut run = versions();
-    run.record.expect = vec!["p95 < 1ms".to_owned(), "p95 worse < 5%".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 1ms".into(), "p95 worse < 5%".into()];
     let summary = summarize(&run);
     let of = |runtime: &str| {
         let cell = summary.cells.iter().find(|cell| cell.runtime == runtime).expect(runtime);
@@ -412,9 +412,9 @@ fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the
     let [absolute, change] = of("nginx-fpm").as_slice() else { panic!("two expectations") };
     assert!(matches!(absolute.outcome, Expected::NotMet { .. }));
     let Expected::NotMet { figure } = &change.outcome else { panic!("{change:?}") };
-    assert!(figure.starts_with("p95 10.0 % worse ("), "{figure}");
+    assert!(figure.to_string().starts_with("p95 10.0 % worse ("), "{figure}");
     assert!(summary.breaks_an_expectation());
-    run.record.expect = vec!["p95 worse < 12%".to_owned()];
+    run.record.expect.of_run = vec!["p95 worse < 12%".into()];
     assert!(!summarize(&run).breaks_an_expectation());
 }
 

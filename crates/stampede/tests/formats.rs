@@ -31,7 +31,7 @@ fn write() {
         ],
         1,
     );
-    run.record.expect = vec!["p95 < 50ms".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 50ms".into()];
     for index in 0..3 {
         let answered_ns = spread(300, MS * (index as u64 + 1));
         add(&mut run, index, Shots { answered_ns, ..Shots::default() });

@@ -15,7 +15,7 @@ use crate::capacity::hunt::{Hunt, Wanted};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
 use crate::mask::mask_json;
-use crate::plan::model::{Expectation, Plan};
+use crate::plan::model::{Expectation, Figure, Plan};
 use crate::plan::{self, Overrides};
 use crate::report::svg;
 use crate::runtime::{Catalogue, Places};
@@ -165,9 +165,9 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
         let text = "the plan has several numbers of CPUs: a capacity is that of one".to_owned();
         return Err(Failure::rendered(text).hint("name it: `--cpus N`"));
     }
-    let unfit = |expected: &&Expectation| expected.worse || expected.figure == "throughput";
+    let unfit = |expected: &&Expectation| !is_of_a_search(expected);
     if let Some(unfit) = plan.expect.iter().find(unfit) {
-        let why = match unfit.worse {
+        let why = match unfit.bound.worse {
             true => "compares with another run",
             false => "says how much, and that is what is searched for",
         };
@@ -179,6 +179,11 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     }
     debug_assert!(matches!(plan.loads[0].model, Model::Open { .. }));
     Ok(plan)
+}
+
+/// Whether it can be met by firing less: what compares two runs, or says how much, cannot.
+pub fn is_of_a_search(expected: &Expectation) -> bool {
+    !expected.bound.worse && expected.bound.figure != Figure::Throughput
 }
 
 fn text_of(text: &str) -> Option<String> {

@@ -10,6 +10,7 @@ mod budget;
 mod client;
 mod error;
 mod expect;
+mod expectation;
 mod flags;
 mod live;
 mod loads;

@@ -68,8 +68,9 @@ fn the_shop_plan() {
     assert_eq!(plan.loads[1].model, rush);
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(5));
     assert_eq!(plan.rounds, Rounds::Fixed(5));
-    let bounds: Vec<_> = plan.expect.iter().map(|e| (e.figure.as_str(), e.bound)).collect();
-    assert_eq!(bounds, [("p95", 100e6), ("ok", 0.999)]);
+    let bounds: Vec<_> =
+        plan.expect.iter().map(|e| (e.bound.figure.to_string(), e.bound.limit)).collect();
+    assert_eq!(bounds, [("p95".to_owned(), 100e6), ("ok".to_owned(), 0.999)]);
 }
 
 #[test]

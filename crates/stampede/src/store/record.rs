@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
+use super::expectations::Expectations;
 use crate::keeper::spec::{Exit, IsolationRecord};
 
 /// Raised when a field changes its meaning; readers refuse what is newer.
@@ -38,11 +39,9 @@ pub struct RunRecord {
     /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
     /// may be there again at the round's end.
     pub order: Vec<Vec<usize>>,
-    /// Expectations of the run, as written.
-    pub expect: Vec<String>,
-    /// Those of single loads, beside the run's: load → as written.
-    #[serde(default)]
-    pub expect_by_load: BTreeMap<String, Vec<String>>,
+    /// Expectations of the run and of single loads.
+    #[serde(flatten)]
+    pub expect: Expectations,
     /// The machine: see `doctor`.
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).

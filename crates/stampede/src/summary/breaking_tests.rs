@@ -108,8 +108,10 @@ fn the_fall_after_the_top_is_not_judged() {
 
 #[test]
 fn without_an_expectation_of_seconds_ok_is_looked_at() {
+    let read = |text: &&str| text.parse::<Expectation>().expect(text);
     let judged = |expect: &[&str]| {
-        let rising = Rising::of(&cell("line(1,100,10s)", "open"), expect).expect("it rises");
+        let expect: Vec<Expectation> = expect.iter().map(read).collect();
+        let rising = Rising::of(&cell("line(1,100,10s)", "open"), &expect).expect("it rises");
         rising.expected.iter().map(|one| one.text.clone()).collect::<Vec<_>>()
     };
     assert_eq!(judged(&[]), ["ok >= 99%"]);

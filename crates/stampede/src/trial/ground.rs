@@ -14,6 +14,7 @@ use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
+use crate::store::expectations::{Expectations, WrittenExpectation};
 use crate::store::record::{CellRecord, FORMAT, Judged, RunRecord, TrialRecord};
 use crate::store::{RunFolder, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id};
 use crate::summary::model::CellSummary;
@@ -128,8 +129,10 @@ impl Ground {
             against: None,
             cells: Vec::new(),
             order: Vec::new(),
-            expect: plan.expect.iter().map(|expected| expected.text.clone()).collect(),
-            expect_by_load: Default::default(),
+            expect: Expectations {
+                of_run: plan.expect.iter().cloned().map(WrittenExpectation::Read).collect(),
+                ..Expectations::default()
+            },
             machine: serde_json::to_value(&self.facts).unwrap_or_default(),
             notices: plan.notices.clone(),
         }

@@ -14,7 +14,7 @@ use super::limits::{Asked, Limits};
 use crate::cli::args_fire::{AmmoOrder, Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
-use crate::plan::model::{Expectation, KeepAlive, LoadChoice};
+use crate::plan::model::{Expectation, Figure, KeepAlive, LoadChoice};
 use crate::plan::tank::{self, Criterion, TankConfig};
 use crate::plan::{self, Overrides};
 use crate::reach::Reach;
@@ -231,10 +231,12 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
 
 /// What a stack spends only `compare` sees.
 fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
-    let why = match expectation.figure.as_str() {
-        _ if expectation.worse => "compares with another run",
-        "cpu_cost" | "memory" => "is about what the server spends",
-        _ => return Ok(()),
+    let why = match expectation.bound.figure {
+        _ if expectation.bound.worse => "compares with another run",
+        Figure::CpuCost | Figure::Memory => "is about what the server spends",
+        Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::Ok | Figure::Throughput => {
+            return Ok(());
+        }
     };
     let text = format!("`--expect '{}'` {why}, which `fire` does not see", expectation.text);
     Err(Failure::rendered(text).hint("`stampede compare` does, for a server on this machine"))

@@ -479,12 +479,16 @@ fn expectations(
         let text = expectation.text.clone();
         match judge_load(record, times, model, expectation) {
             Expected::Met => Expectation { text, outcome: ExpectationOutcome::Met, found: None },
-            Expected::NotMet { figure } => {
-                Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
-            }
-            Expected::Unknown { figure } => {
-                Expectation { text, outcome: ExpectationOutcome::Unknown, found: figure }
-            }
+            Expected::NotMet { figure } => Expectation {
+                text,
+                outcome: ExpectationOutcome::NotMet,
+                found: Some(figure.into()),
+            },
+            Expected::Unknown { figure } => Expectation {
+                text,
+                outcome: ExpectationOutcome::Unknown,
+                found: figure.map(Into::into),
+            },
         }
     });
     judged.collect()
