@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::store::RunFolder;
-use stampede::store::record::{AgainstRecord, FiredRecord, Judged};
+use stampede::store::record::{AgainstRecord, FiredRecord, Judged, Spread};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 
@@ -226,11 +226,11 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     }
 }
 
-fn fired(app_kind: &str, requests: &str, arrivals: &str) -> Option<FiredRecord> {
+fn fired(app_kind: &str, requests: &str, arrivals: Spread) -> Option<FiredRecord> {
     Some(FiredRecord {
         app_kind: app_kind.to_owned(),
         requests: requests.to_owned(),
-        arrivals: Some(arrivals.to_owned()),
+        arrivals: Some(arrivals),
     })
 }
 
@@ -243,22 +243,22 @@ fn firing(id: &str, fired: Option<FiredRecord>) -> RunData {
 
 #[test]
 fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load() {
-    let before = firing("before", fired("script", "GET /?ms=10", "uniform"));
+    let before = firing("before", fired("script", "GET /?ms=10", Spread::Uniform));
     for (after, said) in [
         (
-            fired("script", "GET /?ms=50", "uniform"),
+            fired("script", "GET /?ms=50", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `GET /?ms=50` in B (nginx-fpm)",
         ),
         (
-            fired("script", "2 requests, SHA-256 0123456789ab…", "uniform"),
+            fired("script", "2 requests, SHA-256 0123456789ab…", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `2 requests, SHA-256 0123456789ab…` in B (nginx-fpm)",
         ),
         (
-            fired("script", "GET /?ms=10", "poisson"),
+            fired("script", "GET /?ms=10", Spread::Poisson),
             "arrivals: `uniform` in A, `poisson` in B (nginx-fpm)",
         ),
         (
-            fired("symfony", "GET /?ms=10", "uniform"),
+            fired("symfony", "GET /?ms=10", Spread::Uniform),
             "app's kind: `script` in A, `symfony` in B (nginx-fpm)",
         ),
     ] {
@@ -280,7 +280,7 @@ fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load
 #[test]
 fn what_a_run_does_not_say_it_fired_is_no_difference() {
     let old = firing("old", None);
-    let new = firing("new", fired("script", "GET /?ms=10", "uniform"));
+    let new = firing("new", fired("script", "GET /?ms=10", Spread::Uniform));
     for runs in [[&old, &new], [&new, &old]] {
         let output = diff(&runs, &[]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

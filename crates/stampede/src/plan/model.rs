@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stampede_load::spec::{Arrivals, Model};
+use stampede_load::spec::{Arrivals, HttpVersion, Model};
 use stampede_load::time::Nanos;
 
 pub use super::expectation::{Bound, Expectation, Figure, Percent, Relation, Side};
@@ -297,8 +297,8 @@ pub struct LoadChoice {
 pub struct Client {
     /// `stampede`, `tank`, `ab` or `k6`.
     pub name: String,
-    /// `1.0` or `1.1`.
-    pub http: String,
+    /// Version of HTTP that it speaks.
+    pub http: HttpVersion,
     /// Kept, closed after each shot, or decided once the runtimes are known.
     pub keep_alive: KeepAlive,
 }

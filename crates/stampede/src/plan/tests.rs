@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stampede_load::spec::{Arrivals, Model, Until, WhenFull};
+use stampede_load::spec::{Arrivals, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::error::Source;
@@ -87,7 +87,7 @@ fn the_symfony_plan() {
     assert_eq!((first.name.as_str(), &first.except[..]), ("100", &["nginx-fpm-80".to_owned()][..]));
     assert_eq!(
         first.client,
-        Client { name: "tank".into(), http: "1.0".into(), keep_alive: KeepAlive::Off }
+        Client { name: "tank".into(), http: HttpVersion::Http10, keep_alive: KeepAlive::Off }
     );
     let Model::Open { schedule, max_in_flight, when_full, .. } = &first.model else {
         panic!("closed")

@@ -7,8 +7,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
+use stampede_load::schedule::Segments;
 
-use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
+use super::record::{
+    CellRecord, ErrorRecord, FORMAT, LoadModel, RunRecord, SecondRecord, TrialRecord,
+};
 use super::{StoreError, hlog, log};
 use crate::causes::chain;
 use crate::monitor::sample::ResourceSample;
@@ -152,7 +155,16 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
 /// # Errors
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_record(folder: &Path) -> Result<RunRecord, StoreError> {
-    record(&folder.join("run.json"))
+    let mut read: RunRecord = record(&folder.join("run.json"))?;
+    read.cells.iter_mut().for_each(with_schedule);
+    Ok(read)
+}
+
+/// Runs of before have a schedule as text alone.
+fn with_schedule(cell: &mut CellRecord) {
+    if cell.model == LoadModel::Open && cell.schedule.is_none() {
+        cell.schedule = Segments::parse(&cell.load_text).ok();
+    }
 }
 
 /// The records of a run's ended trials, as paths, in the order of their numbers.

@@ -77,8 +77,7 @@ pub struct Rising {
 
 /// The schedule of a cell of the open model, where it rises.
 pub fn rising_schedule(cell: &CellRecord) -> Option<Segments> {
-    let open = cell.model != "closed";
-    let schedule = Segments::parse(&cell.load_text).ok().filter(|_| open)?;
+    let schedule = cell.schedule.clone()?;
     let mut lowest = f64::INFINITY;
     let rises = schedule.segments().iter().map(ends).any(|(from, to)| {
         lowest = lowest.min(from);
@@ -175,8 +174,7 @@ fn rise(schedule: &Segments) -> Option<u64> {
     if kept == segments.len() {
         return None;
     }
-    let text: Vec<String> = segments[..kept].iter().map(ToString::to_string).collect();
-    Some(Segments::parse(&text.join(" ")).map_or(0, |part| part.planned()))
+    Some(Segments::new(segments[..kept].to_vec()).map_or(0, |part| part.planned()))
 }
 
 /// An expectation that can be judged within seconds.

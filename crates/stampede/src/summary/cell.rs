@@ -16,7 +16,7 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     let record = &run.record.cells[index];
     let on_disk: Vec<&TrialData> =
         run.trials.iter().filter(|trial| trial.record.cell == index).collect();
-    let model = if record.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
+    let model = record.model;
     let expect: Vec<&WrittenExpectation> = run.record.expect.of_load(&record.load).collect();
     let rising = Rising::of(record, expect.iter().filter_map(|one| one.read()));
     let trials: Vec<TrialSummary> =

@@ -11,6 +11,7 @@ pub use super::judged::{Expected, Found, Judged};
 use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
 use super::why::Why;
+pub use crate::store::record::LoadModel;
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -57,16 +58,6 @@ impl Summary {
                 && cell.trials_missing == 0
         })
     }
-}
-
-/// Open or closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadModel {
-    /// Shots are due whether or not earlier ones were answered: response time exists.
-    Open,
-    /// Each user fires again after its answer: only service time exists.
-    Closed,
 }
 
 /// All runtimes under one app and one load: what may be compared.

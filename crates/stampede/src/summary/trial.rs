@@ -20,7 +20,7 @@ use crate::store::record::{CellRecord, LoadRecord, TrialRecord};
 /// Computes one trial, invalid or not.
 pub fn summarize(trial: &TrialData, cell: &CellRecord, rising: Option<&Rising>) -> TrialSummary {
     let record = &trial.record;
-    let model = if cell.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
+    let model = cell.model;
     TrialSummary {
         number: record.number,
         round: record.round,

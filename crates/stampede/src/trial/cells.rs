@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use stampede_load::schedule::Segments;
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
@@ -152,6 +153,14 @@ pub fn length(model: &Model) -> Option<Nanos> {
         Model::Open { schedule, .. } => Some(schedule.length()),
         Model::Closed { until: Until::For(length), .. } => Some(*length),
         Model::Closed { until: Until::Requests(_), .. } => None,
+    }
+}
+
+/// The schedule of a load; `None`: its model is closed.
+pub fn schedule(model: &Model) -> Option<Segments> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule.clone()),
+        Model::Closed { .. } => None,
     }
 }
 

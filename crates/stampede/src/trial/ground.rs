@@ -15,7 +15,7 @@ use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CellRecord, FORMAT, Judged, RunRecord, TrialRecord};
+use crate::store::record::{CellRecord, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
 use crate::store::{RunFolder, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id};
 use crate::summary::model::CellSummary;
 use crate::summary::{RunData, summarize};
@@ -169,11 +169,9 @@ impl Ground {
             runtime: choice.name.clone(),
             app: self.app_name(),
             load: load.name.clone(),
-            model: match load.model {
-                Model::Open { .. } => "open".to_owned(),
-                Model::Closed { .. } => "closed".to_owned(),
-            },
+            model: LoadModel::from(&load.model),
             load_text: cells::load_text(&load.model),
+            schedule: cells::schedule(&load.model),
             refused: None,
             fired: Some(fired::fired(load, &self.app)),
         };

@@ -203,14 +203,11 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     {
         *until = Until::Requests(u64::MAX);
     }
-    match args.http.as_deref() {
-        None => {}
-        Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
-        Some(other) => {
-            let text = format!("`--http` is 1.0 or 1.1, not `{other}`");
+    if let Some(name) = &args.http {
+        choice.client.http = HttpVersion::named(name).ok_or_else(|| {
             let hint = "HTTP/2 and HTTP/3 are not spoken here: fire at the same app by HTTP/1.1";
-            return Err(Failure::rendered(text).hint(hint));
-        }
+            Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{name}`")).hint(hint)
+        })?;
     }
     Ok((choice, read.warm_up))
 }
@@ -219,10 +216,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
 fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
     choice.model = tank.model.clone();
     choice.timeout = tank.timeout;
-    choice.client.http = match tank.habits.version {
-        HttpVersion::Http10 => "1.0".to_owned(),
-        HttpVersion::Http11 => "1.1".to_owned(),
-    };
+    choice.client.http = tank.habits.version;
     choice.client.keep_alive = match tank.habits.connection {
         ConnectionHabit::KeepAlive => KeepAlive::On,
         ConnectionHabit::PerShot => KeepAlive::Off,

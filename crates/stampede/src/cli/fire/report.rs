@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::ammo::Order;
 use stampede_load::report::{Counts, End, Fired, TimeSet};
-use stampede_load::spec::{Arrivals, HttpVersion, Load, Model, Wire};
+use stampede_load::spec::{Arrivals, Load, Model, Wire};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
@@ -285,7 +285,7 @@ pub struct Parts<'a> {
 impl Report {
     /// Puts everything together.
     pub fn of(parts: Parts<'_>) -> Report {
-        let model = model(&parts.load.model);
+        let model = LoadModel::from(&parts.load.model);
         let (fired, record) = (parts.fired, parts.record);
         let times = AllTimes::of(record, &fired.times, model);
         let counts = &fired.counts;
@@ -344,7 +344,7 @@ impl Report {
             stretched: fired.stretched,
             client: parts.choice.client.name.clone(),
             protocol: protocol(&parts.load.wire).to_owned(),
-            http: http(parts.load.habits.version).to_owned(),
+            http: parts.load.habits.version.name().to_owned(),
             keep_alive: record.keep_alive,
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
@@ -453,14 +453,6 @@ fn connect_time(fired: &Fired) -> Option<TimesNs> {
     (!fired.connect_time.is_empty()).then(|| alone(&fired.connect_time))
 }
 
-/// The model's name.
-pub fn model(model: &Model) -> LoadModel {
-    match model {
-        Model::Open { .. } => LoadModel::Open,
-        Model::Closed { .. } => LoadModel::Closed,
-    }
-}
-
 fn ended(end: End, autostop: Option<&str>) -> Ended {
     match (end, autostop) {
         (End::Complete, _) => Ended::Complete,
@@ -499,13 +491,6 @@ fn protocol(wire: &Wire) -> &'static str {
         Wire::Http1 => "http",
         Wire::Tls(_) => "https",
         Wire::FastCgi => "fastcgi",
-    }
-}
-
-fn http(version: HttpVersion) -> &'static str {
-    match version {
-        HttpVersion::Http10 => "1.0",
-        HttpVersion::Http11 => "1.1",
     }
 }
 
