@@ -7,10 +7,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
-use stampede_load::schedule::Segments;
 
 use super::record::{
-    CellRecord, ErrorRecord, FORMAT, LoadModel, RunRecord, SecondRecord, TrialRecord,
+    CellRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
 };
 use super::{StoreError, hlog, log};
 use crate::causes::chain;
@@ -65,7 +64,7 @@ impl StoredRun {
         let trials = folders(&self.folder.join("trials")).into_iter();
         let begun = trials.filter(|folder| !folder.join("trial.json").is_file());
         let begun = begun.filter_map(|folder| {
-            let record = record(&folder.join("begun.json")).ok()?;
+            let record = read_trial(&folder.join("begun.json")).ok()?;
             Some(StoredTrial { record, folder })
         });
         begun.collect()
@@ -156,15 +155,22 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_record(folder: &Path) -> Result<RunRecord, StoreError> {
     let mut read: RunRecord = record(&folder.join("run.json"))?;
-    read.cells.iter_mut().for_each(with_schedule);
+    read.cells.iter_mut().for_each(CellRecord::read_schedule);
     Ok(read)
 }
 
-/// Runs of before have a schedule as text alone.
-fn with_schedule(cell: &mut CellRecord) {
-    if cell.model == LoadModel::Open && cell.schedule.is_none() {
-        cell.schedule = Segments::parse(&cell.load_text).ok();
+/// A trial's record.
+fn read_trial(path: &Path) -> Result<TrialRecord, StoreError> {
+    let mut read: TrialRecord = record(path)?;
+    let runtime = &mut read.runtime;
+    if runtime.custom_builds.is_empty() {
+        // Trials of before have it in the versions alone.
+        let build = |(name, version): (&String, &String)| {
+            Some((name.clone(), CustomBuild::of_version(version)?))
+        };
+        runtime.custom_builds = runtime.versions.iter().filter_map(build).collect();
     }
+    Ok(read)
 }
 
 /// The records of a run's ended trials, as paths, in the order of their numbers.
@@ -186,7 +192,7 @@ pub fn read_run(folder: &Path) -> Result<StoredRun, StoreError> {
             unfinished.push(trial);
             continue;
         }
-        match self::record(&path) {
+        match read_trial(&path) {
             Ok(record) => trials.push(StoredTrial { record, folder: trial }),
             Err(error @ StoreError::Damaged { .. }) => damaged.push(left_out(&error)),
             Err(error) => return Err(error),

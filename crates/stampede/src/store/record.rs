@@ -1,15 +1,12 @@
 //! What is on disk. Versioned and self-describing; every raw number names its unit.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Arrivals, Model};
 
+pub use super::cell::{CellRecord, FiredRecord, LoadModel, Spread};
 use super::expectations::Expectations;
 use crate::keeper::spec::{Exit, IsolationRecord};
 
@@ -144,91 +141,6 @@ pub enum AutoEnd {
     Rounds,
 }
 
-/// One cell of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CellRecord {
-    /// Runtime's or variant's name.
-    pub runtime: String,
-    /// App's name.
-    pub app: String,
-    /// Load's name.
-    pub load: String,
-    /// Open or closed.
-    pub model: LoadModel,
-    /// Schedule or users in words: `const(200,60s)`, `50 users for 60s`.
-    pub load_text: String,
-    /// The schedule; `None`: the model is closed, or a later version wrote what is not known here.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<Segments>,
-    /// Why it is not measured at all; `None`: it is.
-    pub refused: Option<String>,
-    /// What is fired at what; `None`: an earlier version did not write it down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fired: Option<FiredRecord>,
-}
-
-/// What a cell's shots ask of what: what names and schedules do not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FiredRecord {
-    /// What the app is written for: `script`, `symfony` …; its framework's version is among the
-    /// runtime's versions.
-    pub app_kind: String,
-    /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
-    pub requests: String,
-    /// How arrivals spread; `None`: the model is closed.
-    pub arrivals: Option<Spread>,
-}
-
-/// Open or closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadModel {
-    /// Shots are due whether or not earlier ones were answered: response time exists.
-    Open,
-    /// Each user fires again after its answer: only service time exists.
-    Closed,
-}
-
-impl From<&Model> for LoadModel {
-    fn from(model: &Model) -> LoadModel {
-        match model {
-            Model::Open { .. } => LoadModel::Open,
-            Model::Closed { .. } => LoadModel::Closed,
-        }
-    }
-}
-
-/// How arrivals spread around the offered rate. Not the seed: it decides which shots, not how they
-/// spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Spread {
-    /// Evenly.
-    Uniform,
-    /// With independent gaps.
-    Poisson,
-}
-
-impl Spread {
-    /// Of a load; `None`: its model is closed.
-    pub fn of(model: &Model) -> Option<Spread> {
-        match model {
-            Model::Open { arrivals: Arrivals::Uniform, .. } => Some(Spread::Uniform),
-            Model::Open { arrivals: Arrivals::Poisson { .. }, .. } => Some(Spread::Poisson),
-            Model::Closed { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for Spread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Spread::Uniform => "uniform",
-            Spread::Poisson => "poisson",
-        })
-    }
-}
-
 /// `trial.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -361,6 +273,9 @@ pub struct RuntimeRecord {
     pub mode: String,
     /// Program → version as printed.
     pub versions: BTreeMap<String, String>,
+    /// Those of them that are no release of their makers: program → what it is instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub custom_builds: BTreeMap<String, CustomBuild>,
     /// Settings in force, defaults included.
     pub settings: BTreeMap<String, Value>,
     /// Rendered file → text.
@@ -385,6 +300,33 @@ pub struct RuntimeRecord {
     /// What its logs said under load that tells of a limit or of a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
+}
+
+/// What was put together by stampede and is no release of its makers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CustomBuild {
+    /// A program, of its makers' modules.
+    Assembled,
+    /// A program around its makers' library.
+    Library,
+}
+
+impl CustomBuild {
+    const ALL: [CustomBuild; 2] = [CustomBuild::Assembled, CustomBuild::Library];
+
+    /// Behind names in tables: ` (assembled)`.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            CustomBuild::Assembled => " (assembled)",
+            CustomBuild::Library => " (library)",
+        }
+    }
+
+    /// What a program says of itself where its version is asked for: such a build has its mark in it.
+    pub fn of_version(printed: &str) -> Option<CustomBuild> {
+        CustomBuild::ALL.into_iter().find(|build| printed.contains(build.mark()))
+    }
 }
 
 /// Lines of a program's log that mean the same.
@@ -600,11 +542,4 @@ pub struct ErrorRecord {
 /// JSON has no NaN: `serde_json` writes `null` for it, and would refuse to read it back.
 fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
-}
-
-/// What a later version wrote and is not known here is no reason not to read the rest.
-fn or_none<'de, T: DeserializeOwned, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }

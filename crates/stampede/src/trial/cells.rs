@@ -245,7 +245,7 @@ mod tests {
             Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
         let plan = from_flags(&flags).expect("a plan");
         let cells = cells(&plan);
-        let by = |held_by| Traits { held_by, workers, closes: false, made_here: "" };
+        let by = |held_by| Traits { held_by, workers, closes: false, custom_build: None };
         (plan, cells, vec![by(HeldBy::Request), by(HeldBy::Connection)])
     }
 

@@ -273,7 +273,7 @@ fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> Cel
     let load = &plan.loads[cell.load];
     let counts = plan.budget.cpu_counts();
     let mut runtime = plan.runtimes[cell.runtime].name.clone();
-    runtime += traits[cell.runtime].made_here;
+    runtime += traits[cell.runtime].mark();
     if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
         runtime += &format!(" cpus={}", counts[cell.cpus]);
     }

@@ -101,7 +101,7 @@ impl Ground {
 
     /// A runtime's name in tables.
     pub fn name(&self, runtime: usize) -> String {
-        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].made_here
+        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].mark()
     }
 
     /// A setting's value is one that the runtime takes, for this app.
