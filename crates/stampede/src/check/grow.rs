@@ -13,6 +13,7 @@ use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
 use super::orders::{self, Guilty};
 use super::signs::of_growth;
 use super::stand::{Bench, Stand};
+use super::subject::Subject;
 use super::text;
 use super::watch::{Sizes, Worker};
 use crate::interrupt;
@@ -354,21 +355,22 @@ fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding
     };
     let steps = culprits.all.iter().take(STEPS_MAX).cloned().collect();
     let subject = match &culprits.all[..] {
-        [one] => name(one),
-        _ => "any request".to_owned(),
+        [one] => Subject::request(&one.request),
+        _ => Subject::AnyRequest,
     };
     let evidence = evidence(growth, series);
     let signs = of_growth(&evidence);
     Finding {
         number: 0,
         kind: FindingKind::Growth,
-        about: subject.clone(),
+        about: subject.to_string(),
         what: format!("{what}: {} with {with}", amount(growth.of, growth.per_request)),
         evidence,
         steps,
         is_repeatable: true,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
+        subject,
         signs,
         is_accepted: false,
     }

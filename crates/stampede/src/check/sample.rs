@@ -7,6 +7,7 @@ use super::model::{
     Asked, CheckReport, Checked, FORMAT, Finding, FindingKind, Growth, GrowthOf, Step, Tried,
     Verdict,
 };
+use super::subject::Subject;
 
 /// A check of nothing.
 pub fn report() -> CheckReport {
@@ -59,6 +60,7 @@ pub fn finding() -> Finding {
         number: 1,
         kind: FindingKind::Answer,
         about: "GET /".to_owned(),
+        subject: Subject::request(&step(0, "/").request),
         what: String::new(),
         evidence: String::new(),
         steps: Vec::new(),
