@@ -21,6 +21,9 @@ pub struct Overrides {
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
     pub rate: Option<String>,
+    /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and they
+    /// are not recorded.
+    pub is_rate_searched: bool,
     /// `--schedule 'line(1,100,60s)'`.
     pub schedule: Option<String>,
     /// `--users 50`, with `--for` or `--requests`.
@@ -81,6 +84,8 @@ pub struct Overrides {
 pub(super) struct Flags {
     source: Arc<Source>,
     given: Vec<Given>,
+    /// Names of those that nobody typed.
+    stand_ins: &'static [&'static str],
 }
 
 struct Given {
@@ -92,7 +97,9 @@ impl Flags {
     /// Writes the flags as one line, which places point into.
     pub fn new(overrides: &Overrides) -> Flags {
         let pairs = overrides.pairs();
-        Flags::of(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+        let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let stand_ins: &[&str] = if overrides.is_rate_searched { &["rate", "for"] } else { &[] };
+        Flags { stand_ins, ..Flags::of(pairs) }
     }
 
     /// From what `as_typed` gave; what it did not give is passed over.
@@ -126,7 +133,7 @@ impl Flags {
             let value = Value::Text(value, Style::Plain);
             Given { name, value: Node { place, value } }
         });
-        Flags { given: given.collect(), source }
+        Flags { given: given.collect(), source, stand_ins: &[] }
     }
 
     /// The command line as a source.
@@ -140,7 +147,8 @@ impl Flags {
             let value = given.value.text().unwrap_or("");
             format!("--{} {}", given.name, shell_words::quote(value))
         };
-        self.given.iter().map(typed).collect()
+        let is_typed = |given: &&Given| !self.stand_ins.contains(&given.name.as_str());
+        self.given.iter().filter(is_typed).map(typed).collect()
     }
 
     /// The flag whose value `place` is, or is a part of.
