@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::code::CodeLook;
 use super::signs::Signs;
@@ -45,6 +46,32 @@ pub struct CheckReport {
     pub code: CodeLook,
     /// Whether it was ended early, by Ctrl-C.
     pub interrupted: bool,
+}
+
+impl CheckReport {
+    /// Of its JSON. Findings of a check that has what they are about as text alone get it as data.
+    ///
+    /// # Errors
+    /// It is no check.
+    pub fn read(report: Value) -> serde_json::Result<CheckReport> {
+        serde_json::from_value(with_subjects(report))
+    }
+}
+
+/// Of findings that have what they are about as text alone, the same as data.
+fn with_subjects(mut report: Value) -> Value {
+    let runtimes = report.get_mut("runtimes").and_then(Value::as_array_mut).into_iter().flatten();
+    let findings = runtimes.filter_map(|one| one.get_mut("findings")?.as_array_mut()).flatten();
+    for finding in findings.filter(|one| one.get("subject").is_none()) {
+        let kind = finding.get("kind").cloned().map(serde_json::from_value);
+        let about = finding.get("about").and_then(Value::as_str);
+        if let (Some(Ok(kind)), Some(about)) = (kind, about)
+            && let Ok(subject) = serde_json::to_value(Subject::of_text(kind, about))
+        {
+            finding["subject"] = subject;
+        }
+    }
+    report
 }
 
 /// What was tried, of all runtimes together.

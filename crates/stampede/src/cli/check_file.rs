@@ -3,15 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::Failure;
 use super::check_again::command;
 use super::shell::tell;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
 use crate::check::model::{Asked, CheckReport, FORMAT};
-use crate::check::subject::Subject;
 use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
 /// What an earlier check has found. What a person has to know of it is told.
@@ -40,24 +37,8 @@ pub fn read(path: &Path) -> Result<CheckReport, Failure> {
             "it has format {format}, and this stampede reads up to {FORMAT}"
         )));
     }
-    let read = serde_json::from_str(&text).map(with_subjects).and_then(serde_json::from_value);
+    let read = serde_json::from_str(&text).and_then(CheckReport::read);
     read.map_err(|error| failed(error.to_string()))
-}
-
-/// Of findings that have what they are about as text alone, the same as data.
-fn with_subjects(mut report: Value) -> Value {
-    let runtimes = report.get_mut("runtimes").and_then(Value::as_array_mut).into_iter().flatten();
-    let findings = runtimes.filter_map(|one| one.get_mut("findings")?.as_array_mut()).flatten();
-    for finding in findings.filter(|one| one.get("subject").is_none()) {
-        let kind = finding.get("kind").cloned().map(serde_json::from_value);
-        let about = finding.get("about").and_then(Value::as_str);
-        if let (Some(Ok(kind)), Some(about)) = (kind, about)
-            && let Ok(subject) = serde_json::to_value(Subject::of_text(kind, about))
-        {
-            finding["subject"] = subject;
-        }
-    }
-    report
 }
 
 #[derive(serde::Deserialize)]

@@ -30,7 +30,7 @@ pub(crate) mod urls;
 mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
-pub use flags::Overrides;
+pub use flags::{Flags, Overrides};
 pub use locate::{Subject, refused, said_for_all, unknown};
 pub use read::{
     FlagLoad, SETTINGS, apps_from_flags, from_flags, load_from_flags, read, stack_from_flags,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
+use stampede_load::outcome::FailureKind;
 use stampede_load::schedule::{Segment, Segments};
 use stampede_load::spec::Arrivals;
 use stampede_stats::histogram::Times;
@@ -219,7 +220,7 @@ impl Expected {
     fn tally(&self, second: &DueSecond, timeout_ns: u64) -> Tally {
         let answered = || second.answered.iter().map(|(ns, count)| (*ns as f64, u64::from(*count)));
         let lost: u64 = second.lost.values().sum();
-        let timeouts = second.lost.get("net:timeout").copied().unwrap_or(0);
+        let timeouts = FailureKind::TIMEOUT.count(&second.lost);
         let correct: u64 = answered().map(|(_, count)| count).sum();
         let good = match self.what {
             What::Ok => correct,
@@ -330,7 +331,7 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
         answered.record_many(*ns, *count);
     }
     let lost = lost(seconds);
-    let timeouts = lost.get("net:timeout").copied().unwrap_or(0);
+    let timeouts = FailureKind::TIMEOUT.count(&lost);
     let ranked = Ranked { answered: &answered, failed: lost.values().sum() };
     let none = CutOff { shots: 0, after_ns: 0 };
     (

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::ammo::Order;
+use stampede_load::outcome::FailureKind;
 use stampede_load::report::{Counts, End, Fired, TimeSet};
 use stampede_load::spec::{Arrivals, Load, Model, Wire};
 use stampede_stats::histogram::Times;
@@ -443,7 +444,7 @@ pub fn alone(times: &Times) -> TimesNs {
 
 /// The mean over whole answers of what they have together.
 fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
-    let whole = |kind: &&String| !kind.starts_with("net:");
+    let whole = |kind: &str| FailureKind::of(kind).is_answered();
     let wrong: u64 = counts.failed.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
     let answers = counts.ok + wrong;
     (answers > 0).then(|| together as f64 / answers as f64)

@@ -1,5 +1,7 @@
 //! Whether a change keeps an expectation: `p95 worse < 5%`.
 
+use std::fmt;
+
 use super::model::{Expected, Outcome, Pairing, Worse};
 use super::{Measure, Pair, figures};
 use crate::plan::model::{Bound, Expectation, Figure, Side};
@@ -75,8 +77,8 @@ fn found(worse: &Worse, bound: &Bound, measure: Measure) -> String {
     let unit = if measure == Measure::Ok { "points" } else { "%" };
     let of = |share: f64| match share {
         // What rounds to nothing is no better.
-        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), "better"),
-        share => (format!("{} {unit}", percent(share.max(0.0))), "worse"),
+        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), Way::Better),
+        share => (format!("{} {unit}", percent(share.max(0.0))), Way::Worse),
     };
     let (share, way) = of(worse.share);
     let head = format!("{} {share} {way}", measure.title());
@@ -86,8 +88,8 @@ fn found(worse: &Worse, bound: &Bound, measure: Measure) -> String {
     let interval = match (of(low), of(high)) {
         ((low, a), (high, b)) if a != b => format!("{low} {a} to {high} {b}"),
         // The nearer to nothing first.
-        ((low, "better"), (high, _)) => format!("{high} to {low} better"),
-        ((low, _), (high, way)) => format!("{low} to {high} {way}"),
+        ((low, Way::Better), (high, way)) => format!("{high} to {low} {way}"),
+        ((low, Way::Worse), (high, way)) => format!("{low} to {high} {way}"),
     };
     let more = match outcome(worse, bound) {
         Outcome::NotShown => rounds_needed(worse, bound).map_or_else(String::new, |rounds| {
@@ -96,6 +98,22 @@ fn found(worse: &Worse, bound: &Bound, measure: Measure) -> String {
         _ => String::new(),
     };
     format!("{head} ({interval}){more}")
+}
+
+/// Which way a figure moved.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Better,
+    Worse,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Better => "better",
+            Way::Worse => "worse",
+        })
+    }
 }
 
 fn percent(share: f64) -> String {
