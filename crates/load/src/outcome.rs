@@ -96,6 +96,52 @@ impl From<Failure> for Net {
     }
 }
 
+/// What a key of `Counts::failed` stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No whole answer.
+    Net(Net),
+    /// An answer with this status.
+    Http(u16),
+    /// An answer that breaks a part of the check.
+    Check,
+    /// By a later version.
+    Unknown,
+}
+
+impl FailureKind {
+    /// Longer than the timeout.
+    pub const TIMEOUT: FailureKind = FailureKind::Net(Net::Timeout);
+
+    /// Of a key.
+    pub fn of(key: &str) -> FailureKind {
+        let number = |begin: &str| key.strip_prefix(begin)?.parse().ok();
+        let named = NAMED.iter().find(|(_, known)| *known == key).map(|(net, _)| *net);
+        let net = named.or_else(|| number("net:errno-").map(Net::Errno)).map(FailureKind::Net);
+        let status = || number("http:").and_then(|status| u16::try_from(status).ok());
+        let is_check = key == "check" || key.starts_with("check:");
+        net.or_else(|| status().map(FailureKind::Http)).unwrap_or(if is_check {
+            FailureKind::Check
+        } else {
+            FailureKind::Unknown
+        })
+    }
+
+    /// Whether an answer came.
+    pub fn is_answered(self) -> bool {
+        match self {
+            FailureKind::Net(_) => false,
+            FailureKind::Http(_) | FailureKind::Check | FailureKind::Unknown => true,
+        }
+    }
+
+    /// How many there are of it.
+    pub fn count(self, failed: &BTreeMap<String, u64>) -> u64 {
+        let own = failed.iter().filter(|(key, _)| FailureKind::of(key) == self);
+        own.map(|(_, count)| count).sum()
+    }
+}
+
 /// Counts of failed shots by kind; of fixed size, so that counting never allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Failures {
@@ -244,6 +290,13 @@ mod tests {
              net:rejected 1\n\
              net:reset 1\nnet:timeout 1\nnet:tls 1"
         );
+        let kinds: Vec<FailureKind> = failed.keys().map(|key| FailureKind::of(key)).collect();
+        assert_eq!(kinds[..3], [FailureKind::Check; 3]);
+        assert_eq!(kinds[3], FailureKind::Http(502));
+        let net = |net: &Net| kinds.contains(&FailureKind::Net(*net));
+        assert!(NAMED.iter().all(|(one, _)| net(one)) && net(&Net::Errno(libc::EHOSTUNREACH)));
+        assert_eq!(FailureKind::of("quic:lost"), FailureKind::Unknown);
+        assert_eq!(FailureKind::Http(502).count(&failed), 2);
         let says_it = |key: &String| key.starts_with("http:") || key == "check:size > 5";
         let explained = |key: &String| meaning(key).is_some() != says_it(key);
         assert!(failed.keys().all(explained), "{failed:?}");

@@ -173,12 +173,32 @@ pub struct Habits {
 }
 
 /// HTTP's versions that we speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
     /// HTTP/1.0: kept only where both sides say `Connection: keep-alive`.
+    #[serde(rename = "1.0")]
     Http10,
     /// HTTP/1.1.
+    #[serde(rename = "1.1")]
     Http11,
+}
+
+impl HttpVersion {
+    /// Both.
+    pub const ALL: [HttpVersion; 2] = [HttpVersion::Http10, HttpVersion::Http11];
+
+    /// `1.0` or `1.1`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HttpVersion::Http10 => "1.0",
+            HttpVersion::Http11 => "1.1",
+        }
+    }
+
+    /// By that name.
+    pub fn named(name: &str) -> Option<HttpVersion> {
+        HttpVersion::ALL.into_iter().find(|version| version.name() == name)
+    }
 }
 
 /// What a client does with a connection after an answer.

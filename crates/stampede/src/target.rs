@@ -377,6 +377,8 @@ const SOCKET_PATH_MAX: usize = 107;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stampede_load::spec::HttpVersion;
+
     use crate::causes::chain;
 
     fn read(url: &str) -> (String, String, String) {
@@ -442,7 +444,7 @@ mod tests {
         assert!(matches!(spoken("fcgi+unix:/run/a.sock:/a.php"), Wire::FastCgi));
         let fcgi = Target::parse("fcgi://127.0.0.1/w/a.php").expect("a target");
         let client = |keep_alive| {
-            let mut client = Client { name: "x".into(), http: "1.1".into(), keep_alive };
+            let mut client = Client { name: "x".into(), http: HttpVersion::Http11, keep_alive };
             fcgi.settle(&mut client);
             client.keep_alive
         };

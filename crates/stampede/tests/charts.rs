@@ -241,7 +241,7 @@ fn nothing_of_a_run_is_ever_markup() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = fixture::run(vec![cell(PLANTED, PLANTED, "open", "const(5,10s)")], 2);
     run.record.cells[0].app = PLANTED.to_owned();
-    run.record.expect.push(PLANTED.to_owned());
+    run.record.expect.of_run.push(PLANTED.into());
     for judged in [Judged::Invalid, Judged::Suspect] {
         let answered_ns = spread(500, MS);
         let shots = Shots { answered_ns, verdict: (judged, vec![PLANTED]), ..Shots::default() };
@@ -279,7 +279,7 @@ fn nothing_of_a_run_is_ever_markup() {
 fn junit_for_continuous_integration() {
     let mut run = troubled();
     let expect = ["p95 < 5ms", "p99.99 < 1s", "max < 20s", "ok >= 99.9%", "p95 worse < 10%"];
-    run.record.expect = expect.map(str::to_owned).into();
+    run.record.expect.of_run = expect.map(Into::into).into();
     let xml = junit(&summarize(&run));
     parsed(&xml);
     insta::assert_snapshot!("junit_troubled", xml);
@@ -295,7 +295,7 @@ fn junit_judges_as_the_exit_code_does() {
         .flat_map(|make: fn() -> RunData| expectations.map(|expect| (make, expect)))
     {
         let mut run = make();
-        run.record.expect = vec![expect.to_owned()];
+        run.record.expect.of_run = vec![expect.into()];
         let summary = summarize(&run);
         let xml = junit(&summary);
         assert_eq!(xml.contains("<failure"), summary.breaks_an_expectation(), "{expect}: {xml}");

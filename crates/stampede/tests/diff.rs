@@ -10,7 +10,7 @@ use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::fact::Fact;
 use stampede::store::RunFolder;
-use stampede::store::record::{AgainstRecord, FiredRecord, Judged};
+use stampede::store::record::{AgainstRecord, FiredRecord, Judged, Spread};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 
@@ -143,7 +143,7 @@ fn an_expectation_gives_the_exit_code() {
 #[test]
 fn expectations_of_the_plan_are_judged_where_none_is_named() {
     let mut after = after();
-    after.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    after.record.expect.of_run = vec!["p95 < 1s".into(), "p95 worse < 5%".into()];
     let output = diff(&[&before(), &after], &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("\np95 worse < 5%: broken: "), "{}", stdout(&output));
@@ -227,11 +227,11 @@ fn what_is_not_comparable_is_refused_with_both_values_unless_told_to() {
     }
 }
 
-fn fired(app_kind: &str, requests: &str, arrivals: &str) -> Option<FiredRecord> {
+fn fired(app_kind: &str, requests: &str, arrivals: Spread) -> Option<FiredRecord> {
     Some(FiredRecord {
         app_kind: app_kind.to_owned(),
         requests: requests.to_owned(),
-        arrivals: Some(arrivals.to_owned()),
+        arrivals: Some(arrivals),
     })
 }
 
@@ -244,22 +244,22 @@ fn firing(id: &str, fired: Option<FiredRecord>) -> RunData {
 
 #[test]
 fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load() {
-    let before = firing("before", fired("script", "GET /?ms=10", "uniform"));
+    let before = firing("before", fired("script", "GET /?ms=10", Spread::Uniform));
     for (after, said) in [
         (
-            fired("script", "GET /?ms=50", "uniform"),
+            fired("script", "GET /?ms=50", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `GET /?ms=50` in B (nginx-fpm)",
         ),
         (
-            fired("script", "2 requests, SHA-256 0123456789ab…", "uniform"),
+            fired("script", "2 requests, SHA-256 0123456789ab…", Spread::Uniform),
             "requests: `GET /?ms=10` in A, `2 requests, SHA-256 0123456789ab…` in B (nginx-fpm)",
         ),
         (
-            fired("script", "GET /?ms=10", "poisson"),
+            fired("script", "GET /?ms=10", Spread::Poisson),
             "arrivals: `uniform` in A, `poisson` in B (nginx-fpm)",
         ),
         (
-            fired("symfony", "GET /?ms=10", "uniform"),
+            fired("symfony", "GET /?ms=10", Spread::Uniform),
             "app's kind: `script` in A, `symfony` in B (nginx-fpm)",
         ),
     ] {
@@ -281,7 +281,7 @@ fn the_same_schedule_with_other_requests_arrivals_or_kind_of_app_is_another_load
 #[test]
 fn what_a_run_does_not_say_it_fired_is_no_difference() {
     let old = firing("old", None);
-    let new = firing("new", fired("script", "GET /?ms=10", "uniform"));
+    let new = firing("new", fired("script", "GET /?ms=10", Spread::Uniform));
     for runs in [[&old, &new], [&new, &old]] {
         let output = diff(&runs, &[]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -390,7 +390,7 @@ fn versions() -> RunData {
 #[test]
 fn versions_of_one_run_are_compared_within_its_rounds() {
     let mut run = versions();
-    run.record.expect = vec!["p95 < 1s".to_owned(), "p95 worse < 5%".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 1s".into(), "p95 worse < 5%".into()];
     let output = diff(&[&run], &[]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     insta::assert_snapshot!("versions", stdout(&output));
@@ -402,7 +402,7 @@ fn versions_of_one_run_are_compared_within_its_rounds() {
 #[test]
 fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the_other_version() {
     let mut run = versions();
-    run.record.expect = vec!["p95 < 1ms".to_owned(), "p95 worse < 5%".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 1ms".into(), "p95 worse < 5%".into()];
     let summary = summarize(&run);
     let of = |runtime: &str| {
         let cell = summary.cells.iter().find(|cell| cell.runtime == runtime).expect(runtime);
@@ -413,9 +413,9 @@ fn a_change_is_judged_in_the_working_tree_s_cells_and_nothing_is_expected_of_the
     let [absolute, change] = of("nginx-fpm").as_slice() else { panic!("two expectations") };
     assert!(matches!(absolute.outcome, Expected::NotMet { .. }));
     let Expected::NotMet { figure } = &change.outcome else { panic!("{change:?}") };
-    assert!(figure.starts_with("p95 10.0 % worse ("), "{figure}");
+    assert!(figure.to_string().starts_with("p95 10.0 % worse ("), "{figure}");
     assert!(summary.breaks_an_expectation());
-    run.record.expect = vec!["p95 worse < 12%".to_owned()];
+    run.record.expect.of_run = vec!["p95 worse < 12%".into()];
     assert!(!summarize(&run).breaks_an_expectation());
 }
 

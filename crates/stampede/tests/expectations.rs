@@ -31,4 +31,9 @@ fn the_record_of_a_run_holds_those_of_single_loads_too() {
     assert_eq!(shown["run"]["expect"], json!(["throughput > 10"]));
     let by_load = &shown["run"]["expect_by_load"];
     assert_eq!(*by_load, json!({"steady": ["p97 < 80ms", "ok >= 99%"]}));
+    let said = &shown["run"]["expectations"];
+    let [rate, p97, ok] = said.as_array().expect("a list").as_slice() else { panic!("{said}") };
+    assert_eq!((&rate["figure"], &rate["relation"]), (&json!("throughput"), &json!(">")));
+    assert_eq!((&p97["figure"], &p97["limit"]), (&json!("p97"), &json!(80e6)));
+    assert_eq!((&ok["text"], &ok["worse"]), (&json!("ok >= 99%"), &json!(false)));
 }

@@ -11,6 +11,7 @@ use fixture::{MS, Shots, add, cell, spread};
 use stampede::event::{Event, Listen};
 use stampede::report::{Shown, Style};
 use stampede::store::RunFolder;
+use stampede::store::record::LoadModel;
 
 /// Written once, when the format was new, and never again.
 fn kept(format: u32) -> PathBuf {
@@ -31,7 +32,7 @@ fn write() {
         ],
         1,
     );
-    run.record.expect = vec!["p95 < 50ms".to_owned()];
+    run.record.expect.of_run = vec!["p95 < 50ms".into()];
     for index in 0..3 {
         let answered_ns = spread(300, MS * (index as u64 + 1));
         add(&mut run, index, Shots { answered_ns, ..Shots::default() });
@@ -53,6 +54,22 @@ fn every_format_is_read() {
     insta::assert_snapshot!(stampede::report::text(shown.summary(), &Style::plain(160)));
     let page = shown.page().expect("a page");
     assert_eq!((page.series.len(), page.curves.len(), page.runs.len()), (3, 3, 1));
+}
+
+/// Their schedules and expectations are texts, and are read once, where the run is.
+#[test]
+fn what_an_old_run_has_as_text_is_data_once_it_is_read() {
+    let record = stampede::store::read_record(&kept(1)).expect("it reads");
+    let models: Vec<LoadModel> = record.cells.iter().map(|cell| cell.model).collect();
+    assert_eq!(models, [LoadModel::Open, LoadModel::Open, LoadModel::Closed]);
+    let schedules: Vec<Option<String>> =
+        record.cells.iter().map(|cell| Some(cell.schedule.as_ref()?.to_string())).collect();
+    assert_eq!(
+        schedules,
+        [Some("line(1,50,10s)"), Some("line(1,50,10s)"), None].map(|one| one.map(str::to_owned))
+    );
+    let expected = record.expect.of_run[0].read().expect("it is read");
+    assert_eq!((expected.text.as_str(), expected.bound.limit), ("p95 < 50ms", 50e6));
 }
 
 /// What `report` says of the kept run with other words in its `run.json`.

@@ -13,11 +13,12 @@ use stampede::keeper::spec::{Exit, IsolationRecord};
 use stampede::monitor::sample::ResourceSample;
 use stampede::store::hlog::no_times;
 use stampede::store::record::{
-    CellRecord, ErrorRecord, FORMAT, Judged, LoadRecord, PhaseRecord, RunRecord, RuntimeRecord,
-    SecondRecord, TrialRecord, Verdict,
+    CellRecord, ErrorRecord, FORMAT, Judged, LoadModel, LoadRecord, PhaseRecord, RunRecord,
+    RuntimeRecord, SecondRecord, TrialRecord, Verdict,
 };
 use stampede::store::{RunFolder, StoreError, StoredTrial, read_below, runs};
 use stampede_load::report::{Connections, Counts, End, Second, TimeSet};
+use stampede_load::schedule::Segments;
 use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 
@@ -36,14 +37,14 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
             load: "day".to_owned(),
-            model: "open".to_owned(),
+            model: LoadModel::Open,
             load_text: "const(200,60s)".to_owned(),
+            schedule: Segments::parse("const(200,60s)").ok(),
             refused: None,
             fired: None,
         }],
         order: vec![vec![0]],
-        expect: Vec::new(),
-        expect_by_load: std::collections::BTreeMap::new(),
+        expect: Default::default(),
         machine: serde_json::json!({"kernel": "6.1"}),
         notices: Vec::new(),
         against: None,

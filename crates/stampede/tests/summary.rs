@@ -5,11 +5,11 @@ mod report_fixture;
 use report_fixture::{MS, SECOND, Shots, add, cell, closed, open, run, troubled};
 use stampede::event::{Event, Listen};
 use stampede::fact::{Mismatch, Notice};
-use stampede::plan::model::Expectation;
+use stampede::plan::model::{self as asked, Bound, Expectation, Relation};
 use stampede::store::record::Judged;
 use stampede::store::{RunFolder, read_below};
 use stampede::summary::judge::judge;
-use stampede::summary::model::{CellVerdict, Expected, Figure, Primary, Stat, Summary};
+use stampede::summary::model::{CellVerdict, Expected, Figure, Found, Primary, Stat, Summary};
 use stampede::summary::{RunData, TrialData, summarize};
 use stampede_stats::compare::Difference;
 
@@ -253,12 +253,15 @@ fn a_run_without_trials_says_so() {
 }
 
 fn expectation(figure: &str, relation: &str, bound: f64) -> Expectation {
+    let relation = Relation::ALL.into_iter().find(|one| one.sign() == relation);
     Expectation {
-        text: format!("{figure} {relation} {bound}"),
-        figure: figure.to_owned(),
-        worse: false,
-        relation: relation.to_owned(),
-        bound,
+        text: format!("{figure} {relation:?} {bound}"),
+        bound: Bound {
+            figure: asked::Figure::named(figure).expect(figure),
+            worse: false,
+            relation: relation.expect("a relation"),
+            limit: bound,
+        },
     }
 }
 
@@ -280,8 +283,9 @@ fn expectations_are_met_broken_or_unknown() {
     let judged = |figure: &str, relation: &str, bound: f64| {
         judge(&summary.cells[0], &trials, &expectation(figure, relation, bound))
     };
-    let not_met = |figure: &str| Expected::NotMet { figure: figure.to_owned() };
-    let known = |figure: &str| Expected::Unknown { figure: Some(figure.to_owned()) };
+    let found = |figure: &str| Found::from(figure.to_owned());
+    let not_met = |figure: &str| Expected::NotMet { figure: found(figure) };
+    let known = |figure: &str| Expected::Unknown { figure: Some(found(figure)) };
     assert_eq!(judged("p90", "<", 6e6), Expected::Met);
     assert_eq!(judged("p90", "<", 4e6), not_met("5.00 ms"));
     assert_eq!(judged("p95", "<", 60e9), not_met("failed"));
@@ -300,7 +304,8 @@ fn expectations_are_met_broken_or_unknown() {
     assert_eq!(judged("memory", "<", 1.0), not_met("72.0 MiB"));
     // 6 s of CPU for 900 answers: 6.67 ms.
     assert_eq!(judged("cpu_cost", "<", 1e6), not_met("6.67 ms"));
-    let worse = Expectation { worse: true, ..expectation("p95", "<", 0.05) };
+    let mut worse = expectation("p95", "<", 0.05);
+    worse.bound.worse = true;
     assert_eq!(judge(&summary.cells[0], &trials, &worse), NOT_KNOWN);
 }
 
@@ -318,10 +323,10 @@ fn a_percentile_with_too_few_shots_is_not_above_the_longest() {
 #[test]
 fn expectations_of_a_load_are_noted_in_its_cells() {
     let mut run = open();
-    run.record.expect_by_load.insert("another".into(), vec!["p95 < 1us".into()]);
+    run.record.expect.by_load.insert("another".into(), vec!["p95 < 1us".into()]);
     assert!(!summarize(&run).breaks_an_expectation());
-    run.record.expect_by_load.insert("day".into(), vec!["p97 < 20ms".into()]);
-    run.record.expect = vec!["ok >= 1%".into(), "from the future".into()];
+    run.record.expect.by_load.insert("day".into(), vec!["p97 < 20ms".into()]);
+    run.record.expect.of_run = vec!["ok >= 1%".into(), "from the future".into()];
     let summary = summarize(&run);
     assert!(summary.breaks_an_expectation());
     let met = |at: usize| {
@@ -348,9 +353,8 @@ fn a_summary_survives_its_file() {
 
 #[test]
 fn names_of_figures_are_those_of_the_plan() {
-    assert_eq!(Stat::named("p99.9"), Some(Stat::Percentile(999)));
-    assert_eq!(Stat::named("p100"), Some(Stat::Max));
-    assert_eq!(Stat::named("p97"), None);
+    assert_eq!(Stat::percentile(99.9), Some(Stat::Percentile(999)));
+    assert_eq!(Stat::percentile(97.0), None);
     assert_eq!(
         Stat::ALL.map(|stat| stat.to_string()).join(" "),
         "mean p50 p75 p80 p85 p90 p95 p98 p99 p99.9 max"
@@ -390,8 +394,8 @@ fn what_was_written_is_summarized_as_what_was_measured() {
 fn what_cannot_be_shown_to_hold_does_not_pass() {
     let mut run = open();
     // Ten shots beyond the 99.9999th percentile are ten million shots.
-    run.record.expect = vec!["p99.9999 < 1ms".into()];
+    run.record.expect.of_run = vec!["p99.9999 < 1ms".into()];
     assert!(summarize(&run).breaks_an_expectation());
-    run.record.expect = vec!["p95 worse < 5%".into()];
+    run.record.expect.of_run = vec!["p95 worse < 5%".into()];
     assert!(!summarize(&run).breaks_an_expectation(), "another run's to answer");
 }

@@ -15,6 +15,8 @@ pub use error::{Problem, ScheduleError};
 pub use length::{LONGEST, LengthError, Written, parse_length};
 pub use rate::{MicroRate, RateError, parse_rate};
 
+use serde::{Deserialize, Serialize};
+
 use crate::spec::Arrivals;
 use crate::time::Nanos;
 
@@ -31,40 +33,51 @@ pub trait Schedule: Send {
 /// Segments of offered rate: `line(1,100,60s) const(100,540s)`.
 ///
 /// At least one segment; from [`Segments::parse`] also at least one shot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Segment>", into = "Vec<Segment>")]
 pub struct Segments {
     segments: Vec<Segment>,
 }
 
-/// One segment as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One segment as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns": …}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Segment {
     /// `const(rate,length)`.
     Const {
         /// Offered rate.
+        #[serde(rename = "rate_per_second")]
         rate: MicroRate,
         /// How long.
+        #[serde(rename = "length_ns")]
         length: Nanos,
     },
     /// `line(from,to,length)`: the rate changes evenly, up or down.
     Line {
         /// Rate at its start.
+        #[serde(rename = "from_per_second")]
         from: MicroRate,
         /// Rate at its end.
+        #[serde(rename = "to_per_second")]
         to: MicroRate,
         /// How long.
+        #[serde(rename = "length_ns")]
         length: Nanos,
     },
     /// `step(from,to,by,length)`: levels `by` apart, `length` each. As in Yandex Tank, `to`
     /// is a level of its own where the levels do not meet it, and the way may lead down.
     Step {
         /// First level.
+        #[serde(rename = "from_per_second")]
         from: MicroRate,
         /// Last level.
+        #[serde(rename = "to_per_second")]
         to: MicroRate,
         /// Distance between levels, more than 0.
+        #[serde(rename = "by_per_second")]
         by: MicroRate,
         /// Length of each level.
+        #[serde(rename = "length_ns")]
         length: Nanos,
     },
 }
@@ -80,6 +93,25 @@ impl Segments {
     /// Says where, what was expected and the nearest known name; see [`ScheduleError`].
     pub fn parse(text: &str) -> Result<Segments, ScheduleError> {
         parse::segments(text).map(|segments| Segments { segments })
+    }
+
+    /// Of segments that did not come as text; what [`Segments::parse`] refuses, this does.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn new(segments: Vec<Segment>) -> Result<Segments, Problem> {
+        let (mut pieces, mut length) = (0, Nanos(0));
+        for segment in &segments {
+            parse::valid(segment)?;
+            pieces += parse::piece_count(*segment, pieces).ok_or(Problem::TooManyPieces)?;
+            length = length.plus(segment.length());
+        }
+        match () {
+            () if segments.is_empty() => Err(Problem::Empty),
+            () if length > LONGEST => Err(Problem::TooLong),
+            () if due::planned(&segments) == 0 => Err(Problem::NoShot),
+            () => Ok(Segments { segments }),
+        }
     }
 
     /// `const(rate,length)`.
@@ -197,6 +229,20 @@ impl fmt::Display for Segment {
                 write!(f, "step({from},{to},{by},{})", Written(length))
             }
         }
+    }
+}
+
+impl From<Segments> for Vec<Segment> {
+    fn from(segments: Segments) -> Vec<Segment> {
+        segments.segments
+    }
+}
+
+impl TryFrom<Vec<Segment>> for Segments {
+    type Error = Problem;
+
+    fn try_from(segments: Vec<Segment>) -> Result<Segments, Problem> {
+        Segments::new(segments)
     }
 }
 

@@ -55,8 +55,26 @@ pub(super) fn segments(text: &str) -> Result<Vec<Segment>, ScheduleError> {
     Ok(found)
 }
 
+/// Whether a segment's values are within what can be written.
+pub(super) fn valid(segment: &Segment) -> Result<(), Problem> {
+    let (rates, length) = match *segment {
+        Segment::Const { rate, length } => ([rate, rate], length),
+        Segment::Line { from, to, length } => ([from, to], length),
+        Segment::Step { by: MicroRate(0), .. } => return Err(Problem::StepByZero),
+        Segment::Step { from, to, length, .. } => ([from, to], length),
+    };
+    if let Some(high) = rates.into_iter().find(|rate| *rate > MicroRate::HIGHEST) {
+        return Err(Problem::RateOutOfRange { found: high.to_string() });
+    }
+    match length {
+        Nanos(0) => Err(Problem::LengthOutOfRange { found: "0".to_owned() }),
+        length if length > LONGEST => Err(Problem::TooLong),
+        _ => Ok(()),
+    }
+}
+
 /// Pieces of `segment`, unless they and `before` are too many; counted without listing them.
-fn piece_count(segment: Segment, before: usize) -> Option<usize> {
+pub(super) fn piece_count(segment: Segment, before: usize) -> Option<usize> {
     let count = match segment {
         Segment::Step { from, to, by, .. } => from.0.abs_diff(to.0).div_ceil(by.0) + 1,
         Segment::Const { .. } | Segment::Line { .. } => 1,

@@ -2,10 +2,34 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Shots per second in millionths. An integer, so that counts over a whole schedule are
 /// exact: `const(0.1,10s)` is one shot, not 0.9999 of one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct MicroRate(pub u64);
+
+/// As data: shots per second. Millionths of a rate up to the highest are whole in an `f64`.
+impl From<MicroRate> for f64 {
+    fn from(rate: MicroRate) -> f64 {
+        rate.per_second()
+    }
+}
+
+impl TryFrom<f64> for MicroRate {
+    type Error = RateError;
+
+    fn try_from(per_second: f64) -> Result<MicroRate, RateError> {
+        match per_second * MicroRate::ONE.0 as f64 {
+            micro if micro > MicroRate::HIGHEST.0 as f64 => Err(RateError::TooHigh),
+            micro if micro >= 0.0 => Ok(MicroRate(micro.round() as u64)),
+            _ => Err(RateError::Malformed),
+        }
+    }
+}
 
 /// Why a text is no rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

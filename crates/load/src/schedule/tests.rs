@@ -242,6 +242,48 @@ fn segment() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn a_schedule_as_data_has_units_and_is_held_to_the_grammar() {
+    let data = serde_json::to_value(parse("line(0.5,100,10s) step(1,3,1,2s)")).unwrap();
+    let line = serde_json::json!({"kind": "line", "from_per_second": 0.5, "to_per_second": 100.0,
+                                  "length_ns": 10_000_000_000_u64});
+    let step = serde_json::json!({"kind": "step", "from_per_second": 1.0, "to_per_second": 3.0,
+                                  "by_per_second": 1.0, "length_ns": 2_000_000_000_u64});
+    assert_eq!(data, serde_json::json!([line, step]));
+    let second = Nanos::SECOND;
+    let rate = MicroRate::ONE;
+    for (segments, problem) in [
+        (vec![], Problem::Empty),
+        (vec![Segment::Const { rate: MicroRate(1), length: second }], Problem::NoShot),
+        (
+            vec![Segment::Const { rate, length: Nanos(0) }],
+            Problem::LengthOutOfRange { found: "0".to_owned() },
+        ),
+        (vec![Segment::Const { rate, length: LONGEST }; 2], Problem::TooLong),
+        (
+            vec![Segment::Step { from: rate, to: rate, by: MicroRate(0), length: second }],
+            Problem::StepByZero,
+        ),
+        (
+            vec![Segment::Const { rate: MicroRate(u64::MAX), length: second }],
+            Problem::RateOutOfRange { found: "18446744073709.551615".to_owned() },
+        ),
+        (
+            vec![Segment::Const { rate, length: second }; Segments::PIECES_MAX + 1],
+            Problem::TooManyPieces,
+        ),
+    ] {
+        assert_eq!(Segments::new(segments), Err(problem));
+    }
+    for data in [
+        r#"[{"kind": "const", "rate_per_second": -1, "length_ns": 1000}]"#,
+        r#"[{"kind": "const", "rate_per_second": 1e9, "length_ns": 1000}]"#,
+        r#"[{"kind": "sine", "rate_per_second": 10, "length_ns": 1000}]"#,
+    ] {
+        assert!(serde_json::from_str::<Segments>(data).is_err(), "{data}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -307,6 +349,8 @@ proptest! {
         let written = segments.to_string();
         prop_assert_eq!(&parse(&written), &segments);
         prop_assert_eq!(parse(&written).to_string(), written);
+        let data = serde_json::to_string(&segments).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Segments>(&data).unwrap(), segments, "{}", data);
     }
 
     #[test]

@@ -99,6 +99,14 @@ pub enum AgainstError {
         /// What it said.
         said: String,
     },
+    /// Git does not trust a repository of another user.
+    #[error("`git {command}` failed: {said}")]
+    Untrusted {
+        /// Its subcommand.
+        command: String,
+        /// What it said.
+        said: String,
+    },
     /// The disk said no.
     #[error("cannot {what} `{path}`")]
     Io {
@@ -166,7 +174,7 @@ impl AgainstError {
                  stampede's own; your folder stays as it is"
                     .to_owned(),
             ),
-            AgainstError::Git { said, .. } if said.contains("safe.directory") => Some(
+            AgainstError::Untrusted { .. } => Some(
                 "git trusts no repository of another user: run stampede as its owner, or add the folder \
                  to `safe.directory`"
                     .to_owned(),

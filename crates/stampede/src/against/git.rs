@@ -25,11 +25,12 @@ impl Repository {
     /// No git, no repository, or git refuses it.
     pub fn of(folder: &Path) -> Result<Repository, AgainstError> {
         let git = |args: &[&str]| run(folder, None, args);
-        let top = match git(&["rev-parse", "--show-toplevel"]) {
-            Err(AgainstError::Git { said, .. }) if said.contains("not a git repository") => {
-                return Err(AgainstError::NotARepository { folder: folder.to_path_buf() });
+        let top = match git(&SHOW_TOP) {
+            Ok(top) => path_of(&top),
+            Err(AgainstError::Git { command, said }) => {
+                return Err(refused(folder, command, said));
             }
-            other => path_of(&other?),
+            Err(other) => return Err(other),
         };
         let prefix = path_of(&git(&["rev-parse", "--show-prefix"])?).components().collect();
         Ok(Repository { top, prefix, folder: folder.to_path_buf() })
@@ -137,6 +138,23 @@ impl Repository {
     }
 }
 
+/// Why git names no working tree for a folder. It says so in words and with one exit code for all, so it is asked
+/// again: a repository that it does not trust is one where every owner is trusted.
+fn refused(folder: &Path, command: String, said: String) -> AgainstError {
+    let trusting = [&["-c", "safe.directory=*"][..], &SHOW_TOP].concat();
+    if run(folder, None, &trusting).is_ok() {
+        return AgainstError::Untrusted { command, said };
+    }
+    let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    match full.ancestors().any(|above| above.join(".git").exists()) {
+        true => AgainstError::Git { command, said },
+        false => AgainstError::NotARepository { folder: folder.to_path_buf() },
+    }
+}
+
+/// The working tree that a folder is in.
+const SHOW_TOP: [&str; 2] = ["rev-parse", "--show-toplevel"];
+
 /// Standard output of git.
 fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, AgainstError> {
     let mut git = Command::new("git");
@@ -144,7 +162,7 @@ fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, Ag
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
         git.env_remove(name);
     }
-    // What is not here is not fetched, nothing asks a person, and words are the ones we look for.
+    // What is not here is not fetched, nothing asks a person, and its words stand among ours.
     git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     git.args([
         "--no-optional-locks",

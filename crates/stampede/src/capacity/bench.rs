@@ -12,7 +12,7 @@ use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
-use crate::summary::model::{CellSummary, Expected, LoadModel};
+use crate::summary::model::{CellSummary, Expected, Found, LoadModel};
 use crate::summary::why::Cause;
 use crate::trial::ground::{Ground, Look, Run, lasted};
 use crate::trial::verdict::{self, Fault};
@@ -114,9 +114,9 @@ fn seen(look: &Look) -> (Seen, Vec<Fact<Reason>>) {
     let Some(load) = &record.load else {
         return (Seen::NotMeasured, record.verdict.reasons.clone());
     };
-    let not_met = |expectation: &str, found: Option<&String>| {
+    let not_met = |expectation: &str, found: Option<&Found>| {
         let expectation = expectation.to_owned();
-        Fact::from(Traffic::NotMet { expectation, found: found.cloned() })
+        Fact::from(Traffic::NotMet { expectation, found: found.map(ToString::to_string) })
     };
     let missed: Vec<Fact<Reason>> = look
         .cell

@@ -7,7 +7,7 @@ use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
 use super::model::{Ending, Limit, Point, Purpose, Seen};
 use super::text;
 use crate::fact;
-use crate::plan::model::Expectation;
+use crate::plan::model::{Expectation, Figure};
 use crate::summary::words;
 
 /// What is wanted of a search.
@@ -33,8 +33,8 @@ impl Wanted {
     /// So many shots that every percentile that is asked for has ten beyond it.
     fn shots(&self) -> f64 {
         let beyond = |expected: &Expectation| {
-            let percent: f64 = expected.figure.strip_prefix('p')?.parse().ok()?;
-            Some(BEYOND / (1.0 - percent / 100.0))
+            let Figure::Percentile(percent) = expected.bound.figure else { return None };
+            Some(BEYOND / (1.0 - percent.value() / 100.0))
         };
         self.expect.iter().filter_map(beyond).fold(SHOTS_LEAST, f64::max)
     }

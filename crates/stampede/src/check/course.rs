@@ -10,6 +10,7 @@ use super::moving::{Learnt, Moving};
 use super::orders::{self, Tour};
 use super::sessions;
 use super::stand::{Gone, Seen, Starts, Way};
+use super::subject::{StateName, Subject};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
@@ -244,11 +245,11 @@ impl<'a> Course<'a> {
     /// Each thing once: where one request after the other has shown it, if any has, and there with the fewest
     /// steps before it.
     fn candidates(&self, known: &Known) -> Vec<Candidate> {
-        let mut first: BTreeMap<(FindingKind, String), Candidate> = BTreeMap::new();
+        let mut first: BTreeMap<(FindingKind, Subject), Candidate> = BTreeMap::new();
         for (tour, toured) in self.toured.iter().enumerate() {
             let all = [&self.answered[tour][..], &look::stays(toured, known)].concat();
             let deadly = first.keys().filter(|(kind, _)| *kind == FindingKind::Death);
-            let deadly: BTreeSet<String> = deadly.map(|(_, subject)| subject.clone()).collect();
+            let deadly: BTreeSet<Subject> = deadly.map(|(_, subject)| subject.clone()).collect();
             let own = all.iter().filter(|shown| !is_collateral(shown, &all, toured, &deadly));
             for shown in own {
                 let key = (shown.kind, shown.subject.clone());
@@ -272,7 +273,11 @@ impl<'a> Course<'a> {
         };
         let keys = first.iter().filter(|(_, one)| !is_told(one)).map(|(key, _)| key.clone());
         let keys: Vec<_> = keys.collect();
-        keys.into_iter().filter_map(|key| first.remove(&key)).collect()
+        let mut told: Vec<Candidate> =
+            keys.into_iter().filter_map(|key| first.remove(&key)).collect();
+        // As people look for them.
+        told.sort_by_cached_key(|one| (one.shown.kind, one.shown.subject.to_string()));
+        told
     }
 
     /// What was shown without others at once, with the fewest steps before it, is the lowest.
@@ -328,7 +333,7 @@ impl<'a> Course<'a> {
                 shown.signs.extend(candidate.shown.signs.iter().cloned());
                 Some(finding(&shown, steps.concat(), true))
             }
-            _ if candidate.shown.kind <= FindingKind::Death => Some(self.as_seen(candidate)),
+            _ if candidate.shown.kind.is_told_unconfirmed() => Some(self.as_seen(candidate)),
             _ => None,
         })
     }
@@ -343,10 +348,13 @@ impl<'a> Course<'a> {
         reference: &mut Reference<'_>,
     ) -> Result<Option<Shown>, RuntimeError> {
         let Some(last) = finding.steps.last() else { return Ok(None) };
-        // That this request does not set it was seen then.
-        let innocent = &mut reference.known.innocent;
-        innocent.entry(finding.about.clone()).or_default().insert(last.request.clone());
-        if sessions::is_made(&finding.about) {
+        let state = finding.subject.state();
+        if let Some(state) = state {
+            // That this request does not set it was seen then.
+            let innocent = &mut reference.known.innocent;
+            innocent.entry(state.to_string()).or_default().insert(last.request.clone());
+        }
+        if state.is_some_and(StateName::is_made) {
             // Alone it shows what it would begin with, if it is not the one to blame as well.
             let before = &finding.steps[..finding.steps.len() - 1];
             let is_blamed = before.iter().any(|step| step.request == last.request);
@@ -357,7 +365,7 @@ impl<'a> Course<'a> {
         }
         let sought = Shown {
             kind: finding.kind,
-            subject: finding.about.clone(),
+            subject: finding.subject.clone(),
             what: String::new(),
             evidence: String::new(),
             signs: super::signs::Signs::new(),
@@ -378,7 +386,7 @@ impl<'a> Course<'a> {
         // Whether a worker ended after its answer is told by who has the next request.
         if sought.kind == FindingKind::Death {
             let steps = self.toured.first().map_or(&[][..], |toured| &toured.steps);
-            let other = steps.iter().find(|step| look::name(&step.request) != sought.subject);
+            let other = steps.iter().find(|step| !sought.subject.is_request(&step.request));
             sent.push(
                 other.map_or_else(first_page, |step| Step { with_next: false, ..step.clone() }),
             );
@@ -418,7 +426,12 @@ fn first_page() -> Step {
 /// Whether another request is to blame: the next one of a worker that is being replaced may fail, and so may all
 /// that come until an app has a request again; and one that the worker had beside one of those that are known
 /// to be `deadly`, or right after it.
-fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSet<String>) -> bool {
+fn is_collateral(
+    shown: &Shown,
+    all: &[Shown],
+    toured: &Toured,
+    deadly: &BTreeSet<Subject>,
+) -> bool {
     let is_blamed = matches!(shown.kind, FindingKind::Death | FindingKind::Answer)
         && toured.seen[shown.at].status() != toured.reference[shown.at].status();
     let own = orders::moment(&toured.steps, shown.at);
@@ -429,7 +442,7 @@ fn is_collateral(shown: &Shown, all: &[Shown], toured: &Toured, deadly: &BTreeSe
         let near = orders::moment(&toured.steps, own.start.saturating_sub(1)).start..own.end;
         return toured.steps[near]
             .iter()
-            .map(|step| look::name(&step.request))
+            .map(|step| Subject::request(&step.request))
             .any(|near| near != shown.subject && deadly.contains(&near));
     }
     let is_death =
@@ -462,7 +475,8 @@ fn finding(shown: &Shown, steps: Vec<Step>, is_repeatable: bool) -> Finding {
     Finding {
         number: 0,
         kind: shown.kind,
-        about: shown.subject.clone(),
+        about: shown.subject.to_string(),
+        subject: shown.subject.clone(),
         what: shown.what.clone(),
         evidence: shown.evidence.clone(),
         steps,

@@ -1,5 +1,6 @@
 //! What grows over thousands of requests to one worker, and which request makes it grow.
 
+use std::fmt;
 use std::path::Path;
 
 use stampede_load::ammo::Request;
@@ -13,6 +14,7 @@ use super::model::{Asked, Finding, FindingKind, Growth, GrowthOf, Step};
 use super::orders::{self, Guilty};
 use super::signs::of_growth;
 use super::stand::{Bench, Stand};
+use super::subject::Subject;
 use super::text;
 use super::watch::{Sizes, Worker};
 use crate::interrupt;
@@ -354,21 +356,22 @@ fn finding(growth: &Growth, culprits: &Guilty<Step>, series: &Series) -> Finding
     };
     let steps = culprits.all.iter().take(STEPS_MAX).cloned().collect();
     let subject = match &culprits.all[..] {
-        [one] => name(one),
-        _ => "any request".to_owned(),
+        [one] => Subject::request(&one.request),
+        _ => Subject::AnyRequest,
     };
     let evidence = evidence(growth, series);
-    let signs = of_growth(&evidence);
+    let signs = of_growth(larger(series).iter().map(|one| one.name));
     Finding {
         number: 0,
         kind: FindingKind::Growth,
-        about: subject.clone(),
+        about: subject.to_string(),
         what: format!("{what}: {} with {with}", amount(growth.of, growth.per_request)),
         evidence,
         steps,
         is_repeatable: true,
         places: Vec::new(),
         fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
+        subject,
         signs,
         is_accepted: false,
     }
@@ -386,12 +389,31 @@ fn evidence(growth: &Growth, series: &Series) -> String {
         amount(growth.per_request_high),
     )];
     lines.extend(series.wall.map(|sent| format!("  after {sent} requests answers begin to fail")));
-    lines.extend(names(series).iter().map(|name| format!("  {name}")));
+    lines.extend(larger(series).iter().map(|one| format!("  {one}")));
     lines.join("\n")
 }
 
+/// What of the app's own grew.
+struct Larger<'a> {
+    /// Where in code it is.
+    name: &'a str,
+    count: u64,
+    /// Half way.
+    before: u64,
+    /// More with each request.
+    each: f64,
+}
+
+impl fmt::Display for Larger<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Larger { name, count, before, each } = self;
+        let each = amount(GrowthOf::Entries, *each);
+        write!(f, "{name} holds {count}, half way {before}: {each} more each")
+    }
+}
+
 /// What of the app's own grew all the time, as long as it could.
-fn names(series: &Series) -> Vec<String> {
+fn larger(series: &Series) -> Vec<Larger<'_>> {
     let sizes = &series.sizes;
     let is_before = |one: &&Sizes| series.wall.is_none_or(|wall| one.served <= wall);
     let Some(last) = sizes.iter().rfind(is_before) else { return Vec::new() };
@@ -401,12 +423,7 @@ fn names(series: &Series) -> Vec<String> {
     let grown = last.sizes.iter().filter_map(|(name, count)| {
         let before = half.sizes.get(name).copied().unwrap_or(0);
         let each = count.saturating_sub(before) as f64 / (last.served - half.served) as f64;
-        (*count > before + 1).then(|| {
-            format!(
-                "{name} holds {count}, half way {before}: {} more each",
-                amount(GrowthOf::Entries, each)
-            )
-        })
+        (*count > before + 1).then_some(Larger { name, count: *count, before, each })
     });
     grown.take(3).collect()
 }
@@ -450,7 +467,8 @@ mod tests {
         let full = |wall| series(400, |served| served.min(20), wall);
         assert_eq!(growing(&full(None)), [], "as a pool that is full");
         assert_eq!(growing(&full(Some(20))), [(GrowthOf::Connections, Some(11))]);
-        let evidence = names(&full(Some(20)));
+        let full = full(Some(20));
+        let evidence: Vec<String> = larger(&full).iter().map(ToString::to_string).collect();
         assert_eq!(evidence, ["Pool::$all holds 20, half way 10: 1 more each"]);
         // Answers that begin to fail for another reason.
         assert_eq!(growing(&series(400, |_| 3, Some(20))), []);
@@ -464,7 +482,7 @@ mod tests {
         let max_requests = found.iter().find(|(of, _)| *of == GrowthOf::Connections);
         assert!(matches!(max_requests, Some((_, Some(200..=330)))), "{found:?}");
         assert!(found.iter().all(|(of, _)| *of != GrowthOf::Descriptors), "{found:?}");
-        assert_eq!(names(&series(1, |_| 9, None)), [""; 0]);
+        assert!(larger(&series(1, |_| 9, None)).is_empty());
     }
 
     #[test]

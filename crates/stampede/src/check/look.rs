@@ -12,6 +12,7 @@ use super::orders;
 use super::sapi;
 use super::signs::{self, Signs};
 use super::stand::Seen;
+use super::subject::{StateName, Subject};
 use super::users;
 use super::watch::{Turn, Values, Worker};
 
@@ -62,8 +63,8 @@ impl Known {
 pub struct Shown {
     /// Its kind.
     pub kind: FindingKind,
-    /// What it is about, the same whenever it is seen again: a request, `locale`, `App\Cart::$user`.
-    pub subject: String,
+    /// What it is about, the same whenever it is seen again.
+    pub subject: Subject,
     /// In a sentence.
     pub what: String,
     /// What was seen.
@@ -188,7 +189,7 @@ fn leaked(known: &Known, toured: &Toured, at: usize) -> Option<Shown> {
     };
     Some(Shown {
         kind: FindingKind::Leak,
-        subject: name(&step.request),
+        subject: Subject::request(&step.request),
         what: format!(
             "the answer to {} shows {} what belongs to {}: the {what}",
             name(&step.request),
@@ -271,7 +272,7 @@ fn death(known: &Known, step: &Step, how: &str, [seen, reference]: [&Seen; 2], a
     };
     Shown {
         kind: FindingKind::Death,
-        subject: name(&step.request),
+        subject: Subject::request(&step.request),
         what: format!("{} {how}", name(&step.request)),
         evidence: format!("  {got}, instead of {otherwise}"),
         // Whether the answer was out before the end is chance.
@@ -302,7 +303,7 @@ fn differs(known: &Known, step: &Step, seen: &Seen, reference: &Seen, at: usize)
         ),
     };
     let signs = signs::of_answer(&difference, reference, seen);
-    let (subject, evidence) = (name(&step.request), difference.text);
+    let (subject, evidence) = (Subject::request(&step.request), difference.text);
     Some(Shown { kind: FindingKind::Answer, subject, what, evidence, signs, at })
 }
 
@@ -322,12 +323,13 @@ fn kept(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> 
     for held in held {
         let owner = users::owner(known.seed, known.users, &held.token);
         let Some((user, planted)) = owner else { continue };
-        if all.iter().any(|shown| shown.subject == held.place) {
+        let subject = Subject::Kept { place: held.place.clone() };
+        if all.iter().any(|shown| shown.subject == subject) {
             continue;
         }
         all.push(Shown {
             kind: FindingKind::Kept,
-            subject: held.place.clone(),
+            subject,
             what: format!(
                 "after {} the worker keeps what belongs to {} in {}",
                 name(&step.request),
@@ -349,7 +351,10 @@ fn left(step: &Step, place: &Place<'_>, at: usize) -> Vec<Shown> {
     let left = PUT_BACK.into_iter().filter(|state| boot.get(state) != after.get(state));
     let shown = left.map(|state| Shown {
         kind: FindingKind::State,
-        subject: format!("{state} {}", name(&step.request)),
+        subject: Subject::Left {
+            state: StateName::from(state.to_owned()),
+            request: (&*step.request).into(),
+        },
         what: format!(
             "{} leaves {} behind: {}",
             name(&step.request),
@@ -374,7 +379,7 @@ fn changed(known: &Known, step: &Step, place: &Place<'_>, at: usize) -> Vec<Show
     let names = names.filter(|name| is_innocent(name));
     let shown = names.map(|state| Shown {
         kind: FindingKind::State,
-        subject: state.clone(),
+        subject: Subject::State { state: StateName::from(state.clone()) },
         what: format!(
             "{} begins with {} of an earlier request: {} instead of {}",
             name(&step.request),

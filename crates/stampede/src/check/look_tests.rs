@@ -47,7 +47,7 @@ fn known() -> Known {
 
 fn kinds(toured: &Toured, known: &Known) -> Vec<(FindingKind, String, usize)> {
     let all = shown(toured, known).into_iter();
-    all.map(|shown| (shown.kind, shown.subject, shown.at)).collect()
+    all.map(|shown| (shown.kind, shown.subject.to_string(), shown.at)).collect()
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn another_status_or_body_is_another_answer() {
     };
     assert_eq!(kinds(&toured(200, "Visits: 1"), &known()), []);
     let body = shown(&toured(200, "Visits: 2"), &known()).remove(0);
-    assert_eq!((body.kind, body.subject.as_str()), (FindingKind::Answer, "GET /"));
+    assert_eq!((body.kind, body.subject.to_string().as_str()), (FindingKind::Answer, "GET /"));
     assert!(body.evidence.contains("Visits: 2"), "{}", body.evidence);
     let status = shown(&toured(500, ""), &known()).remove(0);
     assert_eq!(status.what, "GET / answers 500 instead of 200");

@@ -31,6 +31,7 @@ pub mod sessions;
 pub mod shelf;
 pub mod signs;
 pub mod stand;
+pub mod subject;
 pub mod text;
 pub mod users;
 pub mod watch;

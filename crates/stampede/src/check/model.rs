@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::code::CodeLook;
 use super::signs::Signs;
+use super::subject::Subject;
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -44,6 +46,32 @@ pub struct CheckReport {
     pub code: CodeLook,
     /// Whether it was ended early, by Ctrl-C.
     pub interrupted: bool,
+}
+
+impl CheckReport {
+    /// Of its JSON. Findings of a check that has what they are about as text alone get it as data.
+    ///
+    /// # Errors
+    /// It is no check.
+    pub fn read(report: Value) -> serde_json::Result<CheckReport> {
+        serde_json::from_value(with_subjects(report))
+    }
+}
+
+/// Of findings that have what they are about as text alone, the same as data.
+fn with_subjects(mut report: Value) -> Value {
+    let runtimes = report.get_mut("runtimes").and_then(Value::as_array_mut).into_iter().flatten();
+    let findings = runtimes.filter_map(|one| one.get_mut("findings")?.as_array_mut()).flatten();
+    for finding in findings.filter(|one| one.get("subject").is_none()) {
+        let kind = finding.get("kind").cloned().map(serde_json::from_value);
+        let about = finding.get("about").and_then(Value::as_str);
+        if let (Some(Ok(kind)), Some(about)) = (kind, about)
+            && let Ok(subject) = serde_json::to_value(Subject::of_text(kind, about))
+        {
+            finding["subject"] = subject;
+        }
+    }
+    report
 }
 
 /// What was tried, of all runtimes together.
@@ -135,6 +163,28 @@ pub enum FindingKind {
     Growth,
 }
 
+impl FindingKind {
+    /// All of them, the worst first.
+    pub const ALL: [FindingKind; 6] = [
+        FindingKind::Leak,
+        FindingKind::Death,
+        FindingKind::Answer,
+        FindingKind::Kept,
+        FindingKind::State,
+        FindingKind::Growth,
+    ];
+
+    /// Whether it is told where no fresh start has shown it again: it is too grave to be kept quiet as chance.
+    pub const fn is_told_unconfirmed(self) -> bool {
+        match self {
+            FindingKind::Leak | FindingKind::Death => true,
+            FindingKind::Answer | FindingKind::Kept | FindingKind::State | FindingKind::Growth => {
+                false
+            }
+        }
+    }
+}
+
 /// Something that a worker does and the reference does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -144,6 +194,8 @@ pub struct Finding {
     pub kind: FindingKind,
     /// What it is about: a request, `locale`, `App\\Cart::$user`.
     pub about: String,
+    /// The same as data. Since format 2; of a check without it it is read out of `about`.
+    pub subject: Subject,
     /// What was seen, in one sentence.
     pub what: String,
     /// The evidence: a difference line by line, a log's last words.
@@ -246,4 +298,16 @@ pub enum GrowthOf {
     TemporaryFiles,
     /// What the app's own code keeps: elements of all arrays, and letters.
     Entries,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_grave_is_told_although_no_fresh_start_shows_it_again() {
+        let told = FindingKind::ALL.into_iter().filter(|kind| kind.is_told_unconfirmed());
+        assert_eq!(told.collect::<Vec<_>>(), [FindingKind::Leak, FindingKind::Death]);
+        assert!(FindingKind::ALL.is_sorted(), "they are listed as they stand, the worst first");
+    }
 }

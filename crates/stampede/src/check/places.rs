@@ -2,6 +2,7 @@
 
 use super::code::{Suspect, SuspectKind};
 use super::model::{CheckReport, Finding, FindingKind, Place};
+use super::subject::{StateGroup, Subject};
 
 /// Lines that one finding names: with more nobody knows where to begin.
 const PLACES_MAX: usize = 3;
@@ -60,14 +61,17 @@ fn names(finding: &Finding, suspect: &Suspect) -> bool {
     let name = name(&suspect.what);
     let is_of_code = name.contains("::") || (name.starts_with('$') && name.len() > 1);
     let is_in = |text: &str| is_of_code && has_word(text, name);
-    let setting = finding.about.split_once(':').map(|(_, setting)| setting);
-    let is_setting = setting.is_some_and(|setting| {
-        finding.kind == FindingKind::State
-            && [format!("'{setting}"), format!("\"{setting}")]
-                .iter()
-                .any(|one| suspect.what.contains(one))
-    });
-    is_in(&finding.about) || is_in(&finding.evidence) || is_setting
+    let is_setting = |setting: &str| {
+        let quoted = [format!("'{setting}'"), format!("\"{setting}")];
+        !setting.is_empty() && quoted.iter().any(|one| suspect.what.contains(one))
+    };
+    let is_about = match &finding.subject {
+        Subject::Kept { place } => is_in(place),
+        // Of a connection the name is where in code it is kept.
+        Subject::State { state } => is_in(&state.name) || is_setting(&state.name),
+        Subject::Request(_) | Subject::AnyRequest | Subject::Left { .. } => false,
+    };
+    is_about || is_in(&finding.evidence)
 }
 
 /// Whether a text has it, and not only the begin of a longer name.
@@ -125,27 +129,29 @@ fn kinds(finding: &Finding) -> &'static [SuspectKind] {
         FindingKind::Growth => {
             &[Kind::StaticWritten, Kind::StaticVariable, Kind::FileHandle, Kind::Handler]
         }
-        FindingKind::State => of_state(&finding.about),
+        FindingKind::State => match &finding.subject {
+            Subject::State { state } | Subject::Left { state, .. } => of_state(&state.group),
+            Subject::Request(_) | Subject::AnyRequest | Subject::Kept { .. } => &[],
+        },
     }
 }
 
-fn of_state(about: &str) -> &'static [SuspectKind] {
+fn of_state(group: &StateGroup) -> &'static [SuspectKind] {
     use SuspectKind as Kind;
-    let name = about.split([':', ' ']).next().unwrap_or_default();
-    match name {
-        "locale" => &[Kind::Setlocale],
-        "timezone" => &[Kind::Timezone],
-        "ini" | "error_reporting" | "libxml_errors" => &[Kind::IniSet],
-        "error_handler" | "exception_handler" => &[Kind::Handler],
-        "ob_level" => &[Kind::OutputBuffer],
-        "cwd" => &[Kind::Chdir],
-        "umask" => &[Kind::Umask],
-        "env" | "_ENV" | "server" => &[Kind::Putenv],
-        "globals" => &[Kind::Global],
-        "headers" => &[Kind::Header],
-        "constants" => &[Kind::Constant],
-        "session" => &[Kind::Session],
-        _ => &[Kind::Transaction, Kind::DatabaseSession],
+    match group {
+        StateGroup::Locale => &[Kind::Setlocale],
+        StateGroup::Timezone => &[Kind::Timezone],
+        StateGroup::Ini | StateGroup::ErrorReporting | StateGroup::LibxmlErrors => &[Kind::IniSet],
+        StateGroup::ErrorHandler | StateGroup::ExceptionHandler => &[Kind::Handler],
+        StateGroup::OutputBuffers => &[Kind::OutputBuffer],
+        StateGroup::WorkingFolder => &[Kind::Chdir],
+        StateGroup::Umask => &[Kind::Umask],
+        StateGroup::Env | StateGroup::EnvArray | StateGroup::Server => &[Kind::Putenv],
+        StateGroup::Globals => &[Kind::Global],
+        StateGroup::Headers => &[Kind::Header],
+        StateGroup::Constants => &[Kind::Constant],
+        StateGroup::Session => &[Kind::Session],
+        StateGroup::Database | StateGroup::Other(_) => &[Kind::Transaction, Kind::DatabaseSession],
     }
 }
 
@@ -161,7 +167,8 @@ mod tests {
 
     fn finding(kind: FindingKind, about: &str, asked: &[&str]) -> Finding {
         let steps = asked.iter().map(|target| sample::step(0, target)).collect();
-        Finding { kind, about: about.to_owned(), steps, ..sample::finding() }
+        let (subject, about) = (Subject::of_text(kind, about), about.to_owned());
+        Finding { kind, about, subject, steps, ..sample::finding() }
     }
 
     fn suspects() -> Vec<Suspect> {

@@ -38,7 +38,11 @@ pub fn replay(
     let seen = bench.go(runtime, &finding.steps, Way::AtOnce)?.seen;
     let again = match finding.kind {
         FindingKind::Growth => grow::again(bench, runtime, finding)?.map(|text| indented(&text)),
-        _ => {
+        FindingKind::Leak
+        | FindingKind::Death
+        | FindingKind::Answer
+        | FindingKind::Kept
+        | FindingKind::State => {
             let shown = Course::new(bench, runtime).shows(finding, &mut forgets)?;
             shown.map(|shown| format!("  {}\n{}", shown.what, indented(&shown.evidence)))
         }

@@ -8,6 +8,7 @@ use super::model::{
     Verdict,
 };
 use super::stand::NoAnswer;
+use super::subject::Subject;
 
 /// A check of nothing.
 pub fn report() -> CheckReport {
@@ -65,6 +66,7 @@ pub fn finding() -> Finding {
         number: 1,
         kind: FindingKind::Answer,
         about: "GET /".to_owned(),
+        subject: Subject::request(&step(0, "/").request),
         what: String::new(),
         evidence: String::new(),
         steps: Vec::new(),

@@ -70,11 +70,6 @@ fn most<'a>(makers: &[(&'a Value, &Asked)], changers: &BTreeSet<&Asked>) -> &'a 
     left.iter().rev().max_by_key(|(value, _)| by(value)).map_or(makers[0].0, |(value, _)| value)
 }
 
-/// Whether a worker may have it only once a request has come.
-pub fn is_made(name: &str) -> bool {
-    name.starts_with(CONNECTION) || HANDLERS.contains(&name)
-}
-
 /// What it is, where there is one.
 fn made_of<'a>(state: &'a State, name: &str) -> Option<&'a Value> {
     state.get(name).filter(|value| **value != NO_HANDLER)

@@ -15,7 +15,7 @@ use crate::capacity::hunt::{Hunt, Wanted};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
 use crate::mask::mask_json;
-use crate::plan::model::{Expectation, Plan};
+use crate::plan::model::{Expectation, Figure, Plan};
 use crate::plan::{self, Overrides};
 use crate::report::svg;
 use crate::runtime::{Catalogue, Places};
@@ -142,7 +142,8 @@ pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
     let path = Path::new(what);
     let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
     // Any rate: the search has its own.
-    let mut flags = Overrides { rate: text_of("1"), for_: text_of("1s"), ..flags };
+    let (rate, for_) = (text_of("1"), text_of("1s"));
+    let mut flags = Overrides { rate, for_, is_rate_searched: true, ..flags };
     flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
     let catalogue = Catalogue::load(Places::from_env());
     let read = match is_plan {
@@ -156,7 +157,6 @@ pub fn ground(what: &str, flags: Overrides) -> Result<Ground, Failure> {
 
 /// With what is expected, and only what a search can decide by.
 pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
-    plan.flags.retain(|flag| flag != "--rate 1" && flag != "--for 1s");
     if plan.apps.len() > 1 {
         let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());
         return Err(Failure::rendered(text).hint("name it: `--app NAME`"));
@@ -165,9 +165,9 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
         let text = "the plan has several numbers of CPUs: a capacity is that of one".to_owned();
         return Err(Failure::rendered(text).hint("name it: `--cpus N`"));
     }
-    let unfit = |expected: &&Expectation| expected.worse || expected.figure == "throughput";
+    let unfit = |expected: &&Expectation| !is_of_a_search(expected);
     if let Some(unfit) = plan.expect.iter().find(unfit) {
-        let why = match unfit.worse {
+        let why = match unfit.bound.worse {
             true => "compares with another run",
             false => "says how much, and that is what is searched for",
         };
@@ -179,6 +179,11 @@ pub fn settled(mut plan: Plan) -> Result<Plan, Failure> {
     }
     debug_assert!(matches!(plan.loads[0].model, Model::Open { .. }));
     Ok(plan)
+}
+
+/// Whether it can be met by firing less: what compares two runs, or says how much, cannot.
+pub fn is_of_a_search(expected: &Expectation) -> bool {
+    !expected.bound.worse && expected.bound.figure != Figure::Throughput
 }
 
 fn text_of(text: &str) -> Option<String> {
@@ -267,14 +272,15 @@ fn outcome(report: &CapacityReport) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a search; `None`: it was none, or another format
-/// is asked for.
+/// What `stampede report` prints of a run that was a search; `None`: it was none, or a format of its
+/// trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(PathBuf, CapacityReport)> = stored(args, FILE, FORMAT)?;
-    match (found, args.format) {
-        (Some((folder, found)), Format::Text) => Ok(Some(text(&found) + &next(&folder, &found))),
-        (Some((_, found)), Format::Json) => json(&found).map(Some),
-        _ => Ok(None),
+    let Some((folder, found)) = found else { return Ok(None) };
+    match args.format {
+        Format::Text => Ok(Some(text(&found) + &next(&folder, &found))),
+        Format::Json => json(&found).map(Some),
+        Format::Html | Format::Markdown | Format::Csv | Format::Svg | Format::Junit => Ok(None),
     }
 }
 

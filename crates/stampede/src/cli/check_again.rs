@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::args_check::CheckArgs;
 use super::check::{Meant, Stacks};
 use super::check_file::{last, masked, read};
-use super::check_flags::Flags;
+use super::check_flags::{Flags, Secret};
 use super::shell::{print, tell};
 use super::{Failure, Outcome};
 use crate::check::look::name;
@@ -80,15 +80,16 @@ fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
-    let what = match missing.iter().all(|flag| flag.starts_with("--login")) {
+    let what = match missing.iter().all(|flag| flag.secret == Secret::Login) {
         true => "passwords are not kept",
         false => "passwords and values of the environment are not kept",
     };
+    let typed: Vec<String> = missing.iter().map(ToString::to_string).collect();
     Err(Failure::rendered(format!(
         "it was checked with {}, and {what}",
-        words::list(&missing.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>())
+        words::list(&typed.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>())
     ))
-    .hint(format!("give them again: `{command} {}`", missing.join(" "))))
+    .hint(format!("give them again: `{command} {}`", typed.join(" "))))
 }
 
 /// The finding with requests as they were sent: what was masked in them comes from the file that they are of.
@@ -104,7 +105,8 @@ fn whole(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
         let own = all.iter().find(|asked| masked(asked) == *step.request);
         let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
         // What it is about was masked with it.
-        finding.about = finding.about.replace(&name(&step.request), &name(&own));
+        finding.subject = finding.subject.restored(&step.request, &own);
+        finding.about = finding.subject.to_string();
         step.request = Arc::new(own);
     }
     Ok(finding)
@@ -137,6 +139,7 @@ fn hidden(asked: &Asked) -> Option<String> {
 mod tests {
     use super::*;
     use crate::check::sample;
+    use crate::check::subject::Subject;
 
     const AGAIN: &str = "stampede check --of out --finding 2";
 
@@ -218,7 +221,8 @@ mod tests {
         std::fs::write(&urls, "/a\n/reset?token=hunter2\n").expect("written");
         let listed = requests::read(&urls).expect("a list").asked;
         let mut finding = sample::finding();
-        finding.about = "GET /reset?token=***".to_owned();
+        finding.subject = Subject::request(&sample::step(1, "/reset?token=***").request);
+        finding.about = finding.subject.to_string();
         finding.steps = vec![sample::step(0, "/a"), sample::step(1, "/reset?token=***")];
         for (step, listed) in finding.steps.iter_mut().zip(&listed) {
             step.request = Arc::new(masked(listed));

@@ -37,7 +37,8 @@ pub fn read(path: &Path) -> Result<CheckReport, Failure> {
             "it has format {format}, and this stampede reads up to {FORMAT}"
         )));
     }
-    serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+    let read = serde_json::from_str(&text).and_then(CheckReport::read);
+    read.map_err(|error| failed(error.to_string()))
 }
 
 #[derive(serde::Deserialize)]

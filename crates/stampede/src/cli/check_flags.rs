@@ -1,6 +1,7 @@
 //! The flags of a check as it keeps them: they ask for the same again, and no secret is among them.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
@@ -21,8 +22,64 @@ struct Flag {
     values: Vec<String>,
 }
 
-/// Flags that hold what only a person has, and what stands between a name and that.
-const SECRET: [(&str, char); 2] = [("login", ':'), ("env", '=')];
+/// A flag that holds what only a person has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// `--login ann:PASSWORD`.
+    Login,
+    /// `--env KEY=VALUE`.
+    Env,
+}
+
+impl Secret {
+    const ALL: [Secret; 2] = [Secret::Login, Secret::Env];
+
+    fn of(flag: &str) -> Option<Secret> {
+        Secret::ALL.into_iter().find(|secret| secret.flag() == flag)
+    }
+
+    const fn flag(self) -> &'static str {
+        match self {
+            Secret::Login => "login",
+            Secret::Env => "env",
+        }
+    }
+
+    /// What stands between a name and what only a person has.
+    const fn sign(self) -> char {
+        match self {
+            Secret::Login => ':',
+            Secret::Env => '=',
+        }
+    }
+
+    /// What stands for that.
+    const fn what(self) -> &'static str {
+        match self {
+            Secret::Login => "PASSWORD",
+            Secret::Env => "VALUE",
+        }
+    }
+}
+
+/// A flag whose value only a person has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFlag {
+    /// Which.
+    pub secret: Secret,
+    /// The name that is known.
+    name: String,
+}
+
+/// As it has to be typed again: `--login ann:PASSWORD`.
+impl fmt::Display for MissingFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MissingFlag { secret, name } = self;
+        let name = shell_words::quote(name);
+        write!(f, "--{} {name}{}{}", secret.flag(), secret.sign(), secret.what())
+    }
+}
+
 /// Flags of how a result is shown, not of what is asked.
 const OF_RESULT: [&str; 4] = ["out", "json", "finding", "of"];
 /// After `stampede` and `check`.
@@ -40,7 +97,8 @@ impl Flags {
     ) -> Result<Flags, Failure> {
         let command = command();
         let known: Vec<_> = command.get_arguments().cloned().collect();
-        let matches = command.try_get_matches_from(words).map_err(|error| unread(&error))?;
+        let matches =
+            command.try_get_matches_from(words).map_err(|error| Failure::from_flags(&error))?;
         let flags = known.iter().filter_map(|argument| {
             let id = argument.get_id().as_str();
             let is_typed = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
@@ -73,9 +131,10 @@ impl Flags {
 
     /// As clap reads them.
     pub fn args(&self) -> Result<CheckArgs, Failure> {
-        let matches =
-            command().try_get_matches_from(self.words()).map_err(|error| unread(&error))?;
-        CheckArgs::from_arg_matches(&matches).map_err(|error| unread(&error))
+        let matches = command()
+            .try_get_matches_from(self.words())
+            .map_err(|error| Failure::from_flags(&error))?;
+        CheckArgs::from_arg_matches(&matches).map_err(|error| Failure::from_flags(&error))
     }
 
     /// What a check keeps of them: names in place of secrets, and paths that hold wherever it is read.
@@ -83,10 +142,10 @@ impl Flags {
         self.0.retain(|flag| !OF_RESULT.contains(&flag.name.as_str()));
         let paths = paths();
         for Flag { name, values } in &mut self.0 {
-            let secret = SECRET.iter().find(|(secret, _)| secret == name);
+            let secret = Secret::of(name);
             for value in values {
                 *value = match secret {
-                    Some((_, sign)) => value.split(*sign).next().unwrap_or_default().to_owned(),
+                    Some(secret) => name_of(value, secret.sign()).to_owned(),
                     None if paths.contains(name) || is_folder(name, value) => absolute(value),
                     None => std::mem::take(value),
                 };
@@ -106,7 +165,7 @@ impl Flags {
     pub fn over(mut self, typed: Flags) -> Flags {
         for flag in typed.0 {
             let known = self.0.iter_mut().find(|known| known.name == flag.name);
-            let sign = SECRET.iter().find(|(name, _)| *name == flag.name).map(|(_, sign)| *sign);
+            let sign = Secret::of(&flag.name).map(Secret::sign);
             match (known, sign) {
                 (Some(known), Some(sign)) => known.fill(&flag, sign),
                 (Some(known), None) => *known = flag,
@@ -116,15 +175,13 @@ impl Flags {
         self
     }
 
-    /// Flags whose value only a person has, as they have to be typed again: `--login ann:PASSWORD`.
-    pub fn missing(&self) -> Vec<String> {
-        let missing = SECRET.iter().flat_map(|(secret, sign)| {
-            let flags = self.0.iter().filter(move |flag| flag.name == *secret);
+    /// Flags whose value only a person has.
+    pub fn missing(&self) -> Vec<MissingFlag> {
+        let missing = Secret::ALL.into_iter().flat_map(|secret| {
+            let flags = self.0.iter().filter(move |flag| flag.name == secret.flag());
             let values = flags.flat_map(|flag| &flag.values);
-            values.filter(|value| !value.contains(*sign)).map(move |value| {
-                let what = if *secret == "login" { "PASSWORD" } else { "VALUE" };
-                format!("--{secret} {}{sign}{what}", shell_words::quote(value))
-            })
+            let names = values.filter(move |value| !value.contains(secret.sign()));
+            names.map(move |name| MissingFlag { secret, name: name.clone() })
         });
         missing.collect()
     }
@@ -133,7 +190,7 @@ impl Flags {
 impl Flag {
     /// Values in place of their names; others behind them.
     fn fill(&mut self, typed: &Flag, sign: char) {
-        let name = |value: &str| value.split(sign).next().unwrap_or_default().to_owned();
+        let name = |value: &str| name_of(value, sign).to_owned();
         for value in &typed.values {
             match self
                 .values
@@ -145,6 +202,11 @@ impl Flag {
             }
         }
     }
+}
+
+/// What stands before what only a person has.
+fn name_of(value: &str, sign: char) -> &str {
+    value.split(sign).next().unwrap_or_default()
 }
 
 fn command() -> Command {
@@ -168,16 +230,16 @@ fn absolute(path: &str) -> String {
     std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
-fn unread(error: &clap::Error) -> Failure {
-    Failure::rendered(error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn flags(words: &[&str]) -> Flags {
         Flags::read(words).unwrap_or_else(|failure| panic!("{}", failure.text()))
+    }
+
+    fn said(flags: &Flags) -> Vec<String> {
+        flags.missing().iter().map(ToString::to_string).collect()
     }
 
     const APP: [&str; 4] = ["--app", "/srv/my shop", "--runtime", "swoole"];
@@ -234,12 +296,12 @@ mod tests {
         ])
         .kept();
         let here = std::env::current_dir().expect("a folder").display().to_string();
-        let said = kept.words().join(" ");
+        let words = kept.words().join(" ");
         assert_eq!(
-            said.replace(&here, "HERE"),
+            words.replace(&here, "HERE"),
             "--app HERE/shop --runtime swoole --login ann --cookies HERE/ann.txt --env KEY --timeout 3s"
         );
-        assert_eq!(kept.missing(), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
+        assert_eq!(said(&kept), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
     }
 
     #[test]
@@ -248,9 +310,9 @@ mod tests {
         let kept = with_app(&logins).kept();
         let typed = flags(&["--finding", "2", "--login", "bob:B", "--timeout", "9s"]);
         let all = kept.clone().over(typed);
-        assert_eq!(all.missing(), ["--login ann:PASSWORD"]);
+        assert_eq!(said(&all), ["--login ann:PASSWORD"]);
         let all = all.over(flags(&["--finding", "2", "--login", "ann:A"]));
-        assert_eq!(all.missing(), [""; 0]);
+        assert!(all.missing().is_empty());
         let args = all.args().unwrap_or_else(|failure| panic!("{}", failure.text()));
         assert_eq!(args.login, ["ann:A", "bob:B"], "each user is who it was");
         assert_eq!((args.timeout.as_str(), args.users), ("9s", 2));
@@ -260,7 +322,7 @@ mod tests {
     #[test]
     fn of_every_flag_it_is_known_whether_it_may_be_kept() {
         let command = command();
-        let secret = |name: &str| SECRET.iter().any(|(secret, _)| *secret == name);
+        let secret = |name: &str| Secret::of(name).is_some();
         let kept = command.get_arguments().filter_map(clap::Arg::get_long);
         let kept: Vec<&str> =
             kept.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();

@@ -40,19 +40,33 @@ impl From<Outcome> for ExitCode {
 /// A command that could not do its work. Exit code 2.
 #[derive(Debug)]
 pub struct Failure {
-    text: String,
+    text: Text,
     hint: Option<String>,
+}
+
+/// What is printed of a failure.
+#[derive(Debug)]
+enum Text {
+    /// In a sentence, that `error:` stands before.
+    Sentence(String),
+    /// A whole message, which begins with that itself.
+    Message(String),
 }
 
 impl Failure {
     /// An error without a hint; causes follow after colons.
     pub fn new(error: &dyn Error) -> Failure {
-        Failure { text: chain(error), hint: None }
+        Failure { text: Text::Sentence(chain(error)), hint: None }
     }
 
     /// Text that is already laid out, such as a plan's error with its source line.
     pub fn rendered(text: String) -> Failure {
-        Failure { text, hint: None }
+        Failure { text: Text::Sentence(text), hint: None }
+    }
+
+    /// What is wrong with flags, in the words of the library that reads them: it says `error:` itself.
+    pub fn from_flags(error: &clap::Error) -> Failure {
+        Failure { text: Text::Message(error.to_string()), hint: None }
     }
 
     /// A plan's error, with the line that it points into.
@@ -114,12 +128,10 @@ impl Failure {
 
     /// As printed.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        if !self.text.starts_with("error") {
-            text.push_str("error: ");
-        }
-        text.push_str(self.text.trim_end());
-        text.push('\n');
+        let mut text = match &self.text {
+            Text::Sentence(text) => format!("error: {}\n", text.trim_end()),
+            Text::Message(text) => format!("{}\n", text.trim_end()),
+        };
         if let Some(hint) = &self.hint {
             text.push_str(&format!("\nhint: {hint}\n"));
         }

@@ -5,7 +5,7 @@ use stampede_load::spec::{Arrivals, Model, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::Failure;
-use super::capacity::{Numbers, begin, settled};
+use super::capacity::{Numbers, begin, is_of_a_search, settled};
 use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
 use crate::plan::model::{Plan, Scalar};
@@ -89,7 +89,7 @@ fn alone(plan: &Plan, index: usize) -> Result<Plan, Failure> {
     alone.notices.clear();
     alone.out = None;
     // What compares, or says how much, is no help in finding how much.
-    alone.expect.retain(|expected| !expected.worse && expected.figure != "throughput");
+    alone.expect.retain(is_of_a_search);
     let load = &mut alone.loads[0];
     (load.only, load.except, load.expect) = (Vec::new(), Vec::new(), Vec::new());
     if let Model::Closed { .. } = load.model {

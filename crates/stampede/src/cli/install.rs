@@ -114,10 +114,10 @@ fn is_complete(one: &Listed) -> bool {
 fn lacks(catalogue: &Catalogue, runtime: &RuntimeFolder, build: bool) -> Vec<String> {
     match runtime::listed(catalogue, &runtime.name).state {
         State::Missing { missing, .. } => missing,
-        State::Found { versions } if build => {
+        State::Found { versions, custom_builds } if build => {
             let recipes = runtime.manifest.get.iter().filter(|get| !get.release.is_empty());
             let is_release =
-                |need: &String| versions.get(need).is_some_and(|is| !runtime::is_made_here(is));
+                |need: &String| versions.contains_key(need) && !custom_builds.contains_key(need);
             recipes.map(|get| get.need.value.clone()).filter(is_release).collect()
         }
         State::Found { .. } | State::Wrong { .. } => Vec::new(),

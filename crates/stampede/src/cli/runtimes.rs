@@ -20,7 +20,7 @@ fn lines(one: &Listed) -> String {
     let mut text = format!("{:<16} {:<12} {}\n", one.name, one.mode, one.title);
     let mut add = |line: String| text.push_str(&format!("{:<16} {:<12} {line}\n", "", ""));
     match &one.state {
-        State::Found { versions } => {
+        State::Found { versions, .. } => {
             versions.iter().for_each(|(need, version)| add(format!("✔ {need}: {version}")));
         }
         State::Missing { missing, install } => {

@@ -279,16 +279,15 @@ fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
     }
 }
 
-/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or another format is
-/// asked for.
+/// What `stampede report` prints of a run that was a tuning; `None`: it was none, or a format of its
+/// trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
-    match (found, args.format) {
-        (Some((folder, found)), Format::Text) => {
-            Ok(Some(format!("{}\n{}", text(&found), next(&folder))))
-        }
-        (Some((_, found)), Format::Json) => json(&found).map(Some),
-        _ => Ok(None),
+    let Some((folder, found)) = found else { return Ok(None) };
+    match args.format {
+        Format::Text => Ok(Some(format!("{}\n{}", text(&found), next(&folder)))),
+        Format::Json => json(&found).map(Some),
+        Format::Html | Format::Markdown | Format::Csv | Format::Svg | Format::Junit => Ok(None),
     }
 }
 

@@ -33,19 +33,14 @@ impl Habits {
     /// The habits of a known client; of `stampede` for any other name.
     pub fn named(name: &str) -> Habits {
         let known = load::Client::named(name).unwrap_or(load::Client::ALL[0]);
-        let http = match known.habits.version {
-            HttpVersion::Http10 => "1.0",
-            HttpVersion::Http11 => "1.1",
-        };
+        let http = known.habits.version;
         let keep_alive = match known.habits.connection {
             ConnectionHabit::PerShot => KeepAlive::Off,
             // Our own client does what suits the runtimes; others do what they always do.
-            ConnectionHabit::KeepAlive if known.name == load::Client::ALL[0].name => {
-                KeepAlive::Auto
-            }
+            ConnectionHabit::KeepAlive if known == load::Client::ALL[0] => KeepAlive::Auto,
             ConnectionHabit::KeepAlive => KeepAlive::On,
         };
-        let client = Client { name: known.name.to_owned(), http: http.to_owned(), keep_alive };
+        let client = Client { name: known.name.to_owned(), http, keep_alive };
         Habits { client, max_in_flight: known.max_in_flight, when_full: known.when_full }
     }
 
@@ -70,7 +65,7 @@ impl Habits {
             self.client.keep_alive = keep_alive(node)?;
         }
         if let Some(node) = fields.get("http") {
-            self.client.http = name_of(node, "HTTP version", &["1.0", "1.1"])?.to_owned();
+            self.client.http = http_version(node)?;
         }
         if let Some(node) = fields.get("max_in_flight") {
             self.max_in_flight = whole_u32(node, "`max_in_flight`", 1..=IN_FLIGHT_MAX)?;
@@ -84,6 +79,12 @@ impl Habits {
         }
         Ok(self)
     }
+}
+
+/// Reads `1.0` or `1.1`.
+pub(super) fn http_version(node: &Node) -> Result<HttpVersion, PlanError> {
+    let name = name_of(node, "HTTP version", &HttpVersion::ALL.map(HttpVersion::name))?;
+    Ok(HttpVersion::named(name).unwrap_or(HttpVersion::Http11))
 }
 
 fn client_name(node: &Node) -> Result<&str, PlanError> {

@@ -7,15 +7,9 @@ use std::sync::Arc;
 use stampede_load::schedule::parse_length;
 
 use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
-use super::model::Expectation;
+use super::expectation::{Bound, Expectation, Figure, Relation};
 use super::tree::{Node, Style, Value, quoted, shortened};
 use super::value::{not_a, parse_size, texts};
-
-/// Figures beside the percentiles.
-const FIGURES: [&str; 6] = ["max", "mean", "ok", "throughput", "cpu_cost", "memory"];
-
-/// Two characters before their first: `<=` begins with `<`.
-const RELATIONS: [&str; 4] = ["<=", ">=", "<", ">"];
 
 const FORM: &str = "a figure, a relation and a bound, such as `p95 < 100ms`, `ok >= 99.9%`, \
                     `throughput >= 200`, `cpu_cost < 500us`, `memory < 100MiB` or `p95 worse < 5%`";
@@ -52,60 +46,52 @@ fn expectation(node: &Node) -> Result<Expectation, PlanError> {
     let Some((at, relation)) = relation(text) else {
         return Err(not_a(node, "an expectation", FORM));
     };
-    let (left, bound) = (&text[..at], text[at + relation.len()..].trim());
+    let (left, bound) = (&text[..at], text[at + relation.sign().len()..].trim());
     let mut words = left.split_whitespace();
-    let (Some(figure), worse, None) = (words.next(), words.next(), words.next()) else {
+    let (Some(name), worse, None) = (words.next(), words.next(), words.next()) else {
         return Err(not_a(node, "an expectation", FORM));
     };
     let place = |part: &str| node.inside(text.find(part).unwrap_or(0), part.len());
-    let Some(unit) = unit(figure) else {
-        let known = ["p50", "p95", "p99", "p99.9"].into_iter().chain(FIGURES);
-        let mistake = Mistake::UnknownName { kind: "figure", name: shortened(figure) };
-        let expected = format!("a percentile such as `p95` or `p99.9`, {}", one_of(FIGURES));
-        return Err(place(figure).wrong_name(mistake, expected, nearest(figure, known)));
+    let Some(figure) = Figure::named(name) else {
+        let others = Figure::NAMED.map(String::from);
+        let others = || others.iter().map(String::as_str);
+        let known = ["p50", "p95", "p99", "p99.9"].into_iter().chain(others());
+        let mistake = Mistake::UnknownName { kind: "figure", name: shortened(name) };
+        let expected = format!("a percentile such as `p95` or `p99.9`, {}", one_of(others()));
+        return Err(place(name).wrong_name(mistake, expected, nearest(name, known)));
     };
     if let Some(word) = worse.filter(|word| *word != "worse") {
         let mistake = Mistake::NotA { found: quoted(word), wanted: "a relation" };
         return Err(place(word).wrong(mistake, "`worse`, `<`, `<=`, `>` or `>=`"));
     }
-    let unit = if worse.is_some() { Unit::Share } else { unit };
-    let Some(value) = bound_of(bound, unit) else {
+    let unit = if worse.is_some() { Unit::Share } else { Unit::of(figure) };
+    let Some(limit) = bound_of(bound, unit) else {
         let (wanted, expected) = bound_words(unit);
         let mistake = Mistake::NotA { found: quoted(bound), wanted };
         // The bound is the end of the text; searching for it could find an earlier part.
         let begin = text.trim_end().len() - bound.len();
         return Err(node.inside(begin, bound.len()).wrong(mistake, expected));
     };
-    Ok(Expectation {
-        text: text.trim().to_owned(),
-        figure: figure.to_owned(),
-        worse: worse.is_some(),
-        relation: relation.to_owned(),
-        bound: value,
-    })
+    let bound = Bound { figure, worse: worse.is_some(), relation, limit };
+    Ok(Expectation { text: text.trim().to_owned(), bound })
 }
 
 /// The first relation in `text`, and where.
-fn relation(text: &str) -> Option<(usize, &'static str)> {
+fn relation(text: &str) -> Option<(usize, Relation)> {
     let at = text.find(['<', '>'])?;
-    let relation = RELATIONS.into_iter().find(|relation| text[at..].starts_with(relation))?;
-    Some((at, relation))
+    let is_it = |relation: &Relation| text[at..].starts_with(relation.sign());
+    Some((at, Relation::ALL.into_iter().find(is_it)?))
 }
 
-/// What `figure` is counted in; `None`: there is no such figure.
-fn unit(figure: &str) -> Option<Unit> {
-    if let Some(rank) = figure.strip_prefix('p').filter(|rank| !rank.is_empty()) {
-        let decimals = rank.split_once('.').map_or("", |(_, decimals)| decimals);
-        let plain = rank.bytes().all(|b| b.is_ascii_digit() || b == b'.') && decimals.len() <= 3;
-        let rank: f64 = rank.parse().ok().filter(|_| plain)?;
-        return (rank > 0.0 && rank < 100.0).then_some(Unit::Time);
-    }
-    match figure {
-        "max" | "mean" | "cpu_cost" => Some(Unit::Time),
-        "ok" => Some(Unit::Share),
-        "throughput" => Some(Unit::Rate),
-        "memory" => Some(Unit::Bytes),
-        _ => None,
+impl Unit {
+    /// What a figure is counted in.
+    fn of(figure: Figure) -> Unit {
+        match figure {
+            Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::CpuCost => Unit::Time,
+            Figure::Ok => Unit::Share,
+            Figure::Throughput => Unit::Rate,
+            Figure::Memory => Unit::Bytes,
+        }
     }
 }
 
@@ -151,7 +137,10 @@ mod tests {
             let read: Expectation = text.parse().expect(text);
             assert_eq!(read.text, text);
         }
-        assert_eq!("p97 < 80ms".parse::<Expectation>().map(|read| read.bound).ok(), Some(80e6));
+        assert_eq!(
+            "p97 < 80ms".parse::<Expectation>().map(|read| read.bound.limit).ok(),
+            Some(80e6)
+        );
         for text in ["", "fast", "p95 <", "p100 < 1s"] {
             assert!(text.parse::<Expectation>().is_err(), "{text}");
         }

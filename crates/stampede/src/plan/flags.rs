@@ -21,6 +21,9 @@ pub struct Overrides {
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
     pub rate: Option<String>,
+    /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and they
+    /// are not recorded.
+    pub is_rate_searched: bool,
     /// `--schedule 'line(1,100,60s)'`.
     pub schedule: Option<String>,
     /// `--users 50`, with `--for` or `--requests`.
@@ -78,9 +81,11 @@ pub struct Overrides {
 }
 
 /// Flags with their places.
-pub(super) struct Flags {
+pub struct Flags {
     source: Arc<Source>,
     given: Vec<Given>,
+    /// Names of those that nobody typed.
+    stand_ins: &'static [&'static str],
 }
 
 struct Given {
@@ -90,13 +95,15 @@ struct Given {
 
 impl Flags {
     /// Writes the flags as one line, which places point into.
-    pub fn new(overrides: &Overrides) -> Flags {
+    pub(super) fn new(overrides: &Overrides) -> Flags {
         let pairs = overrides.pairs();
-        Flags::of(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())))
+        let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let stand_ins: &[&str] = if overrides.is_rate_searched { &["rate", "for"] } else { &[] };
+        Flags { stand_ins, ..Flags::of(pairs) }
     }
 
     /// From what `as_typed` gave; what it did not give is passed over.
-    pub fn as_recorded(recorded: &[String]) -> Flags {
+    pub(super) fn as_recorded(recorded: &[String]) -> Flags {
         let pairs = recorded.iter().filter_map(|flag| {
             let [name, value] = shell_words::split(flag).ok()?.try_into().ok()?;
             Some((name.strip_prefix("--")?.to_owned(), value))
@@ -126,25 +133,31 @@ impl Flags {
             let value = Value::Text(value, Style::Plain);
             Given { name, value: Node { place, value } }
         });
-        Flags { given: given.collect(), source }
+        Flags { given: given.collect(), source, stand_ins: &[] }
+    }
+
+    /// Whether this flag was recorded among those that changed a plan.
+    pub fn has(recorded: &[String], name: &str) -> bool {
+        Flags::as_recorded(recorded).get(name).is_some()
     }
 
     /// The command line as a source.
-    pub fn source(&self) -> &Arc<Source> {
+    pub(super) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
     /// Each flag as a shell takes it, for "how to run it again".
-    pub fn as_typed(&self) -> Vec<String> {
+    pub(super) fn as_typed(&self) -> Vec<String> {
         let typed = |given: &Given| {
             let value = given.value.text().unwrap_or("");
             format!("--{} {}", given.name, shell_words::quote(value))
         };
-        self.given.iter().map(typed).collect()
+        let is_typed = |given: &&Given| !self.stand_ins.contains(&given.name.as_str());
+        self.given.iter().filter(is_typed).map(typed).collect()
     }
 
     /// The flag whose value `place` is, or is a part of.
-    pub fn of_place(&self, place: &Place) -> Option<&str> {
+    pub(super) fn of_place(&self, place: &Place) -> Option<&str> {
         let holds = |given: &&Given| {
             let value = &given.value.place;
             let span = value.offset..=value.offset + value.length;
@@ -154,12 +167,12 @@ impl Flags {
     }
 
     /// The value of a flag.
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&Node> {
         self.given.iter().find(|given| given.name == name).map(|given| &given.value)
     }
 
     /// Lays the flags over `plan`, a map.
-    pub fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
+    pub(super) fn lay_over(&self, plan: &mut Node) -> Result<(), PlanError> {
         if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
             remove(plan, "precision");
             remove(plan, "max_time");

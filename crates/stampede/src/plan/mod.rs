@@ -10,6 +10,7 @@ mod budget;
 mod client;
 mod error;
 mod expect;
+mod expectation;
 mod flags;
 mod live;
 mod loads;
@@ -29,7 +30,7 @@ pub(crate) mod urls;
 mod value;
 
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
-pub use flags::Overrides;
+pub use flags::{Flags, Overrides};
 pub use locate::{Subject, refused, said_for_all, unknown};
 pub use read::{
     FlagLoad, SETTINGS, apps_from_flags, from_flags, load_from_flags, read, stack_from_flags,

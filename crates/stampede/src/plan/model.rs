@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stampede_load::spec::{Arrivals, Model};
+use stampede_load::spec::{Arrivals, HttpVersion, Model};
 use stampede_load::time::Nanos;
 
+pub use super::expectation::{Bound, Expectation, Figure, Percent, Relation, Side};
 use crate::fact::Notice;
 use crate::store::record::AgainstRecord;
 
@@ -297,8 +298,8 @@ pub struct LoadChoice {
 pub struct Client {
     /// `stampede`, `tank`, `ab` or `k6`.
     pub name: String,
-    /// `1.0` or `1.1`.
-    pub http: String,
+    /// Version of HTTP that it speaks.
+    pub http: HttpVersion,
     /// Kept, closed after each shot, or decided once the runtimes are known.
     pub keep_alive: KeepAlive,
 }
@@ -388,21 +389,6 @@ pub enum Rounds {
         /// No round is begun that would end later than this after the run's start.
         max_time: Nanos,
     },
-}
-
-/// `p95 < 100ms`, `ok >= 99.9%`, `p95 worse < 5%`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Expectation {
-    /// As written.
-    pub text: String,
-    /// `p50`, `p97` … `p99.999`, `max`, `mean`, `ok`, `throughput`, `cpu_cost`, `memory`.
-    pub figure: String,
-    /// Whether it is about the change against another run (`worse`).
-    pub worse: bool,
-    /// `<`, `<=`, `>`, `>=`.
-    pub relation: String,
-    /// Times in ns, shares as 0 … 1, rates per second, memory in bytes.
-    pub bound: f64,
 }
 
 /// Used by the parser's tests and the default load: uniform arrivals.

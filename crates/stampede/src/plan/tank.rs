@@ -13,6 +13,7 @@ use stampede_load::autostop::{Autostop, AutostopError, Problem, Unfit};
 use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
+use super::client::http_version;
 use super::error::{Mistake, Place, PlanError, Source, Wrong};
 use super::read::{file_text, home};
 use super::secrets;
@@ -158,10 +159,8 @@ impl Phantom<'_> {
         fields.not_both("uris", "ammofile")?;
         let (url, host) = self.url()?;
         let version = match self.get("header_http") {
-            Some(node) if name_of(node, "HTTP version", &["1.0", "1.1"])? == "1.1" => {
-                HttpVersion::Http11
-            }
-            _ => HttpVersion::Http10,
+            Some(node) => http_version(node)?,
+            None => HttpVersion::Http10,
         };
         let mut headers = self.headers()?;
         let given = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stampede_load::spec::{Arrivals, Model, Until, WhenFull};
+use stampede_load::spec::{Arrivals, HttpVersion, Model, Until, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::error::Source;
@@ -68,8 +68,9 @@ fn the_shop_plan() {
     assert_eq!(plan.loads[1].model, rush);
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(5));
     assert_eq!(plan.rounds, Rounds::Fixed(5));
-    let bounds: Vec<_> = plan.expect.iter().map(|e| (e.figure.as_str(), e.bound)).collect();
-    assert_eq!(bounds, [("p95", 100e6), ("ok", 0.999)]);
+    let bounds: Vec<_> =
+        plan.expect.iter().map(|e| (e.bound.figure.to_string(), e.bound.limit)).collect();
+    assert_eq!(bounds, [("p95".to_owned(), 100e6), ("ok".to_owned(), 0.999)]);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn the_symfony_plan() {
     assert_eq!((first.name.as_str(), &first.except[..]), ("100", &["nginx-fpm-80".to_owned()][..]));
     assert_eq!(
         first.client,
-        Client { name: "tank".into(), http: "1.0".into(), keep_alive: KeepAlive::Off }
+        Client { name: "tank".into(), http: HttpVersion::Http10, keep_alive: KeepAlive::Off }
     );
     let Model::Open { schedule, max_in_flight, when_full, .. } = &first.model else {
         panic!("closed")

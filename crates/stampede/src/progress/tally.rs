@@ -158,15 +158,16 @@ pub fn phase_word(phase: Phase) -> &'static str {
 mod tests {
     use super::*;
     use crate::event::Until;
-    use crate::store::record::CellRecord;
+    use crate::store::record::{CellRecord, LoadModel};
 
     fn cell() -> CellRecord {
         CellRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
             load: "day".to_owned(),
-            model: "open".to_owned(),
+            model: LoadModel::Open,
             load_text: "const(100,8s)".to_owned(),
+            schedule: None,
             refused: None,
             fired: None,
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::summary::model::{CellSummary, CellVerdict, Expected, Group, Judged};
-use crate::summary::{Summary, is_about_another_run, words};
+use crate::summary::model::{CellSummary, CellVerdict, Expected, Found, Group, Judged};
+use crate::summary::{Summary, words};
 
 /// Renders a run. Judged as `compare` does in its exit code: what would be 3 is an error, what would
 /// be 1 is a failure. A refused cell alone is skipped here, since its plan says so itself.
@@ -69,13 +69,13 @@ fn expectation(group: &Group, cell: &CellSummary, judged: &Judged) -> TestCase {
     let status = match &judged.outcome {
         Expected::Met => TestCaseStatus::success(),
         Expected::NotMet { figure } => {
-            let found = match figure.as_str() {
-                "failed" => "but a shot without a correct answer stands there".to_owned(),
-                figure => format!("found {figure}"),
+            let found = match figure {
+                Found::Failed => "but a shot without a correct answer stands there".to_owned(),
+                Found::Value(value) => format!("found {value}"),
             };
             fails("not met", format!("expected {}, {found}", judged.text))
         }
-        Expected::Unknown { .. } if is_about_another_run(&judged.text) => {
+        Expected::Unknown { .. } if judged.is_about_another_run() => {
             skipped("it is about another run".to_owned())
         }
         Expected::Unknown { figure } if cell.trials_counted > 0 => {

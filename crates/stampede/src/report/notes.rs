@@ -13,7 +13,7 @@ use crate::summary::model::{
 use crate::summary::over_time::ErrorSpan;
 use crate::summary::sentence::noun;
 use crate::summary::steady::not_steady;
-use crate::summary::{is_about_another_run, words};
+use crate::summary::words;
 
 /// What stands behind a name in the table; each is explained below it.
 pub fn mark(cell: &CellSummary) -> String {
@@ -216,7 +216,7 @@ fn about_expectations(cells: &[&CellSummary], add: &mut impl FnMut(Weight, Strin
                 Expected::NotMet { figure } => {
                     add(Weight::Bad, format!("{name}: expected {text}, found {figure}"));
                 }
-                Expected::Unknown { .. } if is_about_another_run(text) => {
+                Expected::Unknown { .. } if judged.is_about_another_run() => {
                     let why = "it is about the change from another run";
                     add(Weight::Doubt, format!("{name}: {text} is not judged here: {why}"));
                 }

@@ -14,6 +14,7 @@ use super::manifest::{AppKind, HeldBy};
 use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
+use crate::store::record::CustomBuild;
 
 /// What planning needs to know of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,15 @@ pub struct Traits {
     pub workers: u32,
     /// Whether it closes every connection after its answer, whatever is asked.
     pub closes: bool,
+    /// What it is where it is no release of its makers.
+    pub custom_build: Option<CustomBuild>,
+}
+
+impl Traits {
     /// What its name in tables ends in: nothing, or ` (assembled)`.
-    pub made_here: &'static str,
+    pub fn mark(&self) -> &'static str {
+        self.custom_build.map_or("", CustomBuild::mark)
+    }
 }
 
 /// All that a choice needs to serve an app, found in the catalogue and on this machine. Nothing but the
@@ -87,7 +95,7 @@ impl Catalogue {
             held_by: runtime.manifest.worker_held_by,
             workers: settings.workers(),
             closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
-            made_here: locate::made_here(&needs),
+            custom_build: locate::custom_build(&needs),
         })
     }
 }

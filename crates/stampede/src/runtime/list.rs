@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
 use super::locate;
+use crate::store::record::CustomBuild;
 
 /// One line of `stampede runtimes`.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,9 @@ pub enum State {
     Found {
         /// Need → version as printed, or the path where it prints none.
         versions: BTreeMap<String, String>,
+        /// Those of them that are no release of their makers.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        custom_builds: BTreeMap<String, CustomBuild>,
     },
     /// Something is missing.
     Missing {
@@ -61,6 +65,10 @@ pub fn listed(catalogue: &Catalogue, name: &str) -> Listed {
     let manifest = &runtime.manifest;
     let state = match locate::all(&catalogue.places, name, &runtime, &BTreeMap::new()) {
         Ok(found) => State::Found {
+            custom_builds: found
+                .iter()
+                .filter_map(|(need, found)| Some((need.clone(), found.custom_build?)))
+                .collect(),
             versions: found
                 .into_iter()
                 .map(|(need, found)| match found.version.is_empty() {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::catalogue::RuntimeFolder;
 use super::error::RuntimeError;
 use super::manifest::Need;
+use crate::store::record::CustomBuild;
 
 /// What of the surroundings decides where things are found. Passed in, so that a test can
 /// empty it.
@@ -46,6 +47,8 @@ pub struct Located {
     pub path: PathBuf,
     /// Version as it prints it; empty where it prints none.
     pub version: String,
+    /// What it is where it is no release of its makers.
+    pub custom_build: Option<CustomBuild>,
 }
 
 /// Free bytes that a copy of an app, its caches and what runs it need, at most.
@@ -129,7 +132,10 @@ impl Places {
             },
         };
         match version(&path, need, php) {
-            Ok(version) => Ok(Some(Located { path, version })),
+            Ok(version) => {
+                let custom_build = CustomBuild::of_version(&version);
+                Ok(Some(Located { path, version, custom_build }))
+            }
             Err(why) => Err(RuntimeError::Extension { extension: path, why }),
         }
     }
@@ -226,19 +232,10 @@ pub fn all(
     Err(RuntimeError::Missing { runtime: name.into(), missing, install })
 }
 
-/// ` (assembled)` or ` (library)` where one of these was put together by stampede and is no
-/// release of its makers: its version says so. Else nothing.
-pub fn made_here(found: &BTreeMap<String, Located>) -> &'static str {
-    let says = |mark: &&str| found.values().any(|found| found.version.contains(*mark));
-    MADE_HERE.into_iter().find(says).unwrap_or_default()
+/// What a runtime is whose needs were found so, where one of them is no release of its makers.
+pub fn custom_build(found: &BTreeMap<String, Located>) -> Option<CustomBuild> {
+    found.values().find_map(|found| found.custom_build)
 }
-
-/// Whether what has this version was put together by stampede.
-pub fn is_made_here(version: &str) -> bool {
-    MADE_HERE.iter().any(|mark| version.contains(mark))
-}
-
-const MADE_HERE: [&str; 2] = [" (assembled)", " (library)"];
 
 /// Folder of needs that stampede made, in its own.
 pub const LIB: &str = "lib";

@@ -62,7 +62,7 @@ pub use dotenv::{env_notices, learn_secrets};
 pub use error::{RuntimeError, ended, nearest};
 pub use evidence::Pool;
 pub use list::{Listed, State, list, listed};
-pub use locate::{ExtensionError, LIB, Located, Places, is_made_here};
+pub use locate::{ExtensionError, LIB, Located, Places};
 pub use logs::LogMarks;
 pub use manifest::{AppKind, Get, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{

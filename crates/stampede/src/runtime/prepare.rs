@@ -40,7 +40,7 @@ use crate::fresh;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
-use crate::store::record::{Given, Provider, RuntimeRecord};
+use crate::store::record::{CustomBuild, Given, Provider, RuntimeRecord};
 
 /// Where a stack may run.
 #[derive(Clone, Debug, Default)]
@@ -535,10 +535,15 @@ impl Parts<'_> {
         });
         let of_needs = self.needs.iter().map(|(name, found)| (name.clone(), found.version.clone()));
         let versions = of_needs.chain(frameworks).collect();
+        let built = self.needs.iter();
+        let custom_builds =
+            built.filter_map(|(name, found)| Some((name.clone(), found.custom_build?))).collect();
+        let mark = locate::custom_build(self.needs).map_or("", CustomBuild::mark);
         RuntimeRecord {
-            title: format!("{}{}", self.runtime.manifest.title, locate::made_here(self.needs)),
+            title: format!("{}{}", self.runtime.manifest.title, mark),
             mode: self.runtime.manifest.mode.name().into(),
             versions,
+            custom_builds,
             settings: self.settings.values.clone(),
             files,
             commands: commands.collect(),

@@ -11,6 +11,8 @@
 //! written its `run.json` is locked; the kernel opens the lock when the writer is gone. Here
 //! the record is the product, so a failure to write fails the run.
 
+mod cell;
+pub mod expectations;
 pub mod folder;
 pub mod hlog;
 mod log;

@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stampede_load::report::TimeSet;
 
-use super::record::{ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord};
+use super::record::{
+    CellRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
+};
 use super::{StoreError, hlog, log};
 use crate::causes::chain;
 use crate::monitor::sample::ResourceSample;
@@ -62,7 +64,7 @@ impl StoredRun {
         let trials = folders(&self.folder.join("trials")).into_iter();
         let begun = trials.filter(|folder| !folder.join("trial.json").is_file());
         let begun = begun.filter_map(|folder| {
-            let record = record(&folder.join("begun.json")).ok()?;
+            let record = read_trial(&folder.join("begun.json")).ok()?;
             Some(StoredTrial { record, folder })
         });
         begun.collect()
@@ -152,7 +154,23 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
 /// # Errors
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_record(folder: &Path) -> Result<RunRecord, StoreError> {
-    record(&folder.join("run.json"))
+    let mut read: RunRecord = record(&folder.join("run.json"))?;
+    read.cells.iter_mut().for_each(CellRecord::read_schedule);
+    Ok(read)
+}
+
+/// A trial's record.
+fn read_trial(path: &Path) -> Result<TrialRecord, StoreError> {
+    let mut read: TrialRecord = record(path)?;
+    let runtime = &mut read.runtime;
+    if runtime.custom_builds.is_empty() {
+        // Trials of before have it in the versions alone.
+        let build = |(name, version): (&String, &String)| {
+            Some((name.clone(), CustomBuild::of_version(version)?))
+        };
+        runtime.custom_builds = runtime.versions.iter().filter_map(build).collect();
+    }
+    Ok(read)
 }
 
 /// The records of a run's ended trials, as paths, in the order of their numbers.
@@ -174,7 +192,7 @@ pub fn read_run(folder: &Path) -> Result<StoredRun, StoreError> {
             unfinished.push(trial);
             continue;
         }
-        match self::record(&path) {
+        match read_trial(&path) {
             Ok(record) => trials.push(StoredTrial { record, folder: trial }),
             Err(error @ StoreError::Damaged { .. }) => damaged.push(left_out(&error)),
             Err(error) => return Err(error),

@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
+pub use super::cell::{CellRecord, FiredRecord, LoadModel, Spread};
+use super::expectations::Expectations;
 use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
@@ -40,11 +42,9 @@ pub struct RunRecord {
     /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
     /// may be there again at the round's end.
     pub order: Vec<Vec<usize>>,
-    /// Expectations of the run, as written.
-    pub expect: Vec<String>,
-    /// Those of single loads, beside the run's: load → as written.
-    #[serde(default)]
-    pub expect_by_load: BTreeMap<String, Vec<String>>,
+    /// Expectations of the run and of single loads.
+    #[serde(flatten)]
+    pub expect: Expectations,
     /// The machine: see `doctor`.
     pub machine: Value,
     /// What was decided for all cells and the reader should know (keep-alive off …).
@@ -141,38 +141,6 @@ pub enum AutoEnd {
     MaxTime,
     /// Twenty rounds.
     Rounds,
-}
-
-/// One cell of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CellRecord {
-    /// Runtime's or variant's name.
-    pub runtime: String,
-    /// App's name.
-    pub app: String,
-    /// Load's name.
-    pub load: String,
-    /// `open` or `closed`.
-    pub model: String,
-    /// Schedule or users in words: `const(200,60s)`, `50 users for 60s`.
-    pub load_text: String,
-    /// Why it is not measured at all; `None`: it is.
-    pub refused: Option<Fact<Reason>>,
-    /// What is fired at what; `None`: an earlier version did not write it down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fired: Option<FiredRecord>,
-}
-
-/// What a cell's shots ask of what: what names and schedules do not tell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FiredRecord {
-    /// What the app is written for: `script`, `symfony` …; its framework's version is among the
-    /// runtime's versions.
-    pub app_kind: String,
-    /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
-    pub requests: String,
-    /// `uniform` or `poisson`; `None`: the model is closed.
-    pub arrivals: Option<String>,
 }
 
 /// `trial.json`.
@@ -307,6 +275,9 @@ pub struct RuntimeRecord {
     pub mode: String,
     /// Program → version as printed.
     pub versions: BTreeMap<String, String>,
+    /// Those of them that are no release of their makers: program → what it is instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub custom_builds: BTreeMap<String, CustomBuild>,
     /// Settings in force, defaults included.
     pub settings: BTreeMap<String, Value>,
     /// Rendered file → text.
@@ -331,6 +302,33 @@ pub struct RuntimeRecord {
     /// What its logs said under load that tells of a limit or of a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
+}
+
+/// What was put together by stampede and is no release of its makers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CustomBuild {
+    /// A program, of its makers' modules.
+    Assembled,
+    /// A program around its makers' library.
+    Library,
+}
+
+impl CustomBuild {
+    const ALL: [CustomBuild; 2] = [CustomBuild::Assembled, CustomBuild::Library];
+
+    /// Behind names in tables: ` (assembled)`.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            CustomBuild::Assembled => " (assembled)",
+            CustomBuild::Library => " (library)",
+        }
+    }
+
+    /// What a program says of itself where its version is asked for: such a build has its mark in it.
+    pub fn of_version(printed: &str) -> Option<CustomBuild> {
+        CustomBuild::ALL.into_iter().find(|build| printed.contains(build.mark()))
+    }
 }
 
 /// Lines of a program's log that mean the same.

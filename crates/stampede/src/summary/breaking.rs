@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
+use stampede_load::outcome::FailureKind;
 use stampede_load::schedule::{Segment, Segments};
 use stampede_load::spec::Arrivals;
 use stampede_stats::histogram::Times;
@@ -14,7 +15,7 @@ use super::input::TrialData;
 use super::model::{CellSummary, Figure, TimeFigures};
 use super::over_time::{DueSecond, by_due_second};
 use super::trial::time_figures;
-use crate::plan::model::Expectation;
+use crate::plan::model::{self as asked, Bound, Expectation, Relation, Side};
 use crate::store::record::{CellRecord, Judged};
 
 /// Where one trial broke.
@@ -77,8 +78,7 @@ pub struct Rising {
 
 /// The schedule of a cell of the open model, where it rises.
 pub fn rising_schedule(cell: &CellRecord) -> Option<Segments> {
-    let open = cell.model != "closed";
-    let schedule = Segments::parse(&cell.load_text).ok().filter(|_| open)?;
+    let schedule = cell.schedule.clone()?;
     let mut lowest = f64::INFINITY;
     let rises = schedule.segments().iter().map(ends).any(|(from, to)| {
         lowest = lowest.min(from);
@@ -100,13 +100,15 @@ fn ends(segment: &Segment) -> (f64, f64) {
 }
 
 impl Rising {
-    /// Of a cell, with its expectations as written; `None`: its load does not rise.
-    pub fn of(cell: &CellRecord, expect: &[&str]) -> Option<Rising> {
+    /// Of a cell, with its expectations; `None`: its load does not rise.
+    pub fn of<'a>(
+        cell: &CellRecord,
+        expect: impl IntoIterator<Item = &'a Expectation>,
+    ) -> Option<Rising> {
         let schedule = rising_schedule(cell)?;
-        let mut expected: Vec<Expected> =
-            expect.iter().filter_map(|text| Expected::of(&text.parse().ok()?)).collect();
+        let mut expected: Vec<Expected> = expect.into_iter().filter_map(Expected::of).collect();
         if expected.is_empty() {
-            expected.extend(DEFAULT.parse().ok().and_then(|default| Expected::of(&default)));
+            expected.push(Expected::by_default());
         }
         Some(Rising { rise: rise(&schedule), schedule, expected })
     }
@@ -173,21 +175,15 @@ fn rise(schedule: &Segments) -> Option<u64> {
     if kept == segments.len() {
         return None;
     }
-    let text: Vec<String> = segments[..kept].iter().map(ToString::to_string).collect();
-    Some(Segments::parse(&text.join(" ")).map_or(0, |part| part.planned()))
+    Some(Segments::new(segments[..kept].to_vec()).map_or(0, |part| part.planned()))
 }
-
-/// Where a plan expects nothing that can be judged within seconds.
-const DEFAULT: &str = "ok >= 99%";
 
 /// An expectation that can be judged within seconds.
 #[derive(Clone, Debug)]
 struct Expected {
     text: String,
     what: What,
-    bound: f64,
-    /// Whether the bound itself is inside.
-    inclusive: bool,
+    bound: Bound,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -200,39 +196,35 @@ enum What {
 impl Expected {
     /// `None` for what is no figure of seconds, or turned the other way (`p95 > 1s`).
     fn of(expectation: &Expectation) -> Option<Expected> {
-        let what = match expectation.figure.as_str() {
-            "ok" => What::Ok,
-            "mean" => What::Mean,
-            "max" => What::Percentile(100.0),
-            figure => What::Percentile(figure.strip_prefix('p')?.parse().ok()?),
+        let bound = expectation.bound;
+        let (what, side) = match bound.figure {
+            asked::Figure::Ok => (What::Ok, Side::High),
+            asked::Figure::Mean => (What::Mean, Side::Low),
+            asked::Figure::Max => (What::Percentile(100.0), Side::Low),
+            asked::Figure::Percentile(percent) => (What::Percentile(percent.value()), Side::Low),
+            asked::Figure::Throughput | asked::Figure::CpuCost | asked::Figure::Memory => {
+                return None;
+            }
         };
-        let wanted = if matches!(what, What::Ok) { '>' } else { '<' };
-        let judged = !expectation.worse && expectation.relation.starts_with(wanted);
-        judged.then(|| Expected {
-            text: expectation.text.clone(),
-            what,
-            bound: expectation.bound,
-            inclusive: expectation.relation.ends_with('='),
-        })
+        let judged = !bound.worse && bound.relation.side() == side;
+        judged.then(|| Expected { text: expectation.text.clone(), what, bound })
     }
 
-    fn holds(&self, value: f64) -> bool {
-        match (self.what, self.inclusive) {
-            (What::Ok, true) => value >= self.bound,
-            (What::Ok, false) => value > self.bound,
-            (_, true) => value <= self.bound,
-            (_, false) => value < self.bound,
-        }
+    /// Where a plan expects nothing that can be judged within seconds.
+    fn by_default() -> Expected {
+        let (figure, relation) = (asked::Figure::Ok, Relation::AtLeast);
+        let bound = Bound { figure, worse: false, relation, limit: 0.99 };
+        Expected { text: "ok >= 99%".to_owned(), what: What::Ok, bound }
     }
 
     fn tally(&self, second: &DueSecond, timeout_ns: u64) -> Tally {
         let answered = || second.answered.iter().map(|(ns, count)| (*ns as f64, u64::from(*count)));
         let lost: u64 = second.lost.values().sum();
-        let timeouts = second.lost.get("net:timeout").copied().unwrap_or(0);
+        let timeouts = FailureKind::TIMEOUT.count(&second.lost);
         let correct: u64 = answered().map(|(_, count)| count).sum();
         let good = match self.what {
             What::Ok => correct,
-            _ => answered().filter(|(ns, _)| self.holds(*ns)).map(|(_, count)| count).sum(),
+            _ => answered().filter(|(ns, _)| self.bound.holds(*ns)).map(|(_, count)| count).sum(),
         };
         let longest = answered().map(|(ns, _)| ns).fold(0.0, f64::max);
         // As in the mean of all figures: a shot without a correct answer took the longest
@@ -256,8 +248,8 @@ impl Expected {
         }
         let shots = tally.shots as f64;
         Some(match self.what {
-            What::Ok => !self.holds(tally.good as f64 / shots),
-            What::Mean => !self.holds(tally.sum_ns / shots),
+            What::Ok => !self.bound.holds(tally.good as f64 / shots),
+            What::Mean => !self.bound.holds(tally.sum_ns / shots),
             What::Percentile(percent) => tally.good < rank(percent, tally.shots),
         })
     }
@@ -339,7 +331,7 @@ fn times(seconds: &[DueSecond], timeout_ns: u64) -> (TimeFigures, TimeFigures) {
         answered.record_many(*ns, *count);
     }
     let lost = lost(seconds);
-    let timeouts = lost.get("net:timeout").copied().unwrap_or(0);
+    let timeouts = FailureKind::TIMEOUT.count(&lost);
     let ranked = Ranked { answered: &answered, failed: lost.values().sum() };
     let none = CutOff { shots: 0, after_ns: 0 };
     (

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::store::record::LoadModel;
 
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 2_000_000_000;
@@ -74,13 +75,14 @@ fn a_trial_of_a_few_seconds_has_one_and_one_of_a_second_has_none() {
     assert_eq!(point("ok >= 99%", &[]), None);
 }
 
-fn cell(load_text: &str, model: &str) -> CellRecord {
+fn cell(load_text: &str, model: LoadModel) -> CellRecord {
     CellRecord {
         runtime: "a".to_owned(),
         app: "hello".to_owned(),
         load: "x".to_owned(),
-        model: model.to_owned(),
+        model,
         load_text: load_text.to_owned(),
+        schedule: Segments::parse(load_text).ok(),
         refused: None,
         fired: None,
     }
@@ -88,13 +90,13 @@ fn cell(load_text: &str, model: &str) -> CellRecord {
 
 #[test]
 fn only_an_open_load_that_goes_up_rises() {
-    let rises = |text: &str| rising_schedule(&cell(text, "open")).is_some();
+    let rises = |text: &str| rising_schedule(&cell(text, LoadModel::Open)).is_some();
     assert!(rises("line(1,100,10s) const(100,90s)"));
     assert!(rises("step(50,500,50,5s)"));
     assert!(rises("const(10,10s) const(20,10s)"));
     assert!(!rises("const(100,60s)"));
     assert!(!rises("line(100,1,10s)"));
-    assert!(rising_schedule(&cell("50 users for 60 s", "closed")).is_none());
+    assert!(rising_schedule(&cell("50 users for 60 s", LoadModel::Closed)).is_none());
 }
 
 #[test]
@@ -108,8 +110,11 @@ fn the_fall_after_the_top_is_not_judged() {
 
 #[test]
 fn without_an_expectation_of_seconds_ok_is_looked_at() {
+    let read = |text: &&str| text.parse::<Expectation>().expect(text);
     let judged = |expect: &[&str]| {
-        let rising = Rising::of(&cell("line(1,100,10s)", "open"), expect).expect("it rises");
+        let expect: Vec<Expectation> = expect.iter().map(read).collect();
+        let rising =
+            Rising::of(&cell("line(1,100,10s)", LoadModel::Open), &expect).expect("it rises");
         rising.expected.iter().map(|one| one.text.clone()).collect::<Vec<_>>()
     };
     assert_eq!(judged(&[]), ["ok >= 99%"]);

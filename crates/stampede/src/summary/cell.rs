@@ -9,6 +9,7 @@ use super::model::{
 };
 use super::{over_time, trial, why};
 use crate::fact::{Fact, Reason, Server};
+use crate::store::expectations::WrittenExpectation;
 use crate::store::record::{CellRecord, Judged, Provider};
 
 /// Computes the cell with this index in `RunRecord::cells`.
@@ -16,10 +17,9 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     let record = &run.record.cells[index];
     let on_disk: Vec<&TrialData> =
         run.trials.iter().filter(|trial| trial.record.cell == index).collect();
-    let model = if record.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
-    let of_load = run.record.expect_by_load.get(&record.load).into_iter().flatten();
-    let expect: Vec<&str> = run.record.expect.iter().chain(of_load).map(String::as_str).collect();
-    let rising = Rising::of(record, &expect);
+    let model = record.model;
+    let expect: Vec<&WrittenExpectation> = run.record.expect.of_load(&record.load).collect();
+    let rising = Rising::of(record, expect.iter().filter_map(|one| one.read()));
     let trials: Vec<TrialSummary> =
         on_disk.iter().map(|trial| trial::summarize(trial, record, rising.as_ref())).collect();
     let mut cell = of_trials(record, model, trials);
@@ -33,13 +33,16 @@ pub fn summarize(run: &RunData, index: usize) -> CellSummary {
     for trial in &on_disk {
         describe(&mut cell, trial);
     }
-    for text in expect {
-        let outcome = match text.parse() {
-            Ok(expectation) => judge(&cell, &on_disk, &expectation),
-            // Written by a later version: it cannot be said here.
-            Err(_) => Expected::Unknown { figure: None },
+    for written in expect {
+        let (bound, outcome) = match written {
+            WrittenExpectation::Read(expectation) => {
+                (Some(expectation.bound), judge(&cell, &on_disk, expectation))
+            }
+            // By a later version: it cannot be said here.
+            WrittenExpectation::Unread(_) => (None, Expected::Unknown { figure: None }),
         };
-        cell.expectations.push(model::Judged { text: text.to_owned(), outcome });
+        let text = written.text().to_owned();
+        cell.expectations.push(model::Judged { text, bound, outcome });
     }
     cell
 }

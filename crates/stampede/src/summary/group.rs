@@ -18,13 +18,15 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
         if groups.iter().any(|group| group.app == cell.app && group.load == cell.load) {
             continue;
         }
-        let closed = cell.model == "closed";
         groups.push(Group {
             app: cell.app.clone(),
             load: cell.load.clone(),
             load_text: cell.load_text.clone(),
-            model: if closed { LoadModel::Closed } else { LoadModel::Open },
-            primary: if closed { Primary::Throughput } else { Primary::ResponseTimeP95 },
+            model: cell.model,
+            primary: match cell.model {
+                LoadModel::Closed => Primary::Throughput,
+                LoadModel::Open => Primary::ResponseTimeP95,
+            },
             sentence: String::new(),
             baseline: None,
             comparisons: Vec::new(),

@@ -4,9 +4,9 @@ use stampede_load::report::TimeSet;
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
-use super::model::{CellSummary, Expected, Figure, Figures, LoadModel, Stat, TimeFigures};
+use super::model::{CellSummary, Expected, Figure, Figures, Found, LoadModel, Stat, TimeFigures};
 use super::{trial, words};
-use crate::plan::model::Expectation;
+use crate::plan::model::{self as asked, Bound, Expectation, Side};
 use crate::store::record::{Judged, LoadRecord};
 
 /// Judges one expectation for one cell, with its trials as read: a percentile that is no
@@ -14,7 +14,7 @@ use crate::store::record::{Judged, LoadRecord};
 /// service time in the closed one; `memory` is the highest reading.
 pub fn judge(cell: &CellSummary, trials: &[&TrialData], expectation: &Expectation) -> Expected {
     let any = |percent| percentile(cell, trials, percent);
-    Judge { model: cell.model, figures: &cell.figures, percentile: &any }.judge(expectation)
+    Judge { model: cell.model, figures: &cell.figures, percentile: &any }.judge(&expectation.bound)
 }
 
 /// Judges one expectation for one load alone, as [`judge`] does for a cell.
@@ -26,13 +26,11 @@ pub fn judge_load(
 ) -> Expected {
     let figures = trial::of_load(load, times, model);
     let any = |percent| trial::percentile_of_load(load, times, model, percent);
-    Judge { model, figures: &figures, percentile: &any }.judge(expectation)
+    Judge { model, figures: &figures, percentile: &any }.judge(&expectation.bound)
 }
 
 /// Nothing is known of the figure.
 const UNKNOWN: Expected = Expected::Unknown { figure: None };
-/// A shot without a correct answer stands at the percentile.
-const FAILED: &str = "failed";
 
 /// What is judged.
 struct Judge<'a> {
@@ -43,49 +41,41 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn judge(&self, expectation: &Expectation) -> Expected {
-        if expectation.worse {
+    fn judge(&self, bound: &Bound) -> Expected {
+        if bound.worse {
             // A change needs the run that it is a change from.
             return UNKNOWN;
         }
-        let Some(Measured { figure, words }) = self.measured(&expectation.figure) else {
-            return UNKNOWN;
-        };
+        let Measured { figure, words } = self.measured(bound.figure);
+        let side = bound.relation.side();
         let found = |prefix: &str, value: f64| Expected::NotMet {
-            figure: format!("{prefix}{}", words(value)),
+            figure: Found::Value(format!("{prefix}{}", words(value))),
         };
         match figure {
-            Figure::Exact(estimate) => match holds(estimate.value, expectation) {
-                Some(true) => Expected::Met,
-                Some(false) => found("", estimate.value),
-                None => UNKNOWN,
+            Figure::Exact(estimate) => match bound.holds(estimate.value) {
+                true => Expected::Met,
+                false => found("", estimate.value),
             },
             // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; for the rest it says too little.
-            Figure::AtLeast(estimate) => match holds(estimate.value, expectation) {
-                Some(false) if expectation.relation.starts_with('<') => {
-                    found("at least ", estimate.value)
-                }
-                Some(true) if expectation.relation.starts_with('>') => Expected::Met,
-                _ => {
+            Figure::AtLeast(estimate) => match (bound.holds(estimate.value), side) {
+                (false, Side::Low) => found("at least ", estimate.value),
+                (true, Side::High) => Expected::Met,
+                (true, Side::Low) | (false, Side::High) => {
                     let known = format!("at least {}", words(estimate.value));
-                    Expected::Unknown { figure: Some(known) }
+                    Expected::Unknown { figure: Some(Found::Value(known)) }
                 }
             },
             // Slower than all answers, so slower than any bound.
-            Figure::Failed if expectation.relation.starts_with('<') => {
-                Expected::NotMet { figure: FAILED.to_owned() }
-            }
-            Figure::Failed => Expected::Unknown { figure: Some(FAILED.to_owned()) },
+            Figure::Failed => match side {
+                Side::Low => Expected::NotMet { figure: Found::Failed },
+                Side::High => Expected::Unknown { figure: Some(Found::Failed) },
+            },
             // No percentile is above the longest of all.
-            Figure::TooFew if expectation.relation.starts_with('<') => {
-                let longest = self.times().get(Stat::Max);
-                let holds = |max: f64| holds(max, expectation) == Some(true);
-                match longest {
-                    Figure::Exact(longest) if holds(longest.value) => Expected::Met,
-                    _ => UNKNOWN,
-                }
-            }
-            Figure::TooFew | Figure::None => UNKNOWN,
+            Figure::TooFew => match (side, self.times().get(Stat::Max)) {
+                (Side::Low, Figure::Exact(longest)) if bound.holds(longest.value) => Expected::Met,
+                _ => UNKNOWN,
+            },
+            Figure::None => UNKNOWN,
         }
     }
 
@@ -97,29 +87,30 @@ impl Judge<'_> {
         }
     }
 
-    fn measured(&self, name: &str) -> Option<Measured> {
+    fn measured(&self, figure: asked::Figure) -> Measured {
         let figures = self.figures;
-        let measured = match name {
-            "ok" => Measured { figure: figures.ok_share, words: words::share },
-            "throughput" => Measured {
+        let time = |figure| Measured { figure, words: words::time };
+        match figure {
+            asked::Figure::Ok => Measured { figure: figures.ok_share, words: words::share },
+            asked::Figure::Throughput => Measured {
                 figure: figures.throughput_per_second,
                 words: |rate| format!("{} /s", words::rate(rate)),
             },
-            "cpu_cost" => Measured { figure: in_ns(figures.cpu_cost_us), words: words::time },
-            "memory" => Measured { figure: figures.memory_bytes_max, words: words::bytes },
-            time => {
-                let figure = match Stat::named(time) {
-                    Some(stat) => self.times().get(stat),
-                    None => (self.percentile)(time.strip_prefix('p')?.parse().ok()?),
-                };
-                Measured { figure, words: words::time }
+            asked::Figure::CpuCost => time(in_ns(figures.cpu_cost_us)),
+            asked::Figure::Memory => {
+                Measured { figure: figures.memory_bytes_max, words: words::bytes }
             }
-        };
-        Some(measured)
+            asked::Figure::Mean => time(self.times().mean),
+            asked::Figure::Max => time(self.times().max),
+            asked::Figure::Percentile(percent) => time(match Stat::percentile(percent.value()) {
+                Some(stat) => self.times().get(stat),
+                None => (self.percentile)(percent.value()),
+            }),
+        }
     }
 }
 
-/// A figure in the unit of `Expectation::bound`, and how it is said.
+/// A figure in the unit of `Bound::limit`, and how it is said.
 struct Measured {
     figure: Figure,
     words: fn(f64) -> String,
@@ -137,17 +128,5 @@ fn in_ns(us: Figure) -> Figure {
         Figure::Exact(us) => Figure::Exact(Estimate { value: us.value * 1e3, ..us }),
         Figure::AtLeast(us) => Figure::AtLeast(Estimate { value: us.value * 1e3, ..us }),
         other => other,
-    }
-}
-
-/// `None` for a relation that is none.
-fn holds(value: f64, expectation: &Expectation) -> Option<bool> {
-    let bound = expectation.bound;
-    match expectation.relation.as_str() {
-        "<" => Some(value < bound),
-        "<=" => Some(value <= bound),
-        ">" => Some(value > bound),
-        ">=" => Some(value >= bound),
-        _ => None,
     }
 }

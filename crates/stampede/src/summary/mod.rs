@@ -9,6 +9,7 @@ pub mod diff;
 mod group;
 pub mod input;
 pub mod judge;
+mod judged;
 pub mod model;
 pub mod narrow;
 pub mod over_time;
@@ -86,13 +87,8 @@ impl Summary {
             cell.expectations.iter().any(|judged| match judged.outcome {
                 model::Expected::Met => false,
                 model::Expected::NotMet { .. } => true,
-                model::Expected::Unknown { .. } => measured && !is_about_another_run(&judged.text),
+                model::Expected::Unknown { .. } => measured && !judged.is_about_another_run(),
             })
         })
     }
-}
-
-/// Whether an expectation is `worse`.
-pub fn is_about_another_run(text: &str) -> bool {
-    text.parse::<crate::plan::model::Expectation>().is_ok_and(|expectation| expectation.worse)
 }

@@ -7,10 +7,12 @@ use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
 pub use super::compared::{Comparison, Drift, Primary};
+pub use super::judged::{Expected, Found, Judged};
 use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
 use super::why::Why;
 use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
+pub use crate::store::record::LoadModel;
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
@@ -57,16 +59,6 @@ impl Summary {
                 && cell.trials_missing == 0
         })
     }
-}
-
-/// Open or closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadModel {
-    /// Shots are due whether or not earlier ones were answered: response time exists.
-    Open,
-    /// Each user fires again after its answer: only service time exists.
-    Closed,
 }
 
 /// All runtimes under one app and one load: what may be compared.
@@ -492,10 +484,13 @@ impl Stat {
         Stat::Max,
     ];
 
-    /// By its name in expectations and in `summary.json`: `mean`, `p50` … `p99.9`, `max`.
-    pub fn named(name: &str) -> Option<Stat> {
-        let name = if name == "p100" { "max" } else { name };
-        Stat::ALL.into_iter().find(|stat| stat.to_string() == name)
+    /// The percentile of this rank; `None`: it is none of them.
+    pub fn percentile(percent: f64) -> Option<Stat> {
+        let is_it = |stat: &Stat| match stat {
+            Stat::Percentile(tenths) => f64::from(*tenths) / 10.0 == percent,
+            Stat::Mean | Stat::Max => false,
+        };
+        Stat::ALL.into_iter().find(is_it)
     }
 }
 
@@ -545,33 +540,4 @@ impl TimeFigures {
             Stat::Max => self.max,
         }
     }
-}
-
-/// An expectation, judged for a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
-    /// As written in the plan.
-    pub text: String,
-    /// How it came out.
-    #[serde(flatten)]
-    pub outcome: Expected,
-}
-
-/// How an expectation came out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Expected {
-    /// It holds.
-    Met,
-    /// It does not.
-    NotMet {
-        /// What was found instead, in words.
-        figure: String,
-    },
-    /// Cannot be said: too few shots, a lower bound only, or it needs another run.
-    Unknown {
-        /// What is known of the figure, in words; none: nothing.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        figure: Option<String>,
-    },
 }

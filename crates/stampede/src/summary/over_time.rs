@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stampede_load::outcome::FailureKind;
 use stampede_load::report::Counts;
 
 use super::input::TrialData;
@@ -124,7 +125,8 @@ pub fn by_due_second(trial: &TrialData, timeout_ns: u64) -> Vec<DueSecond> {
     }
     for row in &trial.seconds {
         for (kind, count) in &row.counts.failed {
-            let took = if kind == "net:timeout" { timeout_ns } else { 0 };
+            let is_timeout = FailureKind::of(kind) == FailureKind::TIMEOUT;
+            let took = if is_timeout { timeout_ns } else { 0 };
             *due[before(row.second, took)].lost.entry(kind.clone()).or_default() += count;
         }
         if row.counts.dropped > 0 {

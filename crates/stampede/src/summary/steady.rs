@@ -1,13 +1,13 @@
 //! Whether constant loads were answered evenly from their beginning to their end.
 
 use serde::{Deserialize, Serialize};
-use stampede_load::schedule::{Segment, Segments};
+use stampede_load::schedule::Segment;
 use stampede_stats::steady::{FEWEST, Steadiness, steadiness};
 
 use super::input::TrialData;
 use super::model::CellSummary;
 use super::words;
-use crate::store::record::{CellRecord, Judged, TrialRecord};
+use crate::store::record::{CellRecord, Judged, LoadModel, TrialRecord};
 
 /// How a trial's seconds went. A flag, nothing more: no second is left out because of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,10 +63,10 @@ pub fn is_told(cell: &CellRecord, trial: &TrialRecord) -> bool {
 
 /// Users are; a schedule is where it has one rate.
 fn is_constant(cell: &CellRecord) -> bool {
-    if cell.model == "closed" {
+    if cell.model == LoadModel::Closed {
         return true;
     }
-    let Ok(schedule) = Segments::parse(&cell.load_text) else { return false };
+    let Some(schedule) = &cell.schedule else { return false };
     let rates: Option<Vec<f64>> = schedule
         .segments()
         .iter()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stampede_load::outcome::FailureKind;
 use stampede_load::report::{End, TimeSet};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
@@ -20,7 +21,7 @@ use crate::store::record::{CellRecord, LoadRecord, TrialRecord};
 /// Computes one trial, invalid or not.
 pub fn summarize(trial: &TrialData, cell: &CellRecord, rising: Option<&Rising>) -> TrialSummary {
     let record = &trial.record;
-    let model = if cell.model == "closed" { LoadModel::Closed } else { LoadModel::Open };
+    let model = cell.model;
     TrialSummary {
         number: record.number,
         round: record.round,
@@ -103,7 +104,7 @@ fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
 
 fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: LoadModel) {
     let failed = failed(load);
-    let timeouts = load.counts.failed.get("net:timeout").copied().unwrap_or(0);
+    let timeouts = FailureKind::TIMEOUT.count(&load.counts.failed);
     // A timeout counts from *started*, so it bounds service time, and response time,
     // which is never shorter.
     let cut_off = CutOff { shots: timeouts, after_ns: load.timeout_ns };

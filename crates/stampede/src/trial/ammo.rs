@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use stampede_load::ammo::{AmmoError, AnswerShape, Request};
 use stampede_load::schedule::{MicroRate, Segments};
 use stampede_load::spec::{
-    Arrivals, Check, Company, ConnectionHabit, Habits, HttpVersion, Load, Model, Rule, Until,
+    Arrivals, Check, Company, ConnectionHabit, Habits, Load, Model, Rule, Until,
 };
 use stampede_load::time::Nanos;
 
@@ -69,7 +69,7 @@ fn company(subject: &Subject<'_>, ctx: &Ctx<'_>) -> Company {
 /// Habits of a client whose `keep_alive` is settled.
 pub fn habits(client: &Client) -> Habits {
     Habits {
-        version: if client.http == "1.0" { HttpVersion::Http10 } else { HttpVersion::Http11 },
+        version: client.http,
         connection: match client.keep_alive {
             KeepAlive::Off => ConnectionHabit::PerShot,
             KeepAlive::On | KeepAlive::Auto => ConnectionHabit::KeepAlive,

@@ -218,8 +218,9 @@ mod tests {
 
     #[test]
     fn workers_that_cannot_fit_are_told_before() {
-        let traits =
-            |workers| [Traits { held_by: HeldBy::Request, workers, closes: false, made_here: "" }];
+        let traits = |workers| {
+            [Traits { held_by: HeldBy::Request, workers, closes: false, custom_build: None }]
+        };
         let crowded = |memory, workers| crowded(&plan("1", memory), &machine(), &traits(workers));
         assert!(crowded("1GiB", 1_000).is_empty());
         assert!(crowded("0", 4_000).is_empty());

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use stampede_load::schedule::Segments;
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
@@ -149,6 +150,14 @@ pub fn length(model: &Model) -> Option<Nanos> {
     }
 }
 
+/// The schedule of a load; `None`: its model is closed.
+pub fn schedule(model: &Model) -> Option<Segments> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule.clone()),
+        Model::Closed { .. } => None,
+    }
+}
+
 /// A load in words: its schedule, or its users.
 pub fn load_text(model: &Model) -> String {
     match model {
@@ -227,7 +236,7 @@ mod tests {
             Overrides { app: Some("hello".to_owned()), runtimes: Some("a,b".to_owned()), ..flags };
         let plan = from_flags(&flags).expect("a plan");
         let cells = cells(&plan);
-        let by = |held_by| Traits { held_by, workers, closes: false, made_here: "" };
+        let by = |held_by| Traits { held_by, workers, closes: false, custom_build: None };
         (plan, cells, vec![by(HeldBy::Request), by(HeldBy::Connection)])
     }
 

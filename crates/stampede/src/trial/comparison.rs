@@ -14,9 +14,10 @@ use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
 use crate::live::Live;
 use crate::machine::MachineFacts;
-use crate::plan::model::{AppChoice, Begin, Budget, LoadChoice, Plan, RuntimeSource};
+use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
-use crate::store::record::{CellRecord, FORMAT, RunRecord, TrialRecord};
+use crate::store::expectations::{Expectations, WrittenExpectation};
+use crate::store::record::{CellRecord, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
@@ -248,25 +249,28 @@ fn run_record(
         auto,
         cells: cells.iter().map(|cell| cell_record(plan, apps, cell, traits)).collect(),
         order: cells::order(cells, rounds, plan.seed),
-        expect: plan.expect.iter().map(|expectation| expectation.text.clone()).collect(),
-        expect_by_load: plan.loads.iter().filter_map(expect_of).collect(),
+        expect: expectations(&plan.expect, &plan.loads),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
     }
 }
 
-/// Expectations of one load, as written; `None`: it has none of its own.
-fn expect_of(load: &LoadChoice) -> Option<(String, Vec<String>)> {
-    let texts: Vec<String> = load.expect.iter().map(|one| one.text.clone()).collect();
-    (!texts.is_empty()).then(|| (load.name.clone(), texts))
+/// Those of the run, and of the loads that have some of their own.
+fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
+    let written = |all: &[Expectation]| all.iter().cloned().map(WrittenExpectation::Read).collect();
+    let own = loads.iter().filter(|load| !load.expect.is_empty());
+    Expectations {
+        of_run: written(of_run),
+        by_load: own.map(|load| (load.name.clone(), written(&load.expect))).collect(),
+    }
 }
 
 fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> CellRecord {
     let load = &plan.loads[cell.load];
     let counts = plan.budget.cpu_counts();
     let mut runtime = plan.runtimes[cell.runtime].name.clone();
-    runtime += traits[cell.runtime].made_here;
+    runtime += traits[cell.runtime].mark();
     if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
         runtime += &format!(" cpus={}", counts[cell.cpus]);
     }
@@ -280,11 +284,9 @@ fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> Cel
         runtime,
         app: cells::app_name(&plan.apps[app]),
         load: load.name.clone(),
-        model: match load.model {
-            stampede_load::spec::Model::Open { .. } => "open".to_owned(),
-            stampede_load::spec::Model::Closed { .. } => "closed".to_owned(),
-        },
+        model: LoadModel::from(&load.model),
         load_text: cells::load_text(&load.model),
+        schedule: cells::schedule(&load.model),
         refused: cell.refused.clone(),
         fired: Some(fired::fired(load, &apps[app])),
     }

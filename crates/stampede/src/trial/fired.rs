@@ -1,13 +1,11 @@
 //! What a cell fires at what, as its record has it: two runs whose cells differ in it are about
 //! different things, whatever their loads are called.
 
-use stampede_load::spec::{Arrivals, Model};
-
 use super::ammo;
 use crate::plan::model::{LoadChoice, RequestSpec};
 use crate::runtime::{App, sha256};
 use crate::store::mask_secrets;
-use crate::store::record::FiredRecord;
+use crate::store::record::{FiredRecord, Spread};
 use crate::summary::words;
 
 /// Of a load at an app.
@@ -17,7 +15,7 @@ pub(super) fn fired(load: &LoadChoice, app: &App) -> FiredRecord {
     FiredRecord {
         app_kind: app.manifest.kind.name().to_owned(),
         requests: in_words(requests),
-        arrivals: arrivals(&load.model),
+        arrivals: Spread::of(&load.model),
     }
 }
 
@@ -56,15 +54,6 @@ fn short_hash(requests: &[RequestSpec]) -> String {
         add(body);
     }
     format!("SHA-256 {}…", &sha256(bytes)[..12])
-}
-
-/// The seed is not told: it decides which shots, not how they spread.
-fn arrivals(model: &Model) -> Option<String> {
-    match model {
-        Model::Open { arrivals: Arrivals::Uniform, .. } => Some("uniform".to_owned()),
-        Model::Open { arrivals: Arrivals::Poisson { .. }, .. } => Some("poisson".to_owned()),
-        Model::Closed { .. } => None,
-    }
 }
 
 #[cfg(test)]

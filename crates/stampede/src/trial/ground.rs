@@ -15,7 +15,8 @@ use crate::keeper;
 use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
-use crate::store::record::{CellRecord, FORMAT, Judged, RunRecord, TrialRecord};
+use crate::store::expectations::{Expectations, WrittenExpectation};
+use crate::store::record::{CellRecord, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
 use crate::store::{RunFolder, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id};
 use crate::summary::model::CellSummary;
 use crate::summary::{RunData, summarize};
@@ -94,7 +95,7 @@ impl Ground {
 
     /// A runtime's name in tables.
     pub fn name(&self, runtime: usize) -> String {
-        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].made_here
+        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].mark()
     }
 
     /// A setting's value is one that the runtime takes, for this app.
@@ -122,8 +123,10 @@ impl Ground {
             against: None,
             cells: Vec::new(),
             order: Vec::new(),
-            expect: plan.expect.iter().map(|expected| expected.text.clone()).collect(),
-            expect_by_load: Default::default(),
+            expect: Expectations {
+                of_run: plan.expect.iter().cloned().map(WrittenExpectation::Read).collect(),
+                ..Expectations::default()
+            },
             machine: serde_json::to_value(&self.facts).unwrap_or_default(),
             notices: plan.notices.iter().cloned().map(Fact::from).collect(),
         }
@@ -160,11 +163,9 @@ impl Ground {
             runtime: choice.name.clone(),
             app: self.app_name(),
             load: load.name.clone(),
-            model: match load.model {
-                Model::Open { .. } => "open".to_owned(),
-                Model::Closed { .. } => "closed".to_owned(),
-            },
+            model: LoadModel::from(&load.model),
             load_text: cells::load_text(&load.model),
+            schedule: cells::schedule(&load.model),
             refused: None,
             fired: Some(fired::fired(load, &self.app)),
         };

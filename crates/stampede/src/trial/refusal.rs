@@ -166,7 +166,7 @@ pub(super) fn traits(
 /// What holds its workers is not known: connections that starve are seen by their getting no
 /// answer.
 const ALREADY_RUNNING: Traits =
-    Traits { held_by: HeldBy::Request, workers: 0, closes: false, made_here: "" };
+    Traits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
 
 /// What already runs, found where the plan says.
 pub(super) fn found(plan: &Plan) -> Result<Vec<Live>, Refusal> {

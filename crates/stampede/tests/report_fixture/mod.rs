@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CellRecord, Judged, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord, TrialRecord,
-    Verdict,
+    CellRecord, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord,
+    TrialRecord, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
 use stampede_load::report::{Connections, Counts, End, TimeSet};
+use stampede_load::schedule::Segments;
 use stampede_stats::histogram::Times;
 
 pub const MS: u64 = 1_000_000;
@@ -74,8 +75,9 @@ pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellReco
         runtime: runtime.to_owned(),
         app: "hello".to_owned(),
         load: load.to_owned(),
-        model: model.to_owned(),
+        model: if model == "closed" { LoadModel::Closed } else { LoadModel::Open },
         load_text: load_text.to_owned(),
+        schedule: Segments::parse(load_text).ok(),
         refused: None,
         fired: None,
     }
@@ -97,8 +99,7 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             auto: None,
             cells,
             order: (0..rounds).map(|_| round.clone()).collect(),
-            expect: Vec::new(),
-            expect_by_load: BTreeMap::new(),
+            expect: Default::default(),
             machine: serde_json::Value::Null,
             notices: Vec::new(),
             against: None,
@@ -121,7 +122,7 @@ pub fn observed() -> Observed {
 
 /// Adds the next trial of a cell.
 pub fn add(run: &mut RunData, cell: usize, shots: Shots) -> &mut TrialData {
-    let closed = run.record.cells[cell].model == "closed";
+    let closed = run.record.cells[cell].model == LoadModel::Closed;
     let number = run.trials.len() as u32 + 1;
     let round = run.trials.iter().filter(|trial| trial.record.cell == cell).count() as u32 + 1;
     let set = TimeSet {

@@ -100,7 +100,7 @@ fn suspect(kind: &str, file: &str, line: u32, what: &str) -> Value {
 
 fn page(report: Value) -> String {
     html(
-        &serde_json::from_value::<CheckReport>(report).expect("a report"),
+        &CheckReport::read(report).expect("a report"),
         "stampede check --of stampede-results/swift-otter",
     )
 }

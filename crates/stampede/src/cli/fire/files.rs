@@ -18,7 +18,7 @@ use stampede_stats::percentile::{Ranked, rank};
 
 use super::phout::Row;
 use super::prometheus;
-use super::report::{self, Report};
+use super::report::Report;
 use crate::cli::Failure;
 use crate::cli::args_fire::FileFlags;
 use crate::mask::mask_known;
@@ -114,7 +114,7 @@ impl Files {
 
     /// The measured load is about to be fired.
     pub fn begin(&mut self, load: &Load) {
-        self.model = report::model(&load.model);
+        self.model = LoadModel::from(&load.model);
         self.about = About {
             began: SystemTime::now(),
             tags: load.ammo.tags.clone(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::outcome;
+use stampede_load::outcome::{self, FailureKind, Net};
 use stampede_load::report::{End, Fired};
 use stampede_load::spec::{Address, Load, Wire};
 
@@ -39,7 +39,7 @@ impl Nothing {
     /// before any request ended.
     pub fn of(fired: &Fired, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
         let counts = &fired.counts;
-        let was_answered = counts.failed.keys().any(|kind| !kind.starts_with("net:"));
+        let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
         let has_ended = fired.examples.iter().any(|example| example.at <= fired.scheduled);
         let is_interrupted = fired.end == End::Stopped && !is_stopped_by_rule;
         if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
@@ -64,10 +64,10 @@ impl Nothing {
         let hint = match (self.kind, first) {
             (Kind::Unsent, _) => return failure,
             (_, None) => "look at what the summary says of dropped shots".to_owned(),
-            (_, Some((kind, _))) => match kind.split_once(':') {
-                Some(("net", why)) => of_network(why, ready),
-                Some(("http", status)) => of_status(status, report, ready),
-                _ => "look at such an answer (`examples` of `--json`), then correct the check or the app"
+            (_, Some((kind, _))) => match FailureKind::of(kind) {
+                FailureKind::Net(net) => of_network(net, ready),
+                FailureKind::Http(status) => of_status(status, report, ready),
+                FailureKind::Check | FailureKind::Unknown => "look at such an answer (`examples` of `--json`), then correct the check or the app"
                     .to_owned(),
             },
         };
@@ -105,17 +105,20 @@ fn in_words(kind: &str, fired: &Fired, load: &Load) -> String {
     let found = example.map(|example| mask_secrets(&example.found));
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
     let location = head.as_deref().and_then(location);
-    let meant = match kind {
-        "net:refused" => format!("connection refused by {}", shown(&load.target)),
-        "net:reset" => format!("connection reset by {}", shown(&load.target)),
-        "net:malformed" => match load.wire {
+    let read = FailureKind::of(kind);
+    let meant = match read {
+        FailureKind::Net(Net::Refused) => {
+            format!("connection refused by {}", shown(&load.target))
+        }
+        FailureKind::Net(Net::Reset) => format!("connection reset by {}", shown(&load.target)),
+        FailureKind::Net(Net::Malformed) => match load.wire {
             Wire::FastCgi => "not valid FastCGI".to_owned(),
-            _ => "not valid HTTP".to_owned(),
+            Wire::Http1 | Wire::Tls(_) => "not valid HTTP".to_owned(),
         },
         _ => found.or_else(|| outcome::meaning(kind)).unwrap_or_default(),
     };
     let to = match location {
-        Some(to) if kind.starts_with("http:3") => format!(", Location: {to}"),
+        Some(to) if matches!(read, FailureKind::Http(300..=399)) => format!(", Location: {to}"),
         _ => String::new(),
     };
     match meant.as_str() {
@@ -132,9 +135,9 @@ fn location(head: &str) -> Option<String> {
     (!to.is_empty()).then(|| words::cut(&mask_secrets(&to), LOCATION_MAX))
 }
 
-fn of_network(why: &str, ready: &Ready) -> String {
+fn of_network(why: Net, ready: &Ready) -> String {
     let elsewhere = match &ready.load.target {
-        Address::Tcp(address) if why == "refused" => {
+        Address::Tcp(address) if why == Net::Refused => {
             let other = addresses::elsewhere(*address);
             other.map(|other| (address, other))
         }
@@ -147,38 +150,40 @@ fn of_network(why: &str, ready: &Ready) -> String {
     }
     let is_unix = matches!(ready.load.target, Address::Unix(_));
     match why {
-        "refused" if is_unix => "start the server: the socket file exists, but nothing listens on it",
-        "errno-2" if is_unix => "start the server, or correct the socket's path",
-        "errno-13" => "run it as a user who may write to the socket",
-        "refused" => "start the server, or correct host and port; `ss -ltn` lists what listens on a machine",
-        "timeout" => "try one request with `curl -v`; give slow answers more time with `--timeout`",
-        "tls" => "check that the server speaks HTTPS and knows the host name in the URL (SNI)",
-        "malformed" | "cut-short" | "reset" => {
+        Net::Refused if is_unix => "start the server: the socket file exists, but nothing listens on it",
+        Net::Errno(libc::ENOENT) if is_unix => "start the server, or correct the socket's path",
+        Net::Errno(libc::EACCES) => "run it as a user who may write to the socket",
+        Net::Refused => "start the server, or correct host and port; `ss -ltn` lists what listens on a machine",
+        Net::Timeout => "try one request with `curl -v`; give slow answers more time with `--timeout`",
+        Net::Tls => "check that the server speaks HTTPS and knows the host name in the URL (SNI)",
+        Net::Malformed | Net::CutShort | Net::Reset => {
             "look at the server's log, and at the URL's protocol: https:// for TLS, fcgi:// for PHP-FPM itself"
         }
-        "no-port" | "no-file" => "ask for fewer connections at once, or raise this machine's limit",
-        _ => "try one request with `curl -v`, and look at the server's log",
+        Net::NoPort | Net::NoFile => "ask for fewer connections at once, or raise this machine's limit",
+        Net::HeadTooLarge | Net::Rejected | Net::QueueFull | Net::Errno(_) => {
+            "try one request with `curl -v`, and look at the server's log"
+        }
     }
     .to_owned()
 }
 
-fn of_status(status: &str, report: &Report, ready: &Ready) -> String {
+fn of_status(status: u16, report: &Report, ready: &Ready) -> String {
     let accept = format!("accept it with `--status {status}` if that is what you want");
-    let kind = format!("http:{status}");
-    let example = report.examples.iter().find(|example| example.kind == kind);
+    let is_it = |kind: &str| FailureKind::of(kind) == FailureKind::Http(status);
+    let example = report.examples.iter().find(|example| is_it(&example.kind));
     let to = example.and_then(|example| location(&example.head));
     let next = match (status, to) {
-        (_, Some(to)) if status.starts_with('3') => return redirected(&to, &accept, ready),
-        ("304", _) => {
+        (_, Some(to)) if (300..400).contains(&status) => return redirected(&to, &accept, ready),
+        (304, _) => {
             "leave out the headers that ask for what is new only (If-None-Match, If-Modified-Since)"
         }
-        ("401" | "403", _) => "log in with `--basic-auth`, `--cookie` or `-H 'Authorization: …'`",
-        ("404" | "410", _) => "correct the path",
-        ("405", _) => "choose the method with `-X`",
-        ("421", _) => "write the site's name in the URL, so that TLS and `Host` name it",
-        ("429", _) => "lower the rate, or switch off the server's limit for it",
-        ("413", _) => "send a smaller body, or raise the server's limit",
-        _ if status.starts_with('4') => "correct the request: path, headers, body",
+        (401 | 403, _) => "log in with `--basic-auth`, `--cookie` or `-H 'Authorization: …'`",
+        (404 | 410, _) => "correct the path",
+        (405, _) => "choose the method with `-X`",
+        (421, _) => "write the site's name in the URL, so that TLS and `Host` name it",
+        (429, _) => "lower the rate, or switch off the server's limit for it",
+        (413, _) => "send a smaller body, or raise the server's limit",
+        (400..=499, _) => "correct the request: path, headers, body",
         _ => "look at the server's log",
     };
     format!("{next}, or {accept}")

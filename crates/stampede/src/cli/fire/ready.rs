@@ -14,7 +14,7 @@ use super::limits::{Asked, Limits};
 use crate::cli::args_fire::{AmmoOrder, Engine, FireArgs};
 use crate::cli::{Failure, plan_flags};
 use crate::machine::MachineFacts;
-use crate::plan::model::{Expectation, KeepAlive, LoadChoice};
+use crate::plan::model::{Expectation, Figure, KeepAlive, LoadChoice};
 use crate::plan::tank::{self, Criterion, TankConfig};
 use crate::plan::{self, Overrides};
 use crate::reach::Reach;
@@ -203,14 +203,11 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     {
         *until = Until::Requests(u64::MAX);
     }
-    match args.http.as_deref() {
-        None => {}
-        Some(http @ ("1.0" | "1.1")) => http.clone_into(&mut choice.client.http),
-        Some(other) => {
-            let text = format!("`--http` is 1.0 or 1.1, not `{other}`");
+    if let Some(name) = &args.http {
+        choice.client.http = HttpVersion::named(name).ok_or_else(|| {
             let hint = "HTTP/2 and HTTP/3 are not spoken here: fire at the same app by HTTP/1.1";
-            return Err(Failure::rendered(text).hint(hint));
-        }
+            Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{name}`")).hint(hint)
+        })?;
     }
     Ok((choice, read.warm_up))
 }
@@ -219,10 +216,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
 fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
     choice.model = tank.model.clone();
     choice.timeout = tank.timeout;
-    choice.client.http = match tank.habits.version {
-        HttpVersion::Http10 => "1.0".to_owned(),
-        HttpVersion::Http11 => "1.1".to_owned(),
-    };
+    choice.client.http = tank.habits.version;
     choice.client.keep_alive = match tank.habits.connection {
         ConnectionHabit::KeepAlive => KeepAlive::On,
         ConnectionHabit::PerShot => KeepAlive::Off,
@@ -231,10 +225,12 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
 
 /// What a stack spends only `compare` sees.
 fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
-    let why = match expectation.figure.as_str() {
-        _ if expectation.worse => "compares with another run",
-        "cpu_cost" | "memory" => "is about what the server spends",
-        _ => return Ok(()),
+    let why = match expectation.bound.figure {
+        _ if expectation.bound.worse => "compares with another run",
+        Figure::CpuCost | Figure::Memory => "is about what the server spends",
+        Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::Ok | Figure::Throughput => {
+            return Ok(());
+        }
     };
     let text = format!("`--expect '{}'` {why}, which `fire` does not see", expectation.text);
     Err(Failure::rendered(text).hint("`stampede compare` does, for a server on this machine"))

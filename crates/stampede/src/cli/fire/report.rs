@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::ammo::Order;
+use stampede_load::outcome::FailureKind;
 use stampede_load::report::{Counts, End, Fired, TimeSet};
-use stampede_load::spec::{Arrivals, HttpVersion, Load, Model, Wire};
+use stampede_load::spec::{Arrivals, Load, Model, Wire};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 
@@ -286,7 +287,7 @@ pub struct Parts<'a> {
 impl Report {
     /// Puts everything together.
     pub fn of(parts: Parts<'_>) -> Report {
-        let model = model(&parts.load.model);
+        let model = LoadModel::from(&parts.load.model);
         let (fired, record) = (parts.fired, parts.record);
         let times = AllTimes::of(record, &fired.times, model);
         let counts = &fired.counts;
@@ -345,7 +346,7 @@ impl Report {
             stretched: fired.stretched,
             client: parts.choice.client.name.clone(),
             protocol: protocol(&parts.load.wire).to_owned(),
-            http: http(parts.load.habits.version).to_owned(),
+            http: parts.load.habits.version.name().to_owned(),
             keep_alive: record.keep_alive,
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
@@ -444,7 +445,7 @@ pub fn alone(times: &Times) -> TimesNs {
 
 /// The mean over whole answers of what they have together.
 fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
-    let whole = |kind: &&String| !kind.starts_with("net:");
+    let whole = |kind: &str| FailureKind::of(kind).is_answered();
     let wrong: u64 = counts.failed.iter().filter(|(kind, _)| whole(kind)).map(|(_, n)| n).sum();
     let answers = counts.ok + wrong;
     (answers > 0).then(|| together as f64 / answers as f64)
@@ -452,14 +453,6 @@ fn of_an_answer(counts: &Counts, together: u64) -> Option<f64> {
 
 fn connect_time(fired: &Fired) -> Option<TimesNs> {
     (!fired.connect_time.is_empty()).then(|| alone(&fired.connect_time))
-}
-
-/// The model's name.
-pub fn model(model: &Model) -> LoadModel {
-    match model {
-        Model::Open { .. } => LoadModel::Open,
-        Model::Closed { .. } => LoadModel::Closed,
-    }
 }
 
 fn ended(end: End, autostop: Option<&str>) -> Ended {
@@ -480,12 +473,16 @@ fn expectations(
         let text = expectation.text.clone();
         match judge_load(record, times, model, expectation) {
             Expected::Met => Expectation { text, outcome: ExpectationOutcome::Met, found: None },
-            Expected::NotMet { figure } => {
-                Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
-            }
-            Expected::Unknown { figure } => {
-                Expectation { text, outcome: ExpectationOutcome::Unknown, found: figure }
-            }
+            Expected::NotMet { figure } => Expectation {
+                text,
+                outcome: ExpectationOutcome::NotMet,
+                found: Some(figure.into()),
+            },
+            Expected::Unknown { figure } => Expectation {
+                text,
+                outcome: ExpectationOutcome::Unknown,
+                found: figure.map(Into::into),
+            },
         }
     });
     judged.collect()
@@ -496,13 +493,6 @@ fn protocol(wire: &Wire) -> &'static str {
         Wire::Http1 => "http",
         Wire::Tls(_) => "https",
         Wire::FastCgi => "fastcgi",
-    }
-}
-
-fn http(version: HttpVersion) -> &'static str {
-    match version {
-        HttpVersion::Http10 => "1.0",
-        HttpVersion::Http11 => "1.1",
     }
 }
 

@@ -146,31 +146,29 @@ impl Groups {
         };
         let unpinned = self.wanted.cpus.is_empty();
         let cpu_set = by("cpuset").unwrap_or(if unpinned { "none" } else { "affinity" });
-        let memory_limit = by("memory").unwrap_or("none");
-        let limited = memory_limit != "none";
+        let memory_limit = by("memory");
         IsolationRecord {
             cpu_set: cpu_set.to_owned(),
             cpus: self.wanted.cpus.clone(),
-            memory_limit: memory_limit.to_owned(),
-            memory_bytes: if limited { self.wanted.memory_bytes } else { 0 },
+            memory_limit: memory_limit.unwrap_or("none").to_owned(),
+            memory_bytes: memory_limit.map_or(0, |_| self.wanted.memory_bytes),
             process_group: String::new(),
-            accounting: self.accounting().to_owned(),
+            accounting: self.accounting().map_or("proc", Version::name).to_owned(),
         }
     }
 
-    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only.
-    fn accounting(&self) -> &'static str {
+    /// v1 where its controllers count, for a v2 tree without controllers counts CPU only. `None`: neither
+    /// does, and each process is read.
+    fn accounting(&self) -> Option<Version> {
         let counts = |version, controller| {
             self.trees.iter().any(|tree| tree.version == version && tree.has(controller))
         };
         if counts(Version::V2, "memory") {
-            Version::V2.name()
+            Some(Version::V2)
         } else if counts(Version::V1, "cpuacct") || counts(Version::V1, "memory") {
-            Version::V1.name()
-        } else if self.v2_counts_cpu() {
-            Version::V2.name()
+            Some(Version::V1)
         } else {
-            "proc"
+            self.v2_counts_cpu().then_some(Version::V2)
         }
     }
 
@@ -181,13 +179,13 @@ impl Groups {
             self.trees
                 .iter()
                 .find(|tree| tree.version == Version::V1 && tree.has(controller))
-                .filter(|_| version == Version::V1.name())
+                .filter(|_| version == Some(Version::V1))
                 .map(|tree| tree.role(role))
         };
         let v2 = self
             .trees
             .iter()
-            .find(|tree| tree.version == Version::V2 && version == Version::V2.name());
+            .find(|tree| tree.version == Version::V2 && version == Some(Version::V2));
         RoleFolders {
             role: role.to_owned(),
             v2: v2.map(|tree| tree.role(role)),

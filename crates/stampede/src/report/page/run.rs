@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::model::{Progress, Run, Series, UnderWay};
 use crate::fact::Notice;
 use crate::machine::MachineFacts;
+use crate::plan::Flags;
 use crate::store::record::RunRecord;
 use crate::store::{RunState, StoredRun};
 use crate::summary::words;
@@ -61,7 +62,7 @@ fn command(record: &RunRecord) -> String {
         words.push("plan.yaml".to_owned());
     }
     words.extend(record.flags.iter().cloned());
-    if !record.flags.iter().any(|flag| flag.starts_with("--seed")) {
+    if !Flags::has(&record.flags, "seed") {
         words.push(format!("--seed {}", record.seed));
     }
     words.join(" ")

@@ -9,6 +9,7 @@ use super::panel::{Panel, Shown, Worth};
 use super::view::{View, whole_and_parts};
 use super::words;
 use crate::report::page::model::{Number, Series, Times};
+use crate::summary::model::LoadModel;
 use crate::summary::words::list;
 
 /// All that there is something to draw in.
@@ -55,13 +56,13 @@ fn times(panel: &Panel<'_>, time: &Time) -> Option<Drawn> {
     );
     let title = format!("{} over time, {}", capital(what), time.words);
     let view = View::new(time.name, ());
-    drawn(panel, view.file(file_of(what)), title, lines, y, Vec::new())
+    drawn(panel, view.file(file_of(panel.group.model)), title, lines, y, Vec::new())
 }
 
 fn throughput(panel: &Panel<'_>) -> Option<Drawn> {
     let mut lines = per_row(panel, |series| there(&series.ok));
     let mut title = "Throughput";
-    if panel.group.model == crate::summary::model::LoadModel::Open {
+    if panel.group.model == LoadModel::Open {
         title = "Throughput and offered rate";
         lines.splice(0..0, offered(panel));
     }
@@ -263,8 +264,11 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// The name of a file for each time.
-fn file_of(what: &'static str) -> &'static str {
-    if what == "service time" { "service-time" } else { "response-time" }
+fn file_of(model: LoadModel) -> &'static str {
+    match model {
+        LoadModel::Closed => "service-time",
+        LoadModel::Open => "response-time",
+    }
 }
 
 /// With a capital, as a title begins.

@@ -118,7 +118,7 @@ fn of_cell(run: &RunData, cell: usize) -> Facts {
 /// What is fired at what; `None`: the run is older than that its record says so.
 fn fired(run: &RunData, cell: usize) -> Option<Facts> {
     let FiredRecord { app_kind, requests, arrivals } = run.record.cells[cell].fired.clone()?;
-    let arrivals = arrivals.unwrap_or_default();
+    let arrivals = arrivals.map_or_else(String::new, |spread| spread.to_string());
     Some(named([("app's kind", app_kind), ("requests", requests), ("arrivals", arrivals)]))
 }
 

@@ -1,8 +1,10 @@
 //! Whether a change keeps an expectation: `p95 worse < 5%`.
 
+use std::fmt;
+
 use super::model::{Expected, Outcome, Pairing, Worse};
 use super::{Measure, Pair, figures};
-use crate::plan::model::Expectation;
+use crate::plan::model::{Bound, Expectation, Figure, Side};
 use crate::summary::words;
 
 /// An expectation that a comparison cannot answer.
@@ -14,7 +16,7 @@ pub enum Unfit {
         /// As written.
         text: String,
         /// What is asked of.
-        figure: String,
+        figure: Figure,
     },
 }
 
@@ -31,9 +33,9 @@ impl Unfit {
 
 /// Refuses what is about no change.
 pub(super) fn fit(expect: &[Expectation]) -> Result<(), Unfit> {
-    match expect.iter().find(|one| !one.worse) {
-        Some(Expectation { text, figure, .. }) => {
-            Err(Unfit::OneRun { text: text.clone(), figure: figure.clone() })
+    match expect.iter().find(|one| !one.bound.worse) {
+        Some(Expectation { text, bound }) => {
+            Err(Unfit::OneRun { text: text.clone(), figure: bound.figure })
         }
         None => Ok(()),
     }
@@ -45,16 +47,12 @@ pub(super) fn judge(
     pairs: &[Pair<'_>],
     pairing: Pairing,
 ) -> Vec<Expected> {
-    let text = &expectation.text;
-    let Some(measure) = Measure::named(&expectation.figure) else {
-        let found = format!("this stampede knows no figure `{}`", expectation.figure);
-        let one = Expected { text: text.clone(), outcome: Outcome::NotShown, found };
-        return vec![one; pairs.len()];
-    };
+    let Expectation { text, bound } = expectation;
+    let measure = Measure::from(bound.figure);
     let figures = figures(pairs, measure, pairing);
     let one = |figure: super::FigureDiff| {
         let (outcome, found) = match figure.worse {
-            Some(worse) => (outcome(&worse, expectation), found(&worse, expectation, measure)),
+            Some(worse) => (outcome(&worse, bound), found(&worse, bound, measure)),
             None => (Outcome::NotShown, figure.why_not.unwrap_or_default()),
         };
         Expected { text: text.clone(), outcome, found }
@@ -65,32 +63,22 @@ pub(super) fn judge(
 /// Met only where the whole 95 % interval keeps the bound: who asks whether a change is harmless
 /// wants it shown, and an interval that is too wide shows nothing. Below three trials there
 /// is none.
-fn outcome(worse: &Worse, expectation: &Expectation) -> Outcome {
+fn outcome(worse: &Worse, bound: &Bound) -> Outcome {
     let Some((low, high)) = worse.interval else { return Outcome::NotShown };
-    match (keeps(low, expectation), keeps(high, expectation)) {
+    match (bound.holds(low), bound.holds(high)) {
         (true, true) => Outcome::Met,
         (false, false) => Outcome::Broken,
         _ => Outcome::NotShown,
     }
 }
 
-fn keeps(share: f64, expectation: &Expectation) -> bool {
-    let bound = expectation.bound;
-    match expectation.relation.as_str() {
-        "<" => share < bound,
-        "<=" => share <= bound,
-        ">" => share > bound,
-        _ => share >= bound,
-    }
-}
-
 /// `p95 24.1 % worse (20.3 % to 28.0 % worse)`.
-fn found(worse: &Worse, expectation: &Expectation, measure: Measure) -> String {
+fn found(worse: &Worse, bound: &Bound, measure: Measure) -> String {
     let unit = if measure == Measure::Ok { "points" } else { "%" };
     let of = |share: f64| match share {
         // What rounds to nothing is no better.
-        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), "better"),
-        share => (format!("{} {unit}", percent(share.max(0.0))), "worse"),
+        share if share < -5e-5 => (format!("{} {unit}", percent(-share)), Way::Better),
+        share => (format!("{} {unit}", percent(share.max(0.0))), Way::Worse),
     };
     let (share, way) = of(worse.share);
     let head = format!("{} {share} {way}", measure.title());
@@ -100,16 +88,32 @@ fn found(worse: &Worse, expectation: &Expectation, measure: Measure) -> String {
     let interval = match (of(low), of(high)) {
         ((low, a), (high, b)) if a != b => format!("{low} {a} to {high} {b}"),
         // The nearer to nothing first.
-        ((low, "better"), (high, _)) => format!("{high} to {low} better"),
-        ((low, _), (high, way)) => format!("{low} to {high} {way}"),
+        ((low, Way::Better), (high, way)) => format!("{high} to {low} {way}"),
+        ((low, Way::Worse), (high, way)) => format!("{low} to {high} {way}"),
     };
-    let more = match outcome(worse, expectation) {
-        Outcome::NotShown => rounds_needed(worse, expectation).map_or_else(String::new, |rounds| {
+    let more = match outcome(worse, bound) {
+        Outcome::NotShown => rounds_needed(worse, bound).map_or_else(String::new, |rounds| {
             format!("; about {} would show it", words::number_of(rounds, "round"))
         }),
         _ => String::new(),
     };
     format!("{head} ({interval}){more}")
+}
+
+/// Which way a figure moved.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Better,
+    Worse,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Better => "better",
+            Way::Worse => "worse",
+        })
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -118,14 +122,16 @@ fn percent(share: f64) -> String {
 
 /// Rounds after which an interval around the same estimate keeps the bound: it narrows with the root
 /// of their number. `None`: the estimate itself breaks it, or nobody would wait for so many.
-fn rounds_needed(worse: &Worse, expectation: &Expectation) -> Option<u32> {
+fn rounds_needed(worse: &Worse, bound: &Bound) -> Option<u32> {
     let (low, high) = worse.interval?;
-    let room = (expectation.bound - worse.share).abs();
-    let half =
-        if expectation.relation.starts_with('<') { high - worse.share } else { worse.share - low };
+    let room = (bound.limit - worse.share).abs();
+    let half = match bound.relation.side() {
+        Side::Low => high - worse.share,
+        Side::High => worse.share - low,
+    };
     // Without the last bits, which would make 17 of 16.
     let rounds = (f64::from(worse.trials) * (half / room).powi(2) - 1e-9).ceil();
-    (keeps(worse.share, expectation) && rounds <= MOST_ROUNDS).then_some(rounds as u32)
+    (bound.holds(worse.share) && rounds <= MOST_ROUNDS).then_some(rounds as u32)
 }
 
 /// More would take a day.
@@ -141,8 +147,8 @@ mod tests {
 
     fn judged(worse: &Worse, text: &str) -> (Outcome, String) {
         let expectation: Expectation = text.parse().expect(text);
-        let measure = Measure::named(&expectation.figure).expect("a figure");
-        (outcome(worse, &expectation), found(worse, &expectation, measure))
+        let (bound, measure) = (&expectation.bound, Measure::from(expectation.bound.figure));
+        (outcome(worse, bound), found(worse, bound, measure))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A figure that two cells are compared in: where it stands, which way is better, how it is said.
 
+use crate::plan::model as asked;
 use crate::summary::input::TrialData;
 use crate::summary::model::{Figure, LoadModel, Stat, TimeFigures, TrialSummary};
 use crate::summary::{trial, words};
@@ -28,6 +29,20 @@ pub enum Measure {
     FirstAnswer,
 }
 
+impl From<asked::Figure> for Measure {
+    fn from(figure: asked::Figure) -> Measure {
+        match figure {
+            asked::Figure::Percentile(percent) => Measure::Percentile(percent.value()),
+            asked::Figure::Max => Measure::Max,
+            asked::Figure::Mean => Measure::Mean,
+            asked::Figure::Ok => Measure::Ok,
+            asked::Figure::Throughput => Measure::Throughput,
+            asked::Figure::CpuCost => Measure::CpuCost,
+            asked::Figure::Memory => Measure::Memory,
+        }
+    }
+}
+
 impl Measure {
     /// What every comparison shows, in the order of its table.
     pub const SHOWN: [Measure; 8] = [
@@ -41,21 +56,7 @@ impl Measure {
         Measure::FirstAnswer,
     ];
 
-    /// By its name in expectations.
-    pub fn named(name: &str) -> Option<Measure> {
-        Some(match name {
-            "mean" => Measure::Mean,
-            "max" => Measure::Max,
-            "throughput" => Measure::Throughput,
-            "ok" => Measure::Ok,
-            "cpu_cost" => Measure::CpuCost,
-            "memory" => Measure::Memory,
-            "first_answer" => Measure::FirstAnswer,
-            percentile => Measure::Percentile(percentile.strip_prefix('p')?.parse().ok()?),
-        })
-    }
-
-    /// That name.
+    /// Its name in expectations and in JSON.
     pub fn name(self) -> String {
         match self {
             Measure::Percentile(percent) => format!("p{percent}"),
@@ -105,7 +106,7 @@ impl Measure {
             LoadModel::Closed => &figures.service_time_ns,
         };
         match self {
-            Measure::Percentile(percent) => match Stat::named(&self.name()) {
+            Measure::Percentile(percent) => match Stat::percentile(percent) {
                 Some(stat) => times.get(stat),
                 None => {
                     data.map_or(Figure::None, |data| trial::any_percentile(data, model, percent))

@@ -22,10 +22,11 @@ pub use model::{
 };
 
 use super::input::TrialData;
-use super::model::{CellSummary, Figure, LoadModel, Summary, TrialSummary};
+use super::model::{CellSummary, Figure, Found, LoadModel, Summary, TrialSummary};
 use super::{RunData, words};
 use crate::fact::{Fact, Notice};
 use crate::plan::model::Expectation;
+use crate::store::expectations::WrittenExpectation;
 use crate::store::record::Judged;
 
 /// A run with what it is called here.
@@ -118,20 +119,19 @@ const WORKING_TREE: &str = "working tree";
 
 /// Expectations of a run's plan that are about a change, those of single loads among them.
 pub fn of_plan(data: &RunData) -> Vec<Expectation> {
-    let mut texts: Vec<&String> = data.record.expect.iter().collect();
-    texts.extend(data.record.expect_by_load.values().flatten());
-    texts.sort();
-    texts.dedup();
-    let read = texts.into_iter().filter_map(|text| text.parse().ok());
-    read.filter(|one: &Expectation| one.worse).collect()
+    let read = data.record.expect.all().filter_map(|one| one.read());
+    let mut found: Vec<Expectation> = read.filter(|one| one.bound.worse).cloned().collect();
+    found.sort_by(|a, b| a.text.cmp(&b.text));
+    found.dedup_by(|a, b| a.text == b.text);
+    found
 }
 
 /// Leaves each cell the expectations that the run's plan has for its load.
 pub fn keep_own(diff: &mut Diff, data: &RunData) {
     for cell in &mut diff.cells {
-        let of_load = data.record.expect_by_load.get(&cell.load).into_iter().flatten();
-        let own: Vec<&String> = data.record.expect.iter().chain(of_load).collect();
-        cell.expectations.retain(|one| own.contains(&&one.text));
+        let own: Vec<&str> =
+            data.record.expect.of_load(&cell.load).map(WrittenExpectation::text).collect();
+        cell.expectations.retain(|one| own.contains(&one.text.as_str()));
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
         };
         let own = diff.cells.iter().find(is_it);
         cell.expectations.retain_mut(|judged| {
-            if !super::is_about_another_run(&judged.text) {
+            if !judged.is_about_another_run() {
                 return true;
             }
             let found =
@@ -157,9 +157,11 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
             let Some(found) = found else { return false };
             judged.outcome = match found.outcome {
                 Outcome::Met => super::model::Expected::Met,
-                Outcome::Broken => super::model::Expected::NotMet { figure: found.found.clone() },
+                Outcome::Broken => {
+                    super::model::Expected::NotMet { figure: Found::Value(found.found.clone()) }
+                }
                 Outcome::NotShown => super::model::Expected::NotMet {
-                    figure: format!("that it is not shown: {}", found.found),
+                    figure: Found::Value(format!("that it is not shown: {}", found.found)),
                 },
             };
             true

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::TimeSet;
 
 use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
@@ -86,13 +87,13 @@ impl<'a> Facts<'a> {
 
     /// Shots that ended with this status.
     pub fn status(&self, status: u16) -> u64 {
-        self.load.counts.failed.get(&format!("http:{status}")).copied().unwrap_or(0)
+        FailureKind::Http(status).count(&self.load.counts.failed)
     }
 
     /// Failures that a limit of connections or workers makes: nobody took the connection or the
     /// request, or gave it up. What the app answers itself, such as 404, is none of them.
     pub fn turned_away(&self) -> u64 {
-        let makes = |kind: &str| TURNED_AWAY.contains(&kind);
+        let makes = |kind: &str| TURNED_AWAY.contains(&FailureKind::of(kind));
         let failed = self.load.counts.failed.iter().filter(|(kind, _)| makes(kind));
         failed.map(|(_, count)| count).sum::<u64>() + self.load.counts.dropped
     }
@@ -169,14 +170,14 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Statuses of a server that has no worker or no PHP to give, and what its clients see without one.
-const TURNED_AWAY: [&str; 8] = [
-    "http:502",
-    "http:503",
-    "http:504",
-    "net:refused",
-    "net:reset",
-    "net:timeout",
-    "net:cut-short",
-    "net:queue-full",
+const TURNED_AWAY: [FailureKind; 8] = [
+    FailureKind::Http(502),
+    FailureKind::Http(503),
+    FailureKind::Http(504),
+    FailureKind::Net(Net::Refused),
+    FailureKind::Net(Net::Reset),
+    FailureKind::Net(Net::Timeout),
+    FailureKind::Net(Net::CutShort),
+    FailureKind::Net(Net::QueueFull),
 ];
 pub const SECOND: u64 = 1_000_000_000;

@@ -1,5 +1,7 @@
 //! The web server, what it said of PHP behind it, full queues, and a wait that TCP makes.
 
+use stampede_load::outcome::{FailureKind, Net};
+
 use super::facts::Facts;
 use super::limits::{line, times};
 use super::{Cause, Found};
@@ -34,7 +36,7 @@ pub fn app(facts: &Facts<'_>) -> Option<Found> {
         other => STATUSES.contains(&other),
     };
     let statuses = facts.load.counts.failed.iter().filter_map(|(kind, count)| {
-        let status: u16 = kind.strip_prefix("http:")?.parse().ok()?;
+        let FailureKind::Http(status) = FailureKind::of(kind) else { return None };
         (!is_explained(status)).then_some((*count, status))
     });
     let mut statuses: Vec<_> = statuses.collect();
@@ -90,7 +92,7 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     // A queue that was full once and made nobody wait is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
     let said = facts.said(Means::Backlog).next().filter(|_| is_felt);
-    let refused = facts.load.counts.failed.get("net:queue-full").copied().unwrap_or(0);
+    let refused = FailureKind::Net(Net::QueueFull).count(&facts.load.counts.failed);
     // Without a look at the stack's own sockets the machine's counters are all there is.
     let unseen = facts.listeners.is_empty();
     let dropped: u64 = facts.rows.iter().map(|row| row.host.listen_overflows).sum();

@@ -14,7 +14,6 @@ use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
-use crate::cli::fire::report;
 use crate::event::Phase;
 use crate::progress::tally::phase_word;
 use crate::progress::words;
@@ -124,7 +123,7 @@ impl Picture {
     /// A phase begins, with figures of its own.
     pub fn enter(&mut self, phase: Phase, model: &Model) {
         self.phase = phase;
-        self.model = report::model(model);
+        self.model = LoadModel::from(model);
         self.length = match model {
             Model::Open { schedule, .. } => Length::Time(schedule.length()),
             Model::Closed { until: Until::For(length), .. } => Length::Time(*length),

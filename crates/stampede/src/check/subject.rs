@@ -1,0 +1,274 @@
+//! What a finding is about, the same whenever it is seen again.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::model::{Asked, FindingKind};
+
+/// What a finding is about. For people it is a request (`GET /cart`), `locale`, `App\Cart::$user`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Subject {
+    /// A request.
+    Request(Named),
+    /// Whatever is asked for.
+    AnyRequest,
+    /// What a worker keeps.
+    Kept {
+        /// Where in code: `App\Cart::$user`.
+        place: String,
+    },
+    /// State of the process that a request begins with.
+    State {
+        /// Its name.
+        state: StateName,
+    },
+    /// State of the process that a request leaves behind.
+    Left {
+        /// Its name.
+        state: StateName,
+        /// Who leaves it.
+        request: Named,
+    },
+}
+
+/// A request by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Named {
+    /// GET, HEAD …
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+}
+
+impl From<&Asked> for Named {
+    fn from(asked: &Asked) -> Named {
+        Named { method: asked.method.clone(), target: asked.target.clone() }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.target)
+    }
+}
+
+impl Subject {
+    /// A request.
+    pub fn request(asked: &Asked) -> Subject {
+        Subject::Request(asked.into())
+    }
+
+    /// Of a check that has it as text alone.
+    pub fn of_text(kind: FindingKind, about: &str) -> Subject {
+        let named = |text: &str| {
+            let (method, target) = text.split_once(' ')?;
+            Some(Named { method: method.to_owned(), target: target.to_owned() })
+        };
+        let request = || named(about).map_or(Subject::AnyRequest, Subject::Request);
+        match kind {
+            FindingKind::Leak | FindingKind::Death | FindingKind::Answer => request(),
+            FindingKind::Growth if about == Subject::AnyRequest.to_string() => Subject::AnyRequest,
+            FindingKind::Growth => request(),
+            FindingKind::Kept => Subject::Kept { place: about.to_owned() },
+            FindingKind::State => {
+                let left = about.split_once(' ').and_then(|(state, rest)| {
+                    let state = StateName::from(state.to_owned());
+                    state.is_put_back().then_some((state, named(rest)?))
+                });
+                match left {
+                    Some((state, request)) => Subject::Left { state, request },
+                    None => Subject::State { state: about.to_owned().into() },
+                }
+            }
+        }
+    }
+
+    /// Whether it is this request.
+    pub fn is_request(&self, asked: &Asked) -> bool {
+        matches!(self, Subject::Request(named) if *named == Named::from(asked))
+    }
+
+    /// The same, of `own` where it is of `masked`.
+    pub fn restored(self, masked: &Asked, own: &Asked) -> Subject {
+        let restored = |named: Named| if named == masked.into() { own.into() } else { named };
+        match self {
+            Subject::Request(named) => Subject::Request(restored(named)),
+            Subject::Left { state, request } => Subject::Left { state, request: restored(request) },
+            Subject::AnyRequest | Subject::Kept { .. } | Subject::State { .. } => self,
+        }
+    }
+
+    /// The state that a request begins with, if it is about that.
+    pub fn state(&self) -> Option<&StateName> {
+        match self {
+            Subject::State { state } => Some(state),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Request(named) => write!(f, "{named}"),
+            Subject::AnyRequest => f.write_str("any request"),
+            Subject::Kept { place } => f.write_str(place),
+            Subject::State { state } => write!(f, "{state}"),
+            Subject::Left { state, request } => write!(f, "{state} {request}"),
+        }
+    }
+}
+
+/// State of the process by the name that the workers' watch writes: `locale`, `ini:precision`,
+/// `db:sql_mode App\Shop::$db`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct StateName {
+    /// What it is a kind of.
+    pub group: StateGroup,
+    /// Which of them; empty where there is one only.
+    pub name: String,
+}
+
+/// What a state is a kind of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateGroup {
+    /// `setlocale`.
+    Locale,
+    /// `date_default_timezone_set`.
+    Timezone,
+    /// `ini_set`, by its key.
+    Ini,
+    /// `error_reporting`.
+    ErrorReporting,
+    /// `libxml_use_internal_errors`.
+    LibxmlErrors,
+    /// `set_error_handler`.
+    ErrorHandler,
+    /// `set_exception_handler`.
+    ExceptionHandler,
+    /// Open output buffers.
+    OutputBuffers,
+    /// The working folder.
+    WorkingFolder,
+    /// `umask`.
+    Umask,
+    /// `putenv`, by its name.
+    Env,
+    /// `$_ENV`, by its key.
+    EnvArray,
+    /// `$_SERVER`, by its key.
+    Server,
+    /// Global variables, by their name.
+    Globals,
+    /// What `header` has set.
+    Headers,
+    /// How many constants there are.
+    Constants,
+    /// PHP's own session.
+    Session,
+    /// What a connection to a database works with: the setting, and where the connection is kept.
+    Database,
+    /// By a later watch, or one of those that nothing hangs on.
+    Other(String),
+}
+
+/// Each group's name.
+const GROUPS: [(StateGroup, &str); 18] = [
+    (StateGroup::Locale, "locale"),
+    (StateGroup::Timezone, "timezone"),
+    (StateGroup::Ini, "ini"),
+    (StateGroup::ErrorReporting, "error_reporting"),
+    (StateGroup::LibxmlErrors, "libxml_errors"),
+    (StateGroup::ErrorHandler, "error_handler"),
+    (StateGroup::ExceptionHandler, "exception_handler"),
+    (StateGroup::OutputBuffers, "ob_level"),
+    (StateGroup::WorkingFolder, "cwd"),
+    (StateGroup::Umask, "umask"),
+    (StateGroup::Env, "env"),
+    (StateGroup::EnvArray, "_ENV"),
+    (StateGroup::Server, "server"),
+    (StateGroup::Globals, "globals"),
+    (StateGroup::Headers, "headers"),
+    (StateGroup::Constants, "constants"),
+    (StateGroup::Session, "session"),
+    (StateGroup::Database, "db"),
+];
+
+impl StateName {
+    /// Whether stampede's own worker puts it back before the next request begins, so that it is told by
+    /// its end.
+    pub fn is_put_back(&self) -> bool {
+        matches!(self.group, StateGroup::WorkingFolder | StateGroup::OutputBuffers)
+    }
+
+    /// Whether a worker may have it only once a request has come.
+    pub fn is_made(&self) -> bool {
+        matches!(
+            self.group,
+            StateGroup::Database | StateGroup::ErrorHandler | StateGroup::ExceptionHandler
+        )
+    }
+}
+
+impl From<String> for StateName {
+    fn from(written: String) -> StateName {
+        let (group, name) = written.split_once(':').unwrap_or((&written, ""));
+        let known = GROUPS.iter().find(|(_, known)| *known == group);
+        let other = || StateGroup::Other(group.to_owned());
+        let name = name.to_owned();
+        StateName { group: known.map_or_else(other, |(group, _)| group.clone()), name }
+    }
+}
+
+impl From<StateName> for String {
+    fn from(state: StateName) -> String {
+        state.to_string()
+    }
+}
+
+impl fmt::Display for StateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let group = match &self.group {
+            StateGroup::Other(name) => name,
+            known => GROUPS.iter().find(|(group, _)| group == known).map_or("", |(_, name)| name),
+        };
+        match self.name.as_str() {
+            "" => f.write_str(group),
+            name => write!(f, "{group}:{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_old_check_has_as_text_is_read_as_it_is_written() {
+        let named = |target: &str| Named { method: "GET".to_owned(), target: target.to_owned() };
+        let state = |name: &str| StateName::from(name.to_owned());
+        for (kind, subject) in [
+            (FindingKind::Leak, Subject::Request(named("/a b"))),
+            (FindingKind::Growth, Subject::Request(named("/"))),
+            (FindingKind::Growth, Subject::AnyRequest),
+            (FindingKind::Kept, Subject::Kept { place: "App\\Cart::$user".to_owned() }),
+            (FindingKind::State, Subject::State { state: state("ini:precision") }),
+            (FindingKind::State, Subject::State { state: state("db:sql_mode App\\Shop::$db") }),
+            (FindingKind::State, Subject::State { state: state("tick") }),
+            (FindingKind::State, Subject::Left { state: state("cwd"), request: named("/") }),
+        ] {
+            assert_eq!(Subject::of_text(kind, &subject.to_string()), subject);
+            let json = serde_json::to_string(&subject).unwrap();
+            assert_eq!(serde_json::from_str::<Subject>(&json).unwrap(), subject, "{json}");
+        }
+        assert_eq!(state("ini:a:b").name, "a:b");
+        for (group, name) in GROUPS {
+            assert_eq!((state(name).group, state(name).to_string()), (group, name.to_owned()));
+        }
+    }
+}
