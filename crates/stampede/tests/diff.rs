@@ -92,7 +92,7 @@ fn every_format_says_which_is_slower_and_how_sure_that_is() {
     let json = diff(&runs, &["--json"]);
     assert_eq!(json.status.code(), Some(0), "{}", stderr(&json));
     let json: Value = serde_json::from_str(&stdout(&json)).expect("JSON");
-    assert_eq!(json["format"], 1);
+    assert_eq!(json["format"], 2);
     let cells = json["diffs"][0]["cells"].as_array().expect("cells");
     let cell = cells.iter().find(|cell| cell["runtime"] == "nginx-fpm").expect("its cell");
     let p95 = &cell["figures"][1];

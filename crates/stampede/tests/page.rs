@@ -47,7 +47,7 @@ fn a_page_has_all_of_a_run() {
     let run = fixture::open();
     let page = page_of(&write(folder.path(), &run, 10));
     let data = parsed(&page);
-    assert_eq!(data["format"], 1);
+    assert_eq!(data["format"], 2);
     let all = |key: &str| data[key].as_array().expect("a list").len();
     assert_eq!((all("series"), all("curves"), all("downloads")), (15, 3, 1));
     let series = &data["series"][0];

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole search. Times are in ns, lengths in s, rates per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
 /// Raised when a field changes its meaning; readers refuse what is newer.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// `run.json`: written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ pub use crate::store::record::LoadModel;
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole run, computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

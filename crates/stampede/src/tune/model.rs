@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::capacity::model::Point;
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A whole tuning. Times are in ns, lengths in s, rates per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

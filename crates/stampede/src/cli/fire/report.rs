@@ -504,4 +504,4 @@ fn seed(model: &Model) -> Option<u64> {
 }
 
 /// Version of the object.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;

@@ -11,7 +11,7 @@ use crate::store::record::Judged;
 use crate::summary::Summary;
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Everything.
 #[derive(Clone, Debug, Serialize)]

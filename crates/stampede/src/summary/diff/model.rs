@@ -8,7 +8,7 @@ use crate::fact::{Fact, Notice};
 use crate::summary::model::{Figure, LoadModel};
 
 /// Raised when a field changes its meaning.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Two sides compared, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
