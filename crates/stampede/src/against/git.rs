@@ -189,3 +189,33 @@ fn run(folder: &Path, index: Option<&Path>, args: &[&str]) -> Result<Vec<u8>, Ag
 fn path_of(line: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_of_another_user_is_told_from_none_and_from_a_broken_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let none = Repository::of(folder.path());
+        assert!(matches!(none, Err(AgainstError::NotARepository { .. })), "{none:?}");
+        std::fs::write(folder.path().join(".git"), "gitdir: nowhere\n").expect("written");
+        let broken = Repository::of(folder.path());
+        assert!(matches!(broken, Err(AgainstError::Git { .. })), "{broken:?}");
+
+        let folder = tempfile::tempdir().expect("a folder");
+        run(folder.path(), None, &["init", "--quiet"]).expect("a repository");
+        let own = Repository::of(folder.path());
+        assert!(own.is_ok(), "{own:?}");
+        for path in [folder.path().to_path_buf(), folder.path().join(".git")] {
+            if std::os::unix::fs::chown(path, Some(NOBODY), None).is_err() {
+                println!("SKIPPED: only root gives a folder to another user");
+                return;
+            }
+        }
+        let anothers = Repository::of(folder.path());
+        assert!(matches!(anothers, Err(AgainstError::Untrusted { .. })), "{anothers:?}");
+    }
+
+    const NOBODY: u32 = 65_534;
+}
