@@ -98,7 +98,7 @@ mod tests {
             }
             for traffic in [["--urls", "log"], ["--traffic", "log"]] {
                 assert_eq!(load(&[&["compare"][..], &users, &traffic].concat()), expected);
-                let check = ["check", "--runtime", "roadrunner"];
+                let check = ["check", "--app", "./shop", "--runtime", "roadrunner"];
                 assert_eq!(load(&[&check[..], &traffic].concat()).1, expected.1);
             }
         }

@@ -9,7 +9,7 @@ use super::report::{Ended, Expectation, ExpectationOutcome, FailedWord, TimeNs, 
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
-use crate::fact::{Fact, Generator, Machine, Reason};
+use crate::fact::{Fact, Generator, Reason, Traffic};
 use crate::schema_fits::fits;
 
 /// Fires at `server` as the command does; what it would print with `--json`.
@@ -250,7 +250,7 @@ fn made() -> Report {
         model: LoadModel::Open,
         verdict: Judged::Suspect,
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
-        notes: vec![Machine::PortsExhausted { addresses: 2 }.into()],
+        notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: Ended::Autostop,
         autostop: Some("http(5xx,10%,5s): 12 % of the shots were `5xx`, for 5 s".to_owned()),
         expectations: vec![
