@@ -89,8 +89,8 @@ pub fn how_far(run: &StoredRun) -> Vec<Notice> {
     }
 }
 
-fn damaged(detail: &String) -> Fact<Notice> {
-    Notice::Damaged { detail: detail.clone() }.into()
+fn damaged(detail: impl Into<String>) -> Fact<Notice> {
+    Notice::Damaged { detail: detail.into() }.into()
 }
 
 impl TrialData {
@@ -138,7 +138,7 @@ fn unless_damaged<T>(
 ) -> Result<Option<T>, StoreError> {
     match read {
         Err(error @ (StoreError::Damaged { .. } | StoreError::DamagedHistogram { .. })) => {
-            notices.push(damaged(&left_out(&error)));
+            notices.push(damaged(left_out(&error)));
             Ok(None)
         }
         other => other,

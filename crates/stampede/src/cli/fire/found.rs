@@ -116,7 +116,7 @@ pub fn about_ammo(fired: &Fired) -> Vec<Finding> {
         found.push((Judged::Valid, Traffic::FileOtherHost { host }.into()));
     }
     if let Some(within) = ammo.shuffled_within {
-        found.push((Judged::Valid, Traffic::FileShuffled { within: within as u64 }.into()));
+        found.push((Judged::Valid, Traffic::FileShuffled { within }.into()));
     }
     if fired.records_lost > 0 {
         let lost = Generator::RecordsLost { requests: fired.records_lost };
