@@ -20,7 +20,8 @@ export interface Read {
   problems: string[];
 }
 
-const FORMAT = 1;
+/** Formats that are read: 1 has sentences where 2 has facts. */
+const FORMATS = [1, 2];
 
 /** What the data may hold: a report, or the list of runs. */
 export type Data = ({ kind: "report" } & Read) | { kind: "list"; list: RunList; problems: string[] };
@@ -59,9 +60,9 @@ function parse(text: string, problems: string[]): Raw {
   }
   try {
     const raw = record(JSON.parse(trimmed));
-    if (raw.format !== FORMAT) {
+    if (!FORMATS.some((format) => raw.format === format)) {
       const format = String(raw.format ?? "unknown");
-      problems.push(`The data is of format ${format}; this page reads format ${FORMAT}.`);
+      problems.push(`The data is of format ${format}; this page reads format ${FORMATS.join(" and ")}.`);
     }
     return raw;
   } catch (error) {

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { STATS, TIMES } from "../src/data.ts";
 import { runSamples } from "./samples_runs.ts";
 
-/** A small generator of random numbers (mulberry32): the same sample for the same seed. */
 /** A reason as results of format 2 have it; the notices are bare, as of format 1. */
 const late = {
   code: "generator_late", p99_lag_ns: 1_260_000, limit_ns: 1_000_000,
   text: "the generator was late: p99 lateness 1.26 ms, allowed 1.00 ms",
 };
 
+/** A small generator of random numbers (mulberry32): the same sample for the same seed. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -128,10 +128,10 @@ export type Raw = Record<string, any>;
 export function sample(options: Options): Raw {
   const next = random(options.seed);
   const page: Raw = {
-    format: 1, stampede: "0.1.0",
+    format: 2, stampede: "0.1.0",
     runs: [run(options)], names: {},
     summary: {
-      format: 1, run: "20261121-110307-d6f4", stampede: "0.1.0", started_at: "2026-11-21T11:03:07+00:00",
+      format: 2, run: "20261121-110307-d6f4", stampede: "0.1.0", started_at: "2026-11-21T11:03:07+00:00",
       seed: 1056756720, rounds: options.rounds,
       notices: [`load \`${options.loads[0]?.name}\`: a connection per shot for every runtime, because \`${options.runtimes[4] ?? options.runtimes[0]}\` holds a worker per connection and has 4 workers for up to 1000 connections`],
       groups: [], cells: [],
@@ -300,7 +300,7 @@ export function samples(): Record<string, unknown> {
     demo: sample(demo),
     large: sample({ ...demo, seed: 2, runtimes: TEN, loads: [100, 500, 1000, 2000].map((rate) => steady(`at-${rate}`, rate, 600)), rounds: 1 }),
     planted: sample({ ...demo, seed: 3, runtimes: [`a${PLANTED}`, `b" onclick="window.planted=3`, "__proto__", ...SIX.slice(3)], app: `app ${PLANTED}`, planted: PLANTED }),
-    empty: { format: 1, stampede: "0.1.0", summary: { format: 1, run: "20261121-110307-0000", started_at: "2026-11-21T11:03:07Z", rounds: 3, groups: [], cells: [] } },
+    empty: { format: 2, stampede: "0.1.0", summary: { format: 2, run: "20261121-110307-0000", started_at: "2026-11-21T11:03:07Z", rounds: 3, groups: [], cells: [] } },
     rising: sample({ ...demo, seed: 4, app: "symfony", loads: [{ name: "rise", text: "line(10,1000,120s)", rate: (second) => 10 + (990 * second) / 120, seconds: 120 }], limit: (place) => 1020 - place * 110 }),
     closed: sample({ ...demo, seed: 5, model: "closed", loads: [{ ...steady("users", 5200, 30), text: "16 users, 30s" }] }),
     cut,

@@ -133,7 +133,8 @@ test("what is missing is said and never thrown", () => {
   assert.match(said(""), /holds no data/);
   assert.match(said("{"), /cannot be read/);
   assert.match(said("null"), /format unknown/);
-  assert.match(said('{"format": 2}'), /format 2; this page reads format 1/);
+  assert.match(said('{"format": 3}'), /format 3; this page reads format 1 and 2/);
+  assert.match(said('{"format": 2}'), /empty/);
   assert.match(said('{"format": 1}'), /empty/);
   for (const wrong of ["[]", "3", '{"format":1,"summary":[],"series":{},"evidence":7}', '{"format":1,"summary":{"cells":[null,3,{}]},"series":[null],"curves":[{"points":[null,[1]]}]}']) {
     assert.doesNotThrow(() => readPage(wrong), wrong);

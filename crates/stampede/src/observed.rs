@@ -285,18 +285,24 @@ impl Pair<'_> {
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
             let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
             let is_there_in_both = reference.is_some() && value.is_some();
-            let of = |key: &str| IniValue { key: key.to_owned(), value, reference };
+            let of = |key: &String| IniValue { directive: key.clone(), value, reference };
             if self.asked_differently(key) {
                 found.asked.push(Php::Ini(of(key)));
             } else if let Some(pattern) = forced(key) {
-                // `without cgi.*` once says what fifteen keys would bury.
-                let key = if is_there_in_both { key } else { pattern };
-                found.forced.push(Php::Ini(of(key)));
+                found.forced.push(Php::Ini(match is_there_in_both {
+                    true => of(key),
+                    // `without cgi.*` once says what fifteen keys would bury.
+                    false => IniValue {
+                        directive: pattern.clone(),
+                        value: b.get(key).map(|_| String::new()),
+                        reference: a.get(key).map(|_| String::new()),
+                    },
+                }));
             } else {
                 values.push(of(key));
             }
         }
-        found.forced.dedup_by(|one, other| one.to_string() == other.to_string());
+        found.forced.dedup();
         if !values.is_empty() {
             found.not_comparable.push(Mismatch::Ini { values });
         }
@@ -488,7 +494,7 @@ mod tests {
         assert_eq!(found.not_comparable, []);
         let ini = |key: &str, value: &str, reference: Option<&str>| {
             let (value, reference) = (Some(value.to_owned()), reference.map(str::to_owned));
-            Php::Ini(IniValue { key: key.to_owned(), value, reference })
+            Php::Ini(IniValue { directive: key.to_owned(), value, reference })
         };
         let memory_limit = ini("memory_limit", "64M", Some("256M"));
         assert_eq!(found.asked, [Php::Jit { on: true }, memory_limit]);

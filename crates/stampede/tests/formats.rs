@@ -9,16 +9,18 @@ use std::process::Command;
 
 use fixture::{MS, Shots, add, cell, spread};
 use stampede::event::{Event, Listen};
+use stampede::fact::{Notice, Observation, Traffic};
 use stampede::report::{Shown, Style};
 use stampede::store::RunFolder;
-use stampede::store::record::LoadModel;
+use stampede::store::record::{FORMAT, LoadModel};
 
 /// Written once, when the format was new, and never again.
 fn kept(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/runs/format-{format}"))
 }
 
-/// How the run of format 1 was written: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
+/// How the run of the newest format was written: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
+/// In that of format 1, sentences stand where format 2 has facts.
 #[test]
 #[ignore = "writes what the other tests read"]
 fn write() {
@@ -37,7 +39,15 @@ fn write() {
         let answered_ns = spread(300, MS * (index as u64 + 1));
         add(&mut run, index, Shots { answered_ns, ..Shots::default() });
     }
-    let folder = RunFolder::create(Some(&kept(1)), &run.record).expect("a new folder");
+    run.record.format = FORMAT;
+    run.record.notices.push(Notice::TimeScale { scale: 0.5 }.into());
+    let first = &mut run.trials[0].record;
+    first.verdict.notes.push(Traffic::ConnectionsClosed { requests: 3 }.into());
+    if let Some(before) = &mut first.runtime.before {
+        before.notices.push(Observation::Visible { what: "class".to_owned() }.into());
+    }
+    run.trials.iter_mut().for_each(|trial| trial.record.format = FORMAT);
+    let folder = RunFolder::create(Some(&kept(FORMAT)), &run.record).expect("a new folder");
     for trial in &run.trials {
         let mut written = folder.trial(&trial.record, "x").expect("a folder");
         for sample in &trial.resources {
@@ -49,11 +59,29 @@ fn write() {
 
 #[test]
 fn every_format_is_read() {
-    let name = kept(1).display().to_string();
-    let shown = Shown::read(Path::new("."), &[name]).expect("it reads");
-    insta::assert_snapshot!(stampede::report::text(shown.summary(), &Style::plain(160)));
-    let page = shown.page().expect("a page");
-    assert_eq!((page.series.len(), page.curves.len(), page.runs.len()), (3, 3, 1));
+    for format in 1..=FORMAT {
+        let name = kept(format).display().to_string();
+        let shown = Shown::read(Path::new("."), &[name]).expect("it reads");
+        let text = stampede::report::text(shown.summary(), &Style::plain(160));
+        insta::assert_snapshot!(format!("every_format_is_read_{format}"), text);
+        let page = shown.page().expect("a page");
+        assert_eq!((page.series.len(), page.curves.len(), page.runs.len()), (3, 3, 1));
+    }
+}
+
+/// What is decided by is data, whatever the format; what is only shown may be a sentence.
+#[test]
+fn what_a_run_tells_is_facts_once_it_is_read() {
+    let codes = |format| {
+        let run = stampede::store::read_run(&kept(format)).expect("it reads");
+        let trial = run.trials[0].record.clone();
+        let seen = trial.runtime.before.map(|before| before.notices).unwrap_or_default();
+        let notice = run.record.notices.iter().map(|one| one.code());
+        let notes = trial.verdict.notes.iter().map(|one| one.code());
+        notice.chain(notes).chain(seen.iter().map(|one| one.code())).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(1), ["text", "text", "visible_later"]);
+    assert_eq!(codes(2), ["time_scale", "connections_closed", "visible_later"]);
 }
 
 /// Their schedules and expectations are texts, and are read once, where the run is.
@@ -93,7 +121,7 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
     for name in ["capacity.json", "tune.json"] {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::copy(kept(1).join("run.json"), folder.path().join("run.json")).expect("copied");
-        std::fs::write(folder.path().join(name), "{\"format\": 2, \"new\": []}").expect("written");
+        std::fs::write(folder.path().join(name), "{\"format\": 3, \"new\": []}").expect("written");
         let run = folder.path().display().to_string();
         for format in ["text", "json"] {
             let output = Command::new(env!("CARGO_BIN_EXE_stampede"))
@@ -102,7 +130,7 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
                 .expect("the binary starts");
             let said = String::from_utf8_lossy(&output.stderr).replace(&run, "RUN");
             assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
-            let error = format!("error: `RUN/{name}` has format 2, this stampede knows 1\n");
+            let error = format!("error: `RUN/{name}` has format 3, this stampede knows 2\n");
             assert_eq!(said, error + "\nhint: read it with a newer stampede\n");
         }
     }
@@ -112,7 +140,7 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
 fn what_is_newer_or_no_run_is_refused_in_words() {
     let format = "\"format\": 1";
     let said = [
-        said_of(format, "\"format\": 2"),
+        said_of(format, &format!("\"format\": {}", FORMAT + 1)),
         said_of(format, "\"format\": \"one\""),
         said_of(format, "\"other\": 1"),
         said_of("\"rounds\"", "\"squares\""),

@@ -8,7 +8,7 @@ use stampede_load::time::Nanos;
 
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{Keeper, KeeperError};
-use crate::store::mask_secrets;
+use crate::mask::mask_foreign;
 use crate::{fresh, interrupt};
 
 /// A command that did not prepare the copy.
@@ -101,7 +101,7 @@ fn ended(stack: &crate::keeper::Stack) -> Option<Exit> {
 /// Each on a line of its own, secrets masked.
 fn last_lines(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
-    let text = mask_secrets(&String::from_utf8_lossy(&text));
+    let text = mask_foreign(&String::from_utf8_lossy(&text));
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.iter().skip(lines.len().saturating_sub(SHOWN));
     last.map(|line| format!("\n  {line}")).collect()

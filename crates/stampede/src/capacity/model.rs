@@ -137,7 +137,7 @@ pub struct Point {
     pub took_s: f64,
     /// What it has shown.
     pub seen: Seen,
-    /// Why it is not met, in words; of one that is met, what the generator did wrong meanwhile.
+    /// Why it is not met; of one that is met, what the generator did wrong meanwhile.
     pub why: Vec<Fact<Reason>>,
     /// Correct answers.
     pub throughput_per_second: Option<f64>,

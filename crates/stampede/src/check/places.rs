@@ -62,8 +62,13 @@ fn names(finding: &Finding, suspect: &Suspect) -> bool {
     let is_of_code = name.contains("::") || (name.starts_with('$') && name.len() > 1);
     let is_in = |text: &str| is_of_code && has_word(text, name);
     let is_setting = |setting: &str| {
-        let quoted = [format!("'{setting}'"), format!("\"{setting}")];
-        !setting.is_empty() && quoted.iter().any(|one| suspect.what.contains(one))
+        // `'SHOP_STAGE'` and `putenv('SHOP_STAGE=x')`, not `'SHOP_STAGE_2'`.
+        let ends = ["'", "\"", "="];
+        let is_named = |quote: &str| {
+            let begun = format!("{quote}{setting}");
+            ends.iter().any(|end| suspect.what.contains(&format!("{begun}{end}")))
+        };
+        !setting.is_empty() && (is_named("'") || is_named("\""))
     };
     let is_about = match &finding.subject {
         Subject::Kept { place } => is_in(place),

@@ -276,7 +276,9 @@ fn outcome(report: &CapacityReport) -> Outcome {
 /// trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(PathBuf, CapacityReport)> = stored(args, FILE, FORMAT)?;
-    let Some((folder, found)) = found else { return Ok(None) };
+    let Some((folder, mut found)) = found else { return Ok(None) };
+    // An older one is printed as this version would have written it.
+    found.format = FORMAT;
     match args.format {
         Format::Text => Ok(Some(text(&found) + &next(&folder, &found))),
         Format::Json => json(&found).map(Some),

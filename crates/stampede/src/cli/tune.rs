@@ -283,7 +283,9 @@ fn outcome(report: &TuneReport, tuned: &Tuned) -> Outcome {
 /// trials is asked for.
 pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
     let found: Option<(_, TuneReport)> = super::capacity::stored(args, FILE, FORMAT)?;
-    let Some((folder, found)) = found else { return Ok(None) };
+    let Some((folder, mut found)) = found else { return Ok(None) };
+    // An older one is printed as this version would have written it.
+    found.format = FORMAT;
     match args.format {
         Format::Text => Ok(Some(format!("{}\n{}", text(&found), next(&folder)))),
         Format::Json => json(&found).map(Some),

@@ -139,8 +139,8 @@ pub enum Php {
 /// A value in php.ini.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IniValue {
-    /// Its key, or a pattern that ends in `*`.
-    pub key: String,
+    /// Its name, or a pattern that ends in `*`. (`key` would be taken for a secret's name.)
+    pub directive: String,
     /// Its value; null: it has none.
     pub value: Option<String>,
     /// The reference's value; null: it has none.
@@ -236,11 +236,13 @@ fn switch(on: bool) -> &'static str {
 
 impl fmt::Display for IniValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let IniValue { key, value, reference } = self;
+        let IniValue { directive, value, reference } = self;
         match (value, reference) {
-            (Some(value), Some(reference)) => write!(f, "{key} `{value}` instead of `{reference}`"),
-            (_, None) => write!(f, "with {key}"),
-            (None, _) => write!(f, "without {key}"),
+            (Some(value), Some(reference)) => {
+                write!(f, "{directive} `{value}` instead of `{reference}`")
+            }
+            (_, None) => write!(f, "with {directive}"),
+            (None, _) => write!(f, "without {directive}"),
         }
     }
 }

@@ -97,6 +97,14 @@ impl<T: Kind> Fact<T> {
         code.and_then(|code| Some(code.as_str()?.to_owned())).unwrap_or_default()
     }
 
+    /// Its sentence, whatever is printed for it.
+    pub fn sentence(&self) -> String {
+        match self {
+            Fact::Known(known) => known.to_string(),
+            Fact::Other(other) => other.text.clone(),
+        }
+    }
+
     fn fields(&self) -> Map<String, Value> {
         match self {
             Fact::Known(known) => match serde_json::to_value(known) {
@@ -117,8 +125,7 @@ impl<T: Kind> fmt::Display for Fact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             known if cfg!(feature = "codes-for-text") => f.write_str(&known.code()),
-            Fact::Known(known) => known.fmt(f),
-            Fact::Other(other) => f.write_str(&other.text),
+            fact => f.write_str(&fact.sentence()),
         }
     }
 }
@@ -170,8 +177,14 @@ impl<T: Kind> JsonSchema for Fact<T> {
             },
             _ => Vec::new(),
         };
-        let codes: Vec<Value> =
+        let mut codes: Vec<Value> =
             T::schemas(generator).into_iter().flat_map(of_enum).map(with_text).collect();
+        codes.push(serde_json::json!({
+            "description": "A sentence of a result of format 1, which had no codes.",
+            "type": "object",
+            "properties": {CODE: {"type": "string", "const": BARE}, TEXT: {"type": "string"}},
+            "required": [CODE, TEXT],
+        }));
         let mut schema = Map::new();
         schema.insert("description".to_owned(), T::ABOUT.into());
         schema.insert("oneOf".to_owned(), codes.into());

@@ -22,7 +22,9 @@ pub enum Server {
     /// A page of the load is answered with an error, before the load.
     #[serde(rename = "page_fails")]
     PageFails {
-        /// Pages that are answered so.
+        /// How many pages are answered so.
+        count: u32,
+        /// The first of them.
         pages: Vec<PageRecord>,
         /// The pages and their answers, with the last lines of the logs.
         detail: String,
@@ -30,7 +32,9 @@ pub enum Server {
     /// The pages of the load are redirected, before the load.
     #[serde(rename = "page_redirects")]
     PageRedirects {
-        /// Pages that were asked.
+        /// How many pages were asked.
+        count: u32,
+        /// The first of them.
         pages: Vec<PageRecord>,
         /// From where to where, and what to do.
         detail: String,

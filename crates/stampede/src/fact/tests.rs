@@ -87,8 +87,14 @@ fn codes<T: Kind>() -> Vec<String> {
     let schema = <Fact<T>>::json_schema(&mut SchemaGenerator::default()).to_value();
     let of = |code: &Value| code["properties"][CODE]["const"].as_str().map(str::to_owned);
     let listed = schema["oneOf"].as_array().expect("codes");
-    let codes: Vec<String> = listed.iter().filter_map(of).collect();
+    let fields =
+        listed.iter().flat_map(|code| code["properties"].as_object().expect("fields").keys());
+    for field in fields {
+        assert!(!crate::mask::is_secret_name(field), "`{field}` would be masked in a file");
+    }
+    let mut codes: Vec<String> = listed.iter().filter_map(of).collect();
     assert_eq!(codes.len(), listed.len(), "each has a code");
+    assert_eq!(codes.pop().as_deref(), Some(BARE));
     for code in listed {
         assert_eq!(code["properties"][TEXT]["type"], "string", "{code}");
         assert!(code["required"].as_array().expect("required").contains(&json!(TEXT)), "{code}");

@@ -40,7 +40,7 @@ pub enum Traffic {
         connections: u64,
         /// Of so many that were opened.
         opened: u64,
-        /// The commonest failure other than a timeout, as in `counts`.
+        /// The commonest failure; left out where that is a timeout, or there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },

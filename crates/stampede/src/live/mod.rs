@@ -24,6 +24,7 @@ use watch::Watched;
 use crate::addresses::{self, shown};
 use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
+use crate::mask::mask_foreign;
 use crate::observed::Shown;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
@@ -186,7 +187,7 @@ impl Live {
             ini,
             answer_sha256: sha256(&stable),
             answer_changes,
-            answer: first,
+            answer: mask_foreign(&first),
             pages: pages.records(),
             notices,
             ..Observed::default()

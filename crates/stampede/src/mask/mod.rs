@@ -93,6 +93,12 @@ pub fn mask_printed(text: &str) -> Cow<'_, str> {
     Cow::Owned(json::strings(text, mask, |_| false))
 }
 
+/// Whether a field of this name is taken for a secret.
+#[cfg(test)]
+pub fn is_secret_name(name: &str) -> bool {
+    names::secrecy_of(name).is_some()
+}
+
 /// Writes lines without the values that are known to be secrets.
 #[derive(Debug)]
 pub struct Masked<W: Write>(pub W);

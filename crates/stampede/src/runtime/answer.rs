@@ -137,6 +137,7 @@ impl Answer {
         for (name, value) in &expect.headers {
             let seen = self.header(&name.to_lowercase()).unwrap_or("none");
             if !seen.starts_with(value.as_str()) {
+                let seen = mask_foreign(seen);
                 return Some(format!("header `{name}` is `{seen}` instead of `{value}`"));
             }
         }
@@ -152,8 +153,9 @@ impl Answer {
         }
         let expected = app.expected_body.as_ref()?;
         let seen = app.masks.apply(&self.body);
-        (seen.trim_end() != expected.trim_end())
-            .then(|| format!("the body is not the expected one\n{}", diff(expected, &seen)))
+        (seen.trim_end() != expected.trim_end()).then(|| {
+            format!("the body is not the expected one\n{}", diff(expected, &mask_foreign(&seen)))
+        })
     }
 }
 

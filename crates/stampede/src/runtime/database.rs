@@ -28,6 +28,7 @@ use super::template::render;
 use super::user::User;
 use crate::interrupt;
 use crate::keeper::spec::ProcessSpec;
+use crate::mask::mask_foreign;
 use crate::plan::model::RuntimeChoice;
 
 /// Databases that a plan may name.
@@ -436,7 +437,7 @@ impl Asks {
             (true, Some(queries)) => Ok(queries),
             _ => {
                 let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
-                let (status, words) = (output.status, all.trim().to_owned());
+                let (status, words) = (output.status, mask_foreign(all.trim()));
                 Err(CountError::NoNumber { status, words })
             }
         }

@@ -226,8 +226,8 @@ pub enum RuntimeError {
     NamedProgram {
         /// As given.
         program: PathBuf,
-        /// `setting `php-fpm`` or `STAMPEDE_PHP_FPM`.
-        given_by: String,
+        /// Where.
+        given_by: GivenBy,
     },
     /// An extension that is for another PHP, or is none.
     #[error("PHP does not load `{extension}`: {why}")]
@@ -524,6 +524,24 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known: {}", known.join(", ")),
+    }
+}
+
+/// Where a program's file was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenBy {
+    /// A setting of the plan, of this name.
+    Setting(String),
+    /// A variable of the environment.
+    Variable(String),
+}
+
+impl std::fmt::Display for GivenBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GivenBy::Setting(name) => write!(f, "setting `{name}`"),
+            GivenBy::Variable(name) => f.write_str(name),
+        }
     }
 }
 

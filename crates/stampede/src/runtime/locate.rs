@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use super::catalogue::RuntimeFolder;
-use super::error::RuntimeError;
+use super::error::{GivenBy, RuntimeError};
 use super::manifest::Need;
 use crate::store::record::CustomBuild;
 
@@ -114,9 +114,11 @@ impl Places {
         php: Option<&Path>,
     ) -> Result<Option<Located>, RuntimeError> {
         let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
-        let named = in_plan
-            .map(|path| (path, format!("setting `{name}`")))
-            .or_else(|| self.named.get(&variable).map(|path| (path.as_str(), variable.clone())));
+        let named = in_plan.map(|path| (path, GivenBy::Setting(name.to_owned()))).or_else(|| {
+            self.named
+                .get(&variable)
+                .map(|path| (path.as_str(), GivenBy::Variable(variable.clone())))
+        });
         let path = match named {
             Some((path, given_by)) => {
                 let path = PathBuf::from(path);

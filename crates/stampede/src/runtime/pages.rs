@@ -13,8 +13,8 @@ use super::app::App;
 use super::page::{Site, is_redirect};
 use super::stable::{placeless, timeless, tokenless};
 use crate::interrupt;
+use crate::mask::{mask_foreign, mask_secrets};
 use crate::plan::model::RequestSpec;
-use crate::store::mask_secrets;
 use crate::store::record::PageRecord;
 
 /// For one answer: some are slow on purpose.
@@ -59,7 +59,8 @@ impl Place<'_> {
 fn php_error(body: &str) -> Option<String> {
     let found = PHP_ERROR.find_iter(body).last()?;
     let text = found.as_str().replace("<b>", "").replace("</b>", "");
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect())
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(mask_foreign(&words).chars().take(300).collect())
 }
 
 static PHP_ERROR: LazyLock<Regex> = LazyLock::new(|| {
@@ -94,7 +95,7 @@ impl<'a> Pages<'a> {
                 return Asked { request, body: hash(""), record };
             };
             let location = answer.header("location").filter(|_| is_redirect(answer.status));
-            let location = location.map(|to| mask_secrets(&placeless(to, place.port, place.dir)));
+            let location = location.map(|to| mask_foreign(&placeless(to, place.port, place.dir)));
             let body = place.body(&answer);
             let record = PageRecord {
                 path,

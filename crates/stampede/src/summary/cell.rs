@@ -126,7 +126,7 @@ fn reasons(trials: &[TrialSummary]) -> Vec<CellReason> {
         for (judged, reason) in weighing.chain(notes) {
             // Figures that are printed alike are alike.
             let is_it = |one: &&mut (Judged, &Fact<Reason>, Vec<u32>)| {
-                one.0 == judged && (one.1 == reason || one.1.to_string() == reason.to_string())
+                one.0 == judged && (one.1 == reason || one.1.sentence() == reason.sentence())
             };
             match each.iter_mut().find(is_it) {
                 Some((_, _, numbers)) => numbers.push(trial.number),

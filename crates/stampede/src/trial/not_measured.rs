@@ -10,6 +10,7 @@ use crate::live::LiveError;
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
+use crate::store::record::PageRecord;
 
 /// Why nothing was measured. An error's causes are its own: each is told as if it came alone.
 #[derive(Debug, thiserror::Error)]
@@ -77,13 +78,15 @@ impl NotMeasured {
             NotMeasured::Runtime(_) | NotMeasured::Live(_) => Server::Failed { error }.into(),
             NotMeasured::Gone(_) => Server::Gone { detail: error }.into(),
             NotMeasured::Pages(PagesError::Failing { pages, .. }) => {
-                Server::PageFails { pages: pages.clone(), detail: error }.into()
+                let (count, pages) = first(pages);
+                Server::PageFails { count, pages, detail: error }.into()
             }
             NotMeasured::Pages(PagesError::Redirected { pages, .. }) => {
-                Server::PageRedirects { pages: pages.clone(), detail: error }.into()
+                let (count, pages) = first(pages);
+                Server::PageRedirects { count, pages, detail: error }.into()
             }
             NotMeasured::Pages(PagesError::Endless(_)) => {
-                Server::PageRedirects { pages: Vec::new(), detail: error }.into()
+                Server::PageRedirects { count: 1, pages: Vec::new(), detail: error }.into()
             }
             NotMeasured::PhpError { first } => {
                 Server::PhpErrorBefore { first: first.clone() }.into()
@@ -104,3 +107,12 @@ impl NotMeasured {
         }
     }
 }
+
+/// How many there are, and the first of them: the others are in the observed pages.
+fn first(pages: &[PageRecord]) -> (u32, Vec<PageRecord>) {
+    let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
+    (count, pages.iter().take(PAGES_KEPT).cloned().collect())
+}
+
+/// Kept in a reason.
+const PAGES_KEPT: usize = 5;

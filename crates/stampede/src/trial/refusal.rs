@@ -9,7 +9,7 @@ use crate::live::Live;
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
 use crate::runtime::{
-    App, Catalogue, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
+    App, Catalogue, GivenBy, HeldBy, LOOKED_FOR, RuntimeError, Traits, learn_secrets, nearest,
 };
 use crate::store::record::CellRecord;
 use crate::summary::words;
@@ -302,14 +302,10 @@ fn placed(
             let subject = Subject::Setting { runtime: &choice.name, name: &of };
             with_nearest(refused(plan, subject, error, &expected), &value, &allowed)
         }
-        RuntimeError::NamedProgram { program, given_by } => {
-            let by = |name: &&String| *given_by == format!("setting `{name}`");
-            match choice.settings.keys().find(by) {
-                Some(name) => no_program(plan, setting(name), name, program),
-                // By the environment.
-                None => Refusal::Runtime(error),
-            }
-        }
+        RuntimeError::NamedProgram { program, given_by } => match given_by {
+            GivenBy::Setting(name) => no_program(plan, setting(name), name, program),
+            GivenBy::Variable(_) => Refusal::Runtime(error),
+        },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
             let kind_flag = match plan.apps.iter().any(|app| app.folder().is_some()) {

@@ -174,7 +174,10 @@ fn generator_busy(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         ModelKind::Closed if evidence.load.is_generators_limit() => {
             let seconds = evidence.load.scheduled_ns as f64 / 1e9;
             let rate_per_s = evidence.load.ok_inside as f64 / seconds;
-            add(verdict, Judged::Valid, Generator::Limit { rate_per_s, busy_share });
+            // JSON has no infinity.
+            if rate_per_s.is_finite() {
+                add(verdict, Judged::Valid, Generator::Limit { rate_per_s, busy_share });
+            }
         }
         _ => {}
     }

@@ -8,8 +8,8 @@ use stampede_load::report::{End, Fired};
 use stampede_load::spec::Model;
 
 use crate::fact::{Fact, Generator, Traffic};
+use crate::mask::{mask_foreign, mask_secrets};
 use crate::monitor::sample::ResourceSample;
-use crate::store::mask_secrets;
 use crate::store::record::Judged;
 use crate::trial::verdict::Finding;
 
@@ -55,7 +55,7 @@ fn harmless(bytes: &[u8]) -> String {
     let shown = |letter: char| letter == '\n' || letter == '\t' || !letter.is_control();
     let text: String =
         text.chars().map(|letter| if shown(letter) { letter } else { '\u{fffd}' }).collect();
-    mask_secrets(&text)
+    mask_foreign(&text)
 }
 
 /// What a reader of the result must know, and what counts against nobody.

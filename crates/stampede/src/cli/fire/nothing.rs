@@ -11,7 +11,7 @@ use super::ready::Ready;
 use super::report::Report;
 use crate::addresses::{self, shown};
 use crate::cli::Failure;
-use crate::store::mask_secrets;
+use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
 /// Why a load has no correct answer.
@@ -132,7 +132,7 @@ fn location(head: &str) -> Option<String> {
     let mut lines = head.lines().filter_map(|line| line.split_once(':'));
     let (_, to) = lines.find(|(name, _)| name.trim().eq_ignore_ascii_case("location"))?;
     let to: String = to.trim().chars().filter(|letter| !letter.is_control()).collect();
-    (!to.is_empty()).then(|| words::cut(&mask_secrets(&to), LOCATION_MAX))
+    (!to.is_empty()).then(|| words::cut(&mask_foreign(&to), LOCATION_MAX))
 }
 
 fn of_network(why: Net, ready: &Ready) -> String {
