@@ -29,7 +29,7 @@ pub struct CheckArgs {
     /// Send only these methods
     #[arg(long, value_name = "METHOD,…", default_value = "GET,HEAD")]
     pub methods: String,
-    /// Skip these paths, besides those that log out or delete: '/admin/*' (repeatable)
+    /// Skip paths like this, besides those that log out or delete: '/admin/*' (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
     /// Send the requests as N users in turn

@@ -61,7 +61,7 @@ pub struct FireArgs {
     /// 'body ~ /re/', 'size > 100', 'time < 200ms' (repeatable; docs/checks.md)
     #[arg(long, value_name = "CHECK")]
     pub check: Vec<String>,
-    /// Stop early if this happens, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (repeatable)
+    /// Stop early on this criterion, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (repeatable)
     #[arg(long, value_name = "CRITERIA")]
     pub autostop: Vec<String>,
     /// Fail unless this holds: 'p95 < 100ms' (repeatable)
@@ -122,7 +122,7 @@ struct StatusError;
 pub enum Engine {
     /// Works everywhere
     Epoll,
-    /// Needs Linux 6.1 or later, and must not be disabled
+    /// Needs Linux 6.1 or later, where it is not disabled
     #[value(name = "io_uring")]
     IoUring,
 }

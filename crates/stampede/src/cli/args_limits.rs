@@ -23,8 +23,8 @@ pub struct GroundFlags {
     /// Limit the memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// Search for what still meets this (repeatable) [default: 'p95 < 100ms' and 'ok >= 99.9%', or
-    /// the plan's]
+    /// Require that this holds (repeatable)
+    /// [default: 'p95 < 100ms' and 'ok >= 99.9%', or the plan's]
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Send load for this long before each trial, and discard it [default: 1s]
@@ -130,9 +130,9 @@ pub const TUNE_HELP: &str = "Examples:
   stampede tune nginx-fpm --app ~/shop --set workers=4..64 \\
       --set pm=static,ondemand --rate 200
 
-If values are too close to call, tune picks the smallest. A value with which the
-runtime exceeds --memory has failed. Ctrl-C keeps what was measured;
-`stampede report RUN` prints the result again.
+If values are too close to call, tune picks the smallest number, or the word
+named first. A value with which the runtime exceeds --memory has failed. Ctrl-C
+keeps what was measured; `stampede report RUN` prints the result again.
 
 Exit codes:
   0  found
