@@ -13,68 +13,72 @@ use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
 #[derive(Debug, Parser)]
 #[command(name = "stampede", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Start with:
-  stampede runtimes                     what this machine can run
-  stampede compare plans/demo.yaml      a comparison of two minutes
-  stampede compare --app ~/shop         your own app, with the runtimes that are here
+  stampede runtimes                     list what this machine can run
+  stampede compare plans/demo.yaml      run a two-minute comparison
+  stampede compare --app ~/shop         compare the installed runtimes with your app
   stampede compare --app hello --runtimes nginx-fpm,apache-modphp --rate 200 --for 30s
 
-Exit codes: 0 fine, 1 an expectation failed, 2 nothing could be measured, 3 a cell is missing or invalid.")]
+Exit codes:
+  0  success
+  1  an expectation is not met
+  2  nothing could be measured
+  3  a row is missing or invalid")]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What can be asked.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Start runtimes one after another with the same app, fire load, compare
+    /// Compare runtimes: start each one with the same app, send load, measure
     #[command(after_help = COMPARE_HELP, allow_negative_numbers = true)]
     Compare(Box<CompareArgs>),
-    /// Fire load at a URL and sum up
+    /// Send load to a URL and print a summary
     #[command(after_help = FIRE_HELP, allow_negative_numbers = true)]
     Fire(Box<FireArgs>),
-    /// Find the highest rate at which runtimes still meet what is expected
+    /// Find the highest rate at which runtimes still meet your expectations
     #[command(after_help = CAPACITY_HELP, allow_negative_numbers = true)]
     Capacity(Box<CapacityArgs>),
-    /// Find the settings that give a runtime the most, and its own configuration lines for them
+    /// Find a runtime's best settings and print the configuration lines for them
     #[command(after_help = TUNE_HELP, allow_negative_numbers = true)]
     Tune(Box<TuneArgs>),
-    /// Find what an app does wrong in a worker that keeps it in memory
+    /// Check whether an app is safe in a worker that keeps it in memory
     #[command(after_help = CHECK_HELP)]
     Check(Box<CheckArgs>),
-    /// Start one runtime alone, until Ctrl-C
+    /// Start one runtime and keep it running until Ctrl-C
     #[command(allow_negative_numbers = true)]
     Up(UpArgs),
     /// List the runtimes: mode, version found, or what is missing
     Runtimes(ListArgs),
-    /// Install what runtimes need: Debian packages, and no service is started for them
+    /// Install what runtimes need: Debian packages and programs; starts no service
     Install(InstallArgs),
-    /// Write a commented plan for the app in this folder and the runtimes that are here
+    /// Write a commented plan for the app in this directory and the installed runtimes
     #[command(after_help = INIT_HELP)]
     Init(InitArgs),
-    /// Say what this machine allows, and how to mend what it does not
+    /// Check this machine and suggest fixes
     Doctor(DoctorArgs),
-    /// Print the table of an earlier run again, or of several laid over each other; or page and charts
+    /// Print the table of a run, or of several combined; or write its page or charts
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
-    /// Hold runs against the first of them: what is slower, what is faster, and how sure that is
+    /// Compare runs with the first one: what is slower or faster, and how sure that is
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
-    /// List the runs that are there, the newest first
+    /// List the runs, newest first
     History(HistoryArgs),
-    /// Show the runs in a browser, the one under way live
+    /// Show the runs in a browser, with live results of the one in progress
     #[command(after_help = SERVE_HELP)]
     Serve(ServeArgs),
-    /// Print the JSON Schema of plans, or of what `fire --json` prints
+    /// Print the JSON Schema of plans, or of a command's JSON output
     Schema {
-        /// Of what
+        /// Print the schema of this
         #[arg(value_enum, default_value_t = Described::Plan)]
         of: Described,
     },
     /// Print shell completions
     Completions {
-        /// For which shell
+        /// Print completions for this shell
         shell: Shell,
     },
     /// Print the manual page (roff)
@@ -84,38 +88,40 @@ pub enum Command {
 /// The load, as flags: shared by `compare` and `fire`.
 #[derive(Args, Debug, Default)]
 pub struct LoadFlags {
-    /// Offered rate in shots per second (open model; needs --for)
+    /// Set the target rate in requests per second (open model; needs --for)
     #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "users"])]
     pub rate: Option<String>,
-    /// Schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
+    /// Follow a schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["users"])]
     pub schedule: Option<String>,
-    /// Users, each firing again after its answer (closed model; needs --for or --requests)
+    /// Send N requests at a time, the next one after each answer (closed model; needs --for or
+    /// --requests)
     #[arg(long, short = 'c', visible_alias = "concurrency", value_name = "N")]
     pub users: Option<String>,
-    /// How long: 60s, 2m30s
+    /// Run the load for this long: 60s, 2m30s
     #[arg(long = "for", value_name = "LENGTH")]
     pub length: Option<String>,
-    /// End after this many shots (closed model)
+    /// Stop after N requests (closed model)
     #[arg(long, value_name = "N", conflicts_with = "length")]
     pub requests: Option<String>,
-    /// Habits of the connections: stampede, tank, ab, k6
+    /// Use the connection settings of this client: stampede, tank, ab, k6
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
-    /// Keep connections, or close after each shot; `on` where nothing follows
+    /// Keep connections open, or close them after each request [without a value: on]
     #[arg(long, value_name = "on|off|auto", hide_possible_values = true, num_args = 0..=1,
           default_missing_value = "on", value_parser = ["on", "off", "auto"])]
     pub keep_alive: Option<String>,
-    /// From the start of a shot to its end [default: 11s]
+    /// Time out a request this long after its start, connecting included [default: 11s]
     #[arg(long, value_name = "LENGTH")]
     pub timeout: Option<String>,
-    /// Shots under way at once (open model)
+    /// Limit the number of requests in flight (open model)
     #[arg(long, value_name = "N", conflicts_with = "users")]
     pub max_in_flight: Option<String>,
-    /// What becomes of a shot that is due while all are under way (open model)
+    /// Set the overflow policy at the in-flight limit: wait, drop the request, or delay the
+    /// schedule (open model)
     #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "users")]
     pub when_full: Option<String>,
-    /// How due times spread (open model)
+    /// Space scheduled requests evenly or at random (open model)
     #[arg(long, value_name = "uniform|poisson", conflicts_with = "users")]
     pub arrivals: Option<String>,
 }
@@ -123,79 +129,78 @@ pub struct LoadFlags {
 /// Arguments of `compare`.
 #[derive(Args, Debug, Default)]
 pub struct CompareArgs {
-    /// A plan file; flags change it, and win
+    /// Plan file; flags override what it says
     pub plan: Option<PathBuf>,
-    /// App: a name of the catalogue (hello) or a folder
+    /// Measure this app: a directory, or a name from the catalogue (hello)
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
-    /// What the folder's app is, where it is not as detected: script, callable, symfony, laravel,
-    /// lumen, psr15
+    /// Set the app's kind where detection is wrong: script, callable, symfony, laravel, lumen,
+    /// psr15
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Runtimes, comma-separated; without a plan: the usual ones that are here and run the app.
-    ///  `live:URL` is what already runs there
+    /// Compare these runtimes, comma-separated; `live:URL` is a server that already runs [default:
+    /// the plan's, or the default runtimes that are installed and can run the app]
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
-    /// Path and query of every request, in place of the app's own: '/search?q=1'
+    /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// File with a path or URL in each line: they are asked for in turn
+    /// Send the requests in this file in turn: one path or URL per line
     #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
-    /// How often every cell is measured; auto: until the intervals are narrow
+    /// Measure every row N times; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
-    /// With --rounds auto: how narrow, 5% if not given
+    /// With --rounds auto: stop when the intervals are this narrow [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
-    /// With --rounds auto: begins no round that would end later than this, 30m if not given
+    /// With --rounds auto: start no round that would end later than this [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<String>,
-    /// One number of workers for all, or tune each runtime's first:
-    /// equal-workers (if not given), each-at-its-best
+    /// Give all runtimes the same number of workers, or tune the number for each first:
+    /// equal-workers, each-at-its-best [default: equal-workers]
     #[arg(long, value_name = "WORD")]
     pub fairness: Option<String>,
-    /// How often a trial that came out invalid is measured again, once if not given
+    /// Repeat an invalid trial at most N times [default: 1]
     #[arg(long, value_name = "N")]
     pub repeat_invalid: Option<String>,
-    /// Seed of the order of trials; drawn and stored when not given
+    /// Set the seed for the order of trials [default: random, stored with the results]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
-    /// PHP workers, the same for every runtime
+    /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// CPUs of the whole stack; the load gets the others. Several: each in turn
+    /// Limit the whole stack to N CPUs; the load generator gets the rest. N,M: measure with each
     #[arg(long, value_name = "N,M")]
     pub cpus: Option<String>,
-    /// Memory of the whole stack: 1GiB
+    /// Limit the memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// Discarded load before measuring: 5s
+    /// Send load for this long before measuring, and discard it: 5s
     #[arg(long, value_name = "LENGTH")]
     pub warm_up: Option<String>,
-    /// What must hold: 'p95 < 100ms' (may be given more than once)
+    /// Fail unless this holds: 'p95 < 100ms' (repeatable)
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Shorten or stretch every length of the plan: 0.05
+    /// Multiply every duration of the plan by this: 0.05
     #[arg(long, value_name = "FACTOR")]
     pub time_scale: Option<String>,
-    /// Folder for the results; must not exist
+    /// Write the results to this directory, which must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,
-    /// Only these runtimes of the plan, comma-separated
+    /// Measure only these runtimes of the plan, comma-separated
     #[arg(long, value_name = "A,B")]
     pub only: Option<String>,
-    /// Measure this revision of the app's git repository too, in the same rounds as the working tree:
-    /// main, HEAD~1
+    /// Measure this revision of the app's git repository too, in the same rounds: main, HEAD~1
     #[arg(long, value_name = "REV")]
     pub against: Option<String>,
-    /// What makes the revision's copy complete: 'composer install --no-dev'
+    /// Run this command to complete the revision's copy: 'composer install --no-dev'
     #[arg(long, value_name = "COMMAND", requires = "against")]
     pub against_prepare: Option<String>,
-    /// Say what would run and how long it takes; start nothing
+    /// Print what would run and how long it would take; start nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Print the summary as JSON instead of the table
@@ -206,24 +211,24 @@ pub struct CompareArgs {
 /// Arguments of `up`.
 #[derive(Args, Debug)]
 pub struct UpArgs {
-    /// Which runtime
+    /// Runtime to start
     pub runtime: String,
-    /// App: a name of the catalogue or a folder [default: hello]
+    /// Start it with this app: a directory, or a name from the catalogue [default: hello]
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
-    /// What the folder's app is, where it is not as detected
+    /// Set the app's kind where detection is wrong
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Port on 127.0.0.1; a free one when not given
+    /// Listen on this port of 127.0.0.1 [default: a free port]
     #[arg(long, value_name = "P")]
     pub port: Option<u16>,
-    /// PHP workers
+    /// Set the number of PHP workers
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// CPUs of the whole stack
+    /// Limit the whole stack to N CPUs
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,
-    /// Memory of the whole stack: 1GiB
+    /// Limit the memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
     /// Print what was started as JSON
@@ -234,14 +239,15 @@ pub struct UpArgs {
 /// Arguments of `init`.
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// App: a folder, or a name of the catalogue [default: this folder]
+    /// Write a plan for this app: a directory, or a name from the catalogue [default: this
+    /// directory]
     #[arg(long, value_name = "DIR|NAME")]
     pub app: Option<String>,
-    /// What the folder's app is, where it is not as detected: script, callable, symfony, laravel,
-    /// lumen, psr15
+    /// Set the app's kind where detection is wrong: script, callable, symfony, laravel, lumen,
+    /// psr15
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// The file to write; must not exist [default: stampede.yaml]
+    /// Write the plan to this file, which must not exist [default: stampede.yaml]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -257,7 +263,7 @@ pub struct ListArgs {
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Measure the load generator's own ceiling too, for some ten seconds, beside a server of our own
+    /// Measure the load generator's own limit too, in about ten seconds, against a built-in server
     #[arg(long)]
     pub calibrate: bool,
     /// Print JSON
@@ -268,13 +274,13 @@ pub struct DoctorArgs {
 /// Arguments of `install`.
 #[derive(Args, Debug)]
 pub struct InstallArgs {
-    /// Which runtimes, comma-separated
+    /// Runtimes to install, comma-separated
     #[arg(required = true, value_delimiter = ',', value_name = "A,B")]
     pub runtimes: Vec<String>,
-    /// Show the commands and run none of them
+    /// Print the commands without running them
     #[arg(long)]
     pub print: bool,
-    /// Build what no package has, on this machine's PHP, even where its makers publish a program
+    /// Build what has no package with this machine's PHP, even where upstream publishes a binary
     #[arg(long)]
     pub build: bool,
     /// Print what was installed as JSON
@@ -285,13 +291,14 @@ pub struct InstallArgs {
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// A run's folder or name; `last`, `last~1`. Several are laid over each other
+    /// Runs to print: a directory or name, `last`, `last~1`. Several are combined
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<String>,
-    /// How to print it
+    /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Folder for the files of `--format svg` [default: charts/ in the run's folder]
+    /// Write the files of `--format svg` to this directory [default: charts/ in the run's
+    /// directory]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -299,20 +306,21 @@ pub struct ReportArgs {
 /// Arguments of `diff`.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
-    /// Runs' folders or names; `last`, `last~1`. The first is what the others are held against
+    /// Runs to compare: a directory or name, `last`, `last~1`. The others are compared with the
+    /// first
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// What must hold of the change: 'p95 worse < 5%' (may be given more than once) [default: those of
-    /// the other run's plan]
+    /// Fail unless the change meets this: 'p95 worse < 5%' (repeatable) [default: the `worse`
+    /// expectations of the other run's plan]
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Compare also what is of another machine, runtime or limit, and say so
+    /// Compare even if machine, runtimes or limits differ, and print what differs
     #[arg(long)]
     pub anyway: bool,
-    /// How to print it
+    /// Choose the output format
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub format: DiffFormat,
-    /// The same as --format json
+    /// Print JSON, the same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
@@ -324,17 +332,17 @@ pub enum DiffFormat {
     Text,
     /// Tables for a pull request
     Markdown,
-    /// Documented and versioned (docs/diff.md)
+    /// JSON, documented and versioned (docs/diff.md)
     Json,
 }
 
 /// Arguments of `history`.
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
-    /// Folder of the runs [default: stampede-results]
+    /// List the runs in this directory [default: stampede-results]
     #[arg(long = "in", value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// At most so many
+    /// List at most N runs
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     /// Print JSON
@@ -345,13 +353,13 @@ pub struct HistoryArgs {
 /// Arguments of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Folder of the runs [default: stampede-results]
+    /// Show the runs in this directory [default: stampede-results]
     #[arg(long = "in", value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// Port on 127.0.0.1; a free one when not given
+    /// Listen on this port of 127.0.0.1 [default: a free port]
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
-    /// Print the address and open no browser
+    /// Print the address without opening a browser
     #[arg(long)]
     pub no_open: bool,
 }
@@ -359,23 +367,23 @@ pub struct ServeArgs {
 /// Formats of `report`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A table for the terminal; also writes report.html into the run's folder
+    /// A table for the terminal; also writes report.html to the run's directory
     Text,
-    /// The page: charts, tables and evidence in one file
+    /// A page with charts, tables and evidence in one file
     Html,
     /// A table for a pull request
     Markdown,
-    /// One row a cell
+    /// One line for each row of the table
     Csv,
     /// The summary, documented and versioned
     Json,
-    /// An SVG file for each chart, for articles; prints their paths
+    /// One SVG file for each chart, for articles; prints their paths
     Svg,
-    /// Test cases for continuous integration: each cell, and each of its expectations
+    /// Test cases for continuous integration: each row, and each of its expectations
     Junit,
 }
 
-/// What there is a schema of.
+/// What `schema` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Described {
     /// A plan's YAML
@@ -388,7 +396,7 @@ pub enum Described {
     Check,
     /// The output of `tune --json`
     Tune,
-    /// Reasons, notices and differences, wherever they stand: every code with its fields
+    /// Reasons, notices and differences: every code with its fields
     Facts,
 }
 
@@ -397,24 +405,28 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare --app ~/shop --urls urls.txt --users 20 --for 60s
   stampede compare plans/demo.yaml
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp
-  stampede compare --app hello --runtimes nginx-fpm,php-builtin --rate 200 --for 30s
-  stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s --expect 'p95 < 100ms'
-  stampede compare --app hello --runtimes nginx-fpm,live:http://127.0.0.1:8080 --users 4 --for 10s
-  stampede compare --app ~/shop --against main --runtimes nginx-fpm --users 8 --for 10s \\
-      --expect 'p95 worse < 5%'
+  stampede compare --app hello --runtimes nginx-fpm,php-builtin \\
+      --rate 200 --for 30s
+  stampede compare --app ~/shop --runtimes nginx-fpm --users 20 --for 30s \\
+      --expect 'p95 < 100ms'
+  stampede compare --app hello --users 4 --for 10s \\
+      --runtimes nginx-fpm,live:http://127.0.0.1:8080
+  stampede compare --app ~/shop --against main --runtimes nginx-fpm \\
+      --users 8 --for 10s --expect 'p95 worse < 5%'
   stampede compare plans/demo.yaml --dry-run
 
-Without a plan and --runtimes, the usual runtimes that are here and can run the app are compared; what
-was chosen and what was left out is said first, and --dry-run says only that.
+Without a plan and --runtimes, stampede compares the default runtimes that are
+installed and can run the app. It first prints what it chose and what it left
+out; --dry-run prints only that.
 
-Results go to stampede-results/, Ctrl-C keeps what was measured so far.";
+Results go to stampede-results/. Ctrl-C keeps what was measured so far.";
 
 const INIT_HELP: &str = "Examples:
   stampede init
   stampede init --app ~/shop --out shop.yaml
   stampede init --app ~/shop --kind symfony
 
-Writes that one file and nothing else, and never over one that is there.";
+Writes only that file, and never overwrites an existing one.";
 
 const REPORT_HELP: &str = "Examples:
   stampede report
@@ -424,33 +436,46 @@ const REPORT_HELP: &str = "Examples:
 
 const DIFF_HELP: &str = "Examples:
   stampede diff last~1 last
-  stampede diff 20261121-101500-3f9a last --expect 'p95 worse < 5%' --expect 'ok worse < 0.1%'
+  stampede diff 20261121-101500-3f9a last --expect 'p95 worse < 5%' \\
+      --expect 'ok worse < 0.1%'
   stampede diff last~1 last --format markdown
 
-Runs of different times also differ by what disturbed the machine then. `stampede compare --against REV`
-measures two versions of an app in the same rounds: that is what a pull request should trust.
+Runs from different times also differ in whatever disturbed the machine. For a
+pull request, use `stampede compare --against REV`: it measures two versions of
+an app in the same rounds.
 
-An expectation is met where the whole 95 % interval keeps it. The exit code is 1 where one is broken or
-not shown, 2 where the runs are not comparable, 3 where a cell has no trial that counts.";
+An expectation is met if the whole 95 % interval meets it. Exit codes:
+  0  success
+  1  an expectation is broken or not shown
+  2  the runs are not comparable
+  3  a row has no trial that counts";
 
-const SERVE_HELP: &str = "The address holds a token, new each time: who does not have it sees nothing. Nothing can be
-written or started through it. On a server: ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090
+const SERVE_HELP: &str =
+    "The address contains a token, new each time; without it, access is refused.
+Nothing can be written or started through the pages. To see the runs of a server:
+  ssh -L 8090:127.0.0.1:8090 HOST stampede serve --port 8090 --no-open
 
-A browser on the machine that measures takes CPU from what is measured; look from another.";
+A browser on the machine that measures takes CPU from the measurement; use one
+on another machine.";
 
 const FIRE_HELP: &str = "Examples:
   stampede fire http://127.0.0.1:8080/ --rate 500 --for 10s
   stampede fire http://127.0.0.1:8080/ --connections 50 --for 10s
   stampede fire http://127.0.0.1:8080/ --schedule 'line(1,1000,60s)' --client tank \\
       --autostop 'time(1s,10s) http(5xx,10%,5s) net(xx,5,10s)'
-  stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
-  stampede fire http://127.0.0.1:8080/login -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded' --users 4 --requests 1000
+  stampede fire http://127.0.0.1:8080/ --rate 500 --for 60s \\
+      --expect 'p95 < 100ms' --expect 'ok >= 99.9%'
+  stampede fire http://127.0.0.1:8080/login --users 4 --requests 1000 \\
+      -d 'user=a' -H 'Content-Type: application/x-www-form-urlencoded'
 
 Exit codes:
-  0  at least one answer was correct, or you stopped the load with Ctrl-C; other requests may have failed
-  1  an expectation is not met, or a criterion of --autostop (except `limit`) ended the load
+  0  at least one answer was correct, or you stopped the load with Ctrl-C;
+     other requests may have failed
+  1  an expectation is not met, or a criterion of --autostop (except `limit`)
+     ended the load
   2  the load did not start: nothing was sent
-  3  no answer was correct, a file could not be written, or an expectation is asked of an invalid measurement
-Ctrl-C gives 3, too, if requests had ended and none was answered.
+  3  no answer was correct, a file could not be written, or an expectation
+     applies to an invalid measurement
+Ctrl-C also gives 3 if requests had ended and none was answered.
 
-From ab, wrk, oha or Yandex Tank: docs/coming-from.md";
+If you come from ab, wrk, oha or Yandex Tank, see docs/coming-from.md.";

@@ -7,78 +7,80 @@ use clap::Args;
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// App: a folder, or a name of the catalogue (hello)
+    /// Check this app: a directory, or a name from the catalogue (hello)
     #[arg(long, value_name = "DIR|NAME", required_unless_present = "finding")]
     pub app: Option<String>,
-    /// What the folder's app is, where it is not as detected
+    /// Set the app's kind where detection is wrong
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Worker runtimes to check, comma-separated: roadrunner, frankenphp-worker, swoole
+    /// Check these worker runtimes, comma-separated: roadrunner, frankenphp-worker, swoole
     #[arg(long, value_name = "NAME,…", required_unless_present = "finding")]
     pub runtime: Option<String>,
-    /// File of requests: a path or URL in each line, an access.log, HAR, JSON lines or ammo
-    /// [default: what links of the app lead to]
+    /// Send the requests in this file: a path or URL per line, access.log, HAR, JSON lines or
+    /// Yandex Tank's formats [default: the pages that the app links to]
     #[arg(long, visible_alias = "traffic", value_name = "FILE")]
     pub urls: Option<PathBuf>,
-    /// Where the search for links begins
+    /// Start to follow links at this path
     #[arg(long, value_name = "PATH", default_value = "/", conflicts_with = "urls")]
     pub path: String,
-    /// Requests at most [default: 50 that links lead to, 500 of a file]
+    /// Check at most N requests [default: 50 from links, 500 from a file]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Methods that are sent
+    /// Send only these methods
     #[arg(long, value_name = "METHOD,…", default_value = "GET,HEAD")]
     pub methods: String,
-    /// Paths that are not asked, beside those that end a session or delete: '/admin/*' (may be given more than once)
+    /// Skip paths like this, besides those that log out or delete: '/admin/*' (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
-    /// Users that ask in turn
+    /// Send the requests as N users in turn
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=26))]
     pub users: u32,
-    /// A user's name and password for basic authentication, as NAME:PASSWORD (once for each user)
+    /// Log in a user with basic authentication: NAME:PASSWORD (once for each user)
     #[arg(long, value_name = "LOGIN")]
     pub login: Vec<String>,
-    /// A user's cookies: a cookie jar of curl, or NAME=VALUE in each line (once for each user)
+    /// Read a user's cookies from this file: a curl cookie jar, or NAME=VALUE per line (once for
+    /// each user)
     #[arg(long, value_name = "FILE")]
     pub cookies: Vec<PathBuf>,
-    /// Tours, comma-separated: in-order, reversed, shuffled, repeated, interleaved, overlapping [default: all]
+    /// Send the requests in these orders, comma-separated: in-order, reversed, shuffled, repeated,
+    /// interleaved, overlapping [default: all]
     #[arg(long, value_name = "TOUR,…", value_delimiter = ',')]
     pub tours: Vec<String>,
-    /// Requests with which growth is measured; 0: it is not
+    /// Measure growth over N requests; 0 turns it off
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub growth: u64,
-    /// Memory that one worker may have: what max_requests is computed from
+    /// Set the memory limit of one worker, from which max_requests is computed
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     pub worker_memory: String,
-    /// A variable of the app's environment, before its `.env`: DATABASE_URL=… (may be given more than once)
+    /// Set a variable of the app's environment, overriding its `.env`: DATABASE_URL=… (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Fill the scratch database that stands in for the app's own: SQL, or a file of SQLite [default: a copy of
-    /// its SQLite file, or the app's migrations]
+    /// Fill the scratch database, which replaces the app's own, from this SQL or SQLite file
+    /// [default: a copy of the app's SQLite file, or the app's migrations]
     #[arg(long, value_name = "FILE", conflicts_with = "own_database")]
     pub database: Option<PathBuf>,
-    /// Ask with the database that the app's `.env` names: what the app writes is written there
+    /// Use the database that the app's `.env` names; what the app writes ends up there
     #[arg(long)]
     pub own_database: bool,
-    /// The runtime that forgets after each request
+    /// Compare with this runtime, which forgets everything after each request
     #[arg(long, value_name = "NAME", default_value = "nginx-fpm")]
     pub reference: String,
-    /// Longest wait for one answer
+    /// Wait at most this long for an answer
     #[arg(long, value_name = "LENGTH", default_value = "10s")]
     pub timeout: String,
-    /// Seed of orders and tokens; drawn and stored when not given
+    /// Set the seed for orders and tokens [default: random, stored with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// An earlier check.json: what it has is accepted
+    /// Accept the findings in this earlier check.json
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Send just the requests of this finding again, of the last check or of --of
+    /// Send only the requests of finding N again, from the last check or from --of
     #[arg(long, value_name = "N")]
     pub finding: Option<u32>,
-    /// The check that --finding means: its folder or its check.json
+    /// Take --finding from this check: its directory or its check.json
     #[arg(long, value_name = "CHECK", requires = "finding")]
     pub of: Option<PathBuf>,
-    /// Folder for the result; must not exist
+    /// Write the result to this directory, which must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the result as JSON
@@ -86,15 +88,20 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
-/// Under the flags.
+/// Printed below the options.
 pub const CHECK_HELP: &str = "Examples:
   stampede check --app ~/shop --runtime frankenphp-worker
-  stampede check --app ~/shop --runtime roadrunner,frankenphp-worker --urls urls.txt --users 3
+  stampede check --app ~/shop --runtime roadrunner,frankenphp-worker \\
+      --urls urls.txt --users 3
   stampede check --app ~/shop --runtime roadrunner --baseline known.json
   stampede check --finding 2
 
-The app's folder is copied and never written to. `{user}` in a request stands for a token of the user who
-sends it: `/hello?name={user}`. What is found is kept in stampede-results/.
+stampede checks a copy of the app's directory and never writes to the original.
+In a request, `{user}` stands for a token of the user who sends it:
+`/hello?name={user}`. Results go to stampede-results/.
 
-Exit codes: 0 nothing was found, or it is in the baseline; 1 something was found; 2 nothing could be compared;
-3 a runtime could not be checked, or not to the end.";
+Exit codes:
+  0  no findings, or only those of the baseline
+  1  findings
+  2  nothing could be compared
+  3  a runtime could not be checked, or not completely";

@@ -10,86 +10,89 @@ use super::args::LoadFlags;
 /// Arguments of `fire`.
 #[derive(Args, Debug)]
 pub struct FireArgs {
-    /// Where to: http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or straight to
-    /// php-fpm: fcgi://127.0.0.1:9000/var/www/index.php/path, fcgi+unix:/run/php.sock:/var/www/…
+    /// URL to send load to: http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or
+    /// php-fpm directly: fcgi://127.0.0.1:9000/var/www/index.php/path,
+    /// fcgi+unix:/run/php.sock:/var/www/…
     #[arg(required_unless_present = "tank")]
     pub url: Option<String>,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
-    /// What is fired, where it is more than one request
-    #[command(flatten)]
-    pub ammo: AmmoFlags,
-    /// Connections at once, each with one shot under way: users where neither --rate nor
-    /// --schedule is given, else the same as --max-in-flight
+    /// Use N connections, each with one request at a time: the same as --max-in-flight with --rate
+    /// or --schedule, else the same as --users
     #[arg(long, value_name = "N", conflicts_with_all = ["users", "max_in_flight"],
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub connections: Option<u32>,
-    /// Close after each shot: the same as --keep-alive off
+    /// Close the connection after each request, the same as --keep-alive off
     #[arg(long, conflicts_with = "keep_alive")]
     pub no_keep_alive: bool,
-    /// Discarded load before: 5s of the mean rate, or of the same users
+    /// Send load for this long before measuring, and discard it: 5s (at the mean rate, or as many
+    /// requests at a time)
     #[arg(long, value_name = "LENGTH")]
     pub warm_up: Option<String>,
-    /// HTTP version: 1.0 or 1.1
+    /// Use this HTTP version: 1.0 or 1.1
     #[arg(long, value_name = "VERSION")]
     pub http: Option<String>,
-    /// Seed of Poisson arrivals and of random ammo; drawn and printed when not given
+    /// Set the seed for Poisson arrivals and random order [default: random, printed]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
-    /// Method
+    /// Use this HTTP method
     #[arg(long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,
-    /// Header 'Name: value' (may be given more than once)
+    /// Add a header: 'Name: value' (repeatable)
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub header: Vec<String>,
-    /// Cookie 'name=value' (may be given more than once)
+    /// Add a cookie: 'name=value' (repeatable)
     #[arg(long, value_name = "COOKIE")]
     pub cookie: Vec<String>,
-    /// Name and password for Basic authentication
+    /// Log in with basic authentication
     #[arg(long, value_name = "USER:PASSWORD")]
     pub basic_auth: Option<String>,
-    /// Body; @file reads one. The method becomes POST
+    /// Send this body, or the content of @file; the method is POST unless -X says otherwise
     #[arg(long, short = 'd', value_name = "BODY")]
     pub body: Option<String>,
-    /// Statuses that count as correct, comma-separated [default: 200-299]
+    /// Count these statuses as correct, comma-separated [default: 200-299]
     #[arg(long, value_delimiter = ',', value_name = "N,M-N,2xx", value_parser = statuses)]
     pub status: Vec<RangeInclusive<u16>>,
-    /// Text that a correct body contains
+    /// Count an answer as correct only if its body contains this text
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub contains: Option<String>,
-    /// What else a correct answer has: 'header x-cache == HIT', 'json ok == true', 'body ~ /re/',
-    /// 'size > 100', 'time < 200ms' (may be given more than once; docs/checks.md)
+    /// Count an answer as correct only if this holds: 'header x-cache == HIT', 'json ok == true',
+    /// 'body ~ /re/', 'size > 100', 'time < 200ms' (repeatable; docs/checks.md)
     #[arg(long, value_name = "CHECK")]
     pub check: Vec<String>,
-    /// When to stop before the end, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (may be given
-    /// more than once)
+    /// Stop early on this criterion, in Yandex Tank's syntax: 'http(5xx,10%,5s)' (repeatable)
     #[arg(long, value_name = "CRITERIA")]
     pub autostop: Vec<String>,
-    /// What must hold: 'p95 < 100ms' (may be given more than once)
+    /// Fail unless this holds: 'p95 < 100ms' (repeatable)
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Load threads, where the kernel likes [default: 1]
+    /// Start N load threads, on CPUs that the kernel picks [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "load_cpus",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// CPUs for load threads, one thread each, comma-separated
+    /// Pin one load thread to each of these CPUs, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
-    /// What moves the bytes [default: io_uring for 8 users a thread and more who keep their
-    /// connections, without TLS and where it is allowed; else epoll]
+    /// Choose the I/O engine [default: io_uring where it costs less, else epoll]
+    ///
+    /// The default is io_uring in the closed model with kept connections, no TLS and at least 8
+    /// requests at a time per thread, if the kernel allows it. Otherwise it is epoll.
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
-    /// Fire at an address that is neither this machine's nor private: load only what you are
-    /// allowed to load
+    /// Allow an address that is neither this machine's nor private: load only what you are allowed
+    /// to load
     #[arg(long)]
     pub i_may_load_this_host: bool,
-    /// The files that are written beside the summary
-    #[command(flatten)]
-    pub files: FileFlags,
     /// Print the summary as JSON (docs/fire.schema.json)
     #[arg(long)]
     pub json: bool,
+    /// Requests from a file. Below the other options, because its heading also covers what follows
+    #[command(flatten)]
+    pub ammo: AmmoFlags,
+    /// Files written besides the summary
+    #[command(flatten)]
+    pub files: FileFlags,
 }
 
 /// `200`, `200-299` or `2xx`.
@@ -109,7 +112,7 @@ fn statuses(text: &str) -> Result<RangeInclusive<u16>, StatusError> {
     known.ok_or(StatusError)
 }
 
-/// What is no status; clap says beside it what was written.
+/// Not a status; clap quotes the input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a status as 200, a range as 200-299, or a class as 2xx")]
 struct StatusError;
@@ -117,37 +120,37 @@ struct StatusError;
 /// Engines of the load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// Everywhere
+    /// Works everywhere
     Epoll,
-    /// Linux 6.1 and later, where it is not forbidden
+    /// Needs Linux 6.1 or later, where it is not disabled
     #[value(name = "io_uring")]
     IoUring,
 }
 
-/// What `fire` fires from a file.
+/// Which requests `fire` sends from a file.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Requests from a file")]
 pub struct AmmoFlags {
-    /// Requests: URIs, Yandex Tank's uri, uripost and phantom, access.log, HAR, JSON lines
-    /// (docs/ammo.md)
+    /// Send the requests in this file: URIs, Yandex Tank's uri, uripost and phantom, access.log,
+    /// HAR, JSON lines (docs/ammo.md)
     #[arg(long, visible_alias = "traffic", value_name = "FILE",
           conflicts_with_all = ["method", "body", "tank"])]
     pub ammo: Option<PathBuf>,
-    /// How it is written [default: as its beginning looks]
+    /// Set the file's format [default: detected from its beginning]
     #[arg(long, value_name = "FORMAT", requires = "ammo")]
     pub ammo_format: Option<String>,
-    /// Which request is next
+    /// Choose the order of the requests
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = AmmoOrder::InOrder,
           requires = "ammo")]
     pub ammo_order: AmmoOrder,
-    /// End when this many requests were fired. Users need no --for beside it
+    /// Stop after N requests of the file; --users then needs no --for
     #[arg(long, value_name = "N", requires = "ammo",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub ammo_limit: Option<u64>,
-    /// End when each was fired; else the file is fired again. Users need no --for beside it
+    /// Send each request once instead of repeating the file; --users then needs no --for
     #[arg(long, requires = "ammo")]
     pub once: bool,
-    /// Yandex Tank's load.yaml, in place of the load's flags; a URL beside it goes before its own
+    /// Read the load from Yandex Tank's load.yaml instead of flags; a URL overrides the file's
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "rate", "schedule", "users", "length", "requests", "connections", "max_in_flight", "method",
         "body", "header", "cookie", "basic_auth", "timeout", "keep_alive", "no_keep_alive", "client",
@@ -156,29 +159,29 @@ pub struct AmmoFlags {
     pub tank: Option<PathBuf>,
 }
 
-/// Which request is next.
+/// The order of a file's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AmmoOrder {
-    /// As they are written
+    /// As in the file
     InOrder,
-    /// Shuffled, each once a pass
+    /// Shuffled for each pass of the file
     Random,
 }
 
-/// What `fire` writes beside its summary.
+/// What `fire` writes besides its summary.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Files")]
 pub struct FileFlags {
-    /// A row a second
+    /// Write one row per second, as CSV
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// A row a shot, with Yandex Tank's columns
+    /// Write one row per request, with Yandex Tank's columns
     #[arg(long, value_name = "FILE")]
     pub phout: Option<PathBuf>,
-    /// Histograms a second, for HdrHistogram's tools
+    /// Write histograms per second, for HdrHistogram's tools
     #[arg(long, value_name = "FILE")]
     pub hlog: Option<PathBuf>,
-    /// Figures in Prometheus' text format
+    /// Write the figures in Prometheus' text format
     #[arg(long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,
 }

@@ -2,53 +2,53 @@
 
 use clap::Args;
 
-/// What a search measures on: shared by `capacity` and `tune`.
+/// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GroundFlags {
-    /// App: a name of the catalogue (hello) or a folder
+    /// Measure this app: a directory, or a name from the catalogue (hello)
     #[arg(long, value_name = "NAME|DIR")]
     pub app: Option<String>,
-    /// What the folder's app is, where it is not as detected
+    /// Set the app's kind where detection is wrong
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
-    /// Path and query of every request, in place of the app's own: '/search?q=1'
+    /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// File with a path or URL in each line: they are asked for in turn
+    /// Send the requests in this file in turn: one path or URL per line
     #[arg(long, visible_alias = "traffic", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
-    /// CPUs of the whole stack; the load gets the others
+    /// Limit the whole stack to N CPUs; the load generator gets the rest
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,
-    /// Memory of the whole stack: 1GiB
+    /// Limit the memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// What must hold (may be given more than once)
+    /// Require that this holds (repeatable)
     /// [default: 'p95 < 100ms' and 'ok >= 99.9%', or the plan's]
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Discarded load before each trial [default: 1s]
+    /// Send load for this long before each trial, and discard it [default: 1s]
     #[arg(long, value_name = "LENGTH")]
     pub warm_up: Option<String>,
-    /// Habits of the connections: stampede, tank, ab, k6
+    /// Use the connection settings of this client: stampede, tank, ab, k6
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
-    /// Keep connections, or close after each shot
+    /// Keep connections open, or close them after each request
     #[arg(long, value_name = "on|off|auto")]
     pub keep_alive: Option<String>,
-    /// From the start of a shot to its end [default: 11s]
+    /// Time out a request this long after its start, connecting included [default: 11s]
     #[arg(long, value_name = "LENGTH")]
     pub timeout: Option<String>,
-    /// Shots under way at once
+    /// Limit the number of requests in flight
     #[arg(long, value_name = "N")]
     pub max_in_flight: Option<String>,
-    /// How due times spread
+    /// Space scheduled requests evenly or at random
     #[arg(long, value_name = "uniform|poisson")]
     pub arrivals: Option<String>,
-    /// Seed of the order of trials; drawn and stored when not given
+    /// Set the seed for the order of trials [default: random, stored with the results]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
-    /// Folder for the results; must not exist
+    /// Write the results to this directory, which must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,
     /// Print the result as JSON
@@ -59,23 +59,23 @@ pub struct GroundFlags {
 /// Arguments of `capacity`.
 #[derive(Args, Debug)]
 pub struct CapacityArgs {
-    /// Runtimes, comma-separated, or a plan file, of which app, runtimes and settings are taken
+    /// Runtimes, comma-separated; or a plan file with app, runtimes and settings
     #[arg(value_name = "RUNTIME,…|PLAN")]
     pub what: String,
-    /// PHP workers, the same for every runtime
+    /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// How long each runtime may be searched
+    /// Search for at most this long per runtime
     #[arg(long, value_name = "LENGTH", default_value = "3m")]
     pub max_time: String,
-    /// How narrow the interval shall be
+    /// Stop when the interval is this narrow
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub precision: String,
-    /// Length of one short trial; those that narrow and confirm what was found are four
-    /// times as long, and a slow app's as long as its percentile needs
+    /// Set the length of a short trial; trials that narrow and confirm the result are four times as
+    /// long, and a slow app's are as long as its percentile needs
     #[arg(long = "for", value_name = "LENGTH", default_value = "4s")]
     pub length: String,
-    /// What it is measured on
+    /// The app, budget and load
     #[command(flatten)]
     pub ground: GroundFlags,
 }
@@ -83,49 +83,59 @@ pub struct CapacityArgs {
 /// Arguments of `tune`.
 #[derive(Args, Debug)]
 pub struct TuneArgs {
-    /// Which runtime
+    /// Runtime to tune
     pub runtime: String,
-    /// What is tried: a range of numbers or a list of words (may be given more than once)
-    /// [default: workers=2..64]
+    /// Try these values of a setting: a range of numbers or a list of words (repeatable) [default:
+    /// workers=2..64]
     #[arg(long, value_name = "NAME=VALUES")]
     pub set: Vec<String>,
-    /// The least p95 at this offered rate, and not the highest capacity
+    /// Find the lowest p95 at this target rate instead of the highest capacity
     #[arg(long, value_name = "N")]
     pub rate: Option<String>,
-    /// How long all of it may take
+    /// Search for at most this long in total
     #[arg(long, value_name = "LENGTH", default_value = "10m")]
     pub max_time: String,
-    /// How narrow the interval of each capacity shall be
+    /// Measure each capacity until its interval is this narrow
     #[arg(long, value_name = "SHARE", default_value = "10%")]
     pub precision: String,
-    /// Length of one trial; a slow app's are as long as its percentile needs
+    /// Set the length of a trial; a slow app's are as long as its percentile needs
     #[arg(long = "for", value_name = "LENGTH", default_value = "2s")]
     pub length: String,
-    /// What it is measured on
+    /// The app, budget and load
     #[command(flatten)]
     pub ground: GroundFlags,
 }
 
-/// Under the flags of `capacity`.
+/// Printed below the options of `capacity`.
 pub const CAPACITY_HELP: &str = "Examples:
   stampede capacity nginx-fpm --app hello
-  stampede capacity nginx-fpm,apache-modphp --app ~/shop --expect 'p99 < 250ms' --expect 'ok >= 99.9%'
+  stampede capacity nginx-fpm,apache-modphp --app ~/shop --expect 'p99 < 250ms' \\
+      --expect 'ok >= 99.9%'
   stampede capacity shop.yaml --max-time 10m --precision 5%
 
-Each trial has a freshly started runtime and is kept in stampede-results/; Ctrl-C keeps what was measured
-and says the interval so far. `stampede report RUN` prints it again.
+Each trial starts the runtime anew and is kept in stampede-results/. Ctrl-C
+keeps what was measured and prints the interval so far. `stampede report RUN`
+prints the result again.
 
-Exit codes: 0 found, or more than the generator can offer; 1 not even one user, or the lowest rate, meets what
-is expected; 2 nothing could be measured; 3 not found in its time, or a runtime is missing.";
+Exit codes:
+  0  found, or beyond the load generator's limit
+  1  not even one request at a time, or the lowest rate, meets the expectations
+  2  nothing could be measured
+  3  not found in time, or a runtime is missing";
 
-/// Under the flags of `tune`.
+/// Printed below the options of `tune`.
 pub const TUNE_HELP: &str = "Examples:
   stampede tune nginx-fpm --app sleep
   stampede tune nginx-fpm --app ~/shop --set workers=4..128 --memory 1GiB
-  stampede tune nginx-fpm --app ~/shop --set workers=4..64 --set pm=static,ondemand --rate 200
+  stampede tune nginx-fpm --app ~/shop --set workers=4..64 \\
+      --set pm=static,ondemand --rate 200
 
-Of settings that cannot be told apart the smaller is chosen. What does not fit into --memory has failed.
-Ctrl-C keeps what was measured; `stampede report RUN` prints it again.
+If values are too close to call, tune picks the smallest number, or the word
+named first. A value with which the runtime exceeds --memory has failed. Ctrl-C
+keeps what was measured; `stampede report RUN` prints the result again.
 
-Exit codes: 0 found; 1 one user alone does not get what is expected; 2 nothing could be measured; 3 ended by
-its time or by Ctrl-C: the best so far.";
+Exit codes:
+  0  found
+  1  not even one request at a time meets the expectations
+  2  nothing could be measured
+  3  stopped by --max-time or Ctrl-C: prints the best so far";
