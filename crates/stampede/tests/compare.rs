@@ -332,3 +332,28 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     assert!(!fact(&trial["verdict"]["reasons"], "answer_changed").is_null(), "{trial:#}");
     assert_eq!(trial["load"]["counts"]["ok"], 140, "what was measured is kept: {trial:#}");
 }
+
+/// Naming runtimes does not ask for a load, nor a load for runtimes.
+#[test]
+fn runtimes_alone_are_compared_under_the_default_load() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write("shop/index.php", "<?php echo 'hello';");
+    let dry = |more: &[&str]| {
+        let args = [&["compare", "--app", "./shop", "--dry-run"][..], more].concat();
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output) + &stderr(&output)
+    };
+    let said = dry(&["--runtimes", "php-builtin"]);
+    assert!(said.contains("`--users 8 --for 10s --rounds 3`"), "{said}");
+    let said = dry(&["--runtimes", "php-builtin", "--rounds", "1"]);
+    assert!(said.contains("`--users 8 --for 10s`"), "{said}");
+    // A load without its length is a mistake all the same.
+    let args = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--rate", "5"];
+    let output = finish(place.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("`for` is missing"), "{}", stderr(&output));
+}

@@ -21,7 +21,7 @@ use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Places};
 use crate::store::{RunFolder, StoreError, StoredRun, StoredTrial};
-use crate::suggest::{fill, suggest};
+use crate::suggest::{fill, fill_load, suggest};
 use crate::summary::Summary;
 use crate::trial::comparison::Comparison;
 use crate::trial::refusal;
@@ -98,14 +98,24 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
             ));
         }
         None => {
-            if overrides.app.is_some() && overrides.runtimes.is_none() {
-                notices.extend(suggested(&mut overrides, catalogue)?);
+            match (&overrides.app, &overrides.runtimes) {
+                (Some(_), None) => notices.extend(suggested(&mut overrides, catalogue)?),
+                (Some(_), Some(_)) if names_no_load(&overrides) => {
+                    notices.push(Notice::Chosen { flags: fill_load(&mut overrides) });
+                }
+                _ => {}
             }
             plan::from_flags(&overrides)
         }
     };
     let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
     Ok(Plan { notices, ..plan })
+}
+
+/// Whether no flag says what is sent. A part of a load may be a mistake, which is said.
+fn names_no_load(flags: &Overrides) -> bool {
+    let Overrides { rate, schedule, users, for_, requests, .. } = flags;
+    [rate, schedule, users, for_, requests].iter().all(|flag| flag.is_none())
 }
 
 /// The fewest that `rounds: auto` would look at, too: three show a difference only where it is large.

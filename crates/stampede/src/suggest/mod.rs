@@ -117,26 +117,12 @@ pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, Sugges
     }
 }
 
-/// Puts what no flag says into the flags. What was chosen, for the reader.
+/// Puts runtimes, and what else no flag says, into the flags. What was chosen, for the reader.
 pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut chosen = Vec::new();
-    let mut choose = |name: &str, flag: &mut Option<String>, value: &str| {
-        if flag.is_none() {
-            chosen.push(format!("--{name} {value}"));
-            *flag = Some(value.to_owned());
-        }
-    };
-    choose("runtimes", &mut flags.runtimes, &names.join(","));
-    if flags.schedule.is_none() {
-        if flags.rate.is_none() {
-            choose("users", &mut flags.users, USERS);
-        }
-        if flags.requests.is_none() {
-            choose("for", &mut flags.for_, LENGTH);
-        }
-    }
-    choose("rounds", &mut flags.rounds, ROUNDS);
+    choose(&mut chosen, "runtimes", &mut flags.runtimes, &names.join(","));
+    chosen.extend(fill_load(flags));
     let mut notices = vec![Notice::Chosen { flags: chosen }];
     if !suggestion.beside.is_empty() {
         let runtimes = suggestion.beside.iter().map(|one| one.name.clone()).collect();
@@ -145,6 +131,28 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     let left_out = |left: &LeftOut| Notice::LeftOut { detail: left.to_string() };
     notices.extend(suggestion.left_out.iter().map(left_out));
     notices
+}
+
+/// Puts a load and rounds into the flags where they name neither. What was chosen: flags that say the same.
+pub fn fill_load(flags: &mut Overrides) -> Vec<String> {
+    let mut chosen = Vec::new();
+    if flags.schedule.is_none() {
+        if flags.rate.is_none() {
+            choose(&mut chosen, "users", &mut flags.users, USERS);
+        }
+        if flags.requests.is_none() {
+            choose(&mut chosen, "for", &mut flags.for_, LENGTH);
+        }
+    }
+    choose(&mut chosen, "rounds", &mut flags.rounds, ROUNDS);
+    chosen
+}
+
+fn choose(chosen: &mut Vec<String>, name: &str, flag: &mut Option<String>, value: &str) {
+    if flag.is_none() {
+        chosen.push(format!("--{name} {value}"));
+        *flag = Some(value.to_owned());
+    }
 }
 
 /// As many as a runtime has workers where nobody says it: a kept connection fits each, also where
@@ -298,6 +306,14 @@ mod tests {
         let (_, said) =
             chosen(Overrides { schedule: given("const(5,1s)"), ..Overrides::default() });
         assert_eq!(said, "not said, and so chosen: `--runtimes a,b --rounds 3`");
+    }
+
+    #[test]
+    fn a_load_has_a_default_whatever_else_is_named() {
+        let mut flags = Overrides { runtimes: Some("a".to_owned()), ..Overrides::default() };
+        assert_eq!(fill_load(&mut flags), ["--users 8", "--for 10s", "--rounds 3"]);
+        assert_eq!(flags.runtimes.as_deref(), Some("a"));
+        assert!(fill_load(&mut flags).is_empty(), "once it is there, it is there");
     }
 
     fn lines(notices: &[Notice]) -> String {
