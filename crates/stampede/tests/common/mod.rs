@@ -250,13 +250,16 @@ pub fn confirm(place: &Place, up: &[&str], capacity: f64, upper: f64) {
 pub fn a_newer_format_is_refused(place: &Place, name: &str) {
     let (run, path) = (place.run().display().to_string(), place.run().join(name));
     let text = std::fs::read_to_string(&path).expect("it was written");
-    let (ours, newer) = ("\"format\": 1", "\"format\": 2");
-    assert!(text.contains(ours), "{text}");
-    std::fs::write(&path, text.replacen(ours, newer, 1)).expect("written");
+    let ours = serde_json::from_str::<Value>(&text).expect("JSON")["format"].as_u64();
+    let (ours, newer) = (ours.expect("a format"), ours.expect("a format") + 1);
+    let written = |format| format!("\"format\": {format}");
+    assert!(text.contains(&written(ours)), "{text}");
+    std::fs::write(&path, text.replacen(&written(ours), &written(newer), 1)).expect("written");
     let output = finish(place.stampede(&["report", &run]), Duration::from_secs(30));
     let said = stderr(&output);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-    assert!(said.contains(&format!("{name}` has format 2, this stampede knows 1")), "{said}");
+    let refused = format!("{name}` has format {newer}, this stampede knows {ours}");
+    assert!(said.contains(&refused), "{said}");
     assert!(said.contains("hint: read it with a newer stampede"), "{said}");
 }
 
