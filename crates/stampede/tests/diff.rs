@@ -10,7 +10,7 @@ use fixture::{Shots, add, cell, spread};
 use serde_json::Value;
 use stampede::fact::Fact;
 use stampede::store::RunFolder;
-use stampede::store::record::{AgainstRecord, FiredRecord, Judged, Spread};
+use stampede::store::record::{AgainstRecord, FORMAT, FiredRecord, Judged, Spread};
 use stampede::summary::model::Expected;
 use stampede::summary::{RunData, summarize};
 
@@ -322,7 +322,7 @@ fn of_several_apps_only_those_of_one_name_are_compared() {
 fn what_cannot_be_compared_is_said_with_what_to_do() {
     let other = run("other", 3, &[("roadrunner", 2_000)]);
     let mut newer = after();
-    newer.record.format = 2;
+    newer.record.format = FORMAT + 1;
     let told = [
         diff(&[&before()], &[]),
         diff(&[&before(), &before_again()], &["--expect", "p95 < 5ms"]),

@@ -75,9 +75,9 @@ impl fmt::Display for Machine {
             }
             Machine::OutOfMemory { kills, limit_bytes } => write!(
                 f,
-                "{} for want of memory: the stack has {}, use fewer workers or more memory",
+                "{} for want of memory{}, use fewer workers or more memory",
                 runtime::ended(*kills),
-                bytes(limit_bytes)
+                runtime::has(*limit_bytes)
             ),
             Machine::MemoryFull { peak_bytes, limit_bytes } => {
                 write!(f, "memory was full: {} of {}", bytes(peak_bytes), bytes(limit_bytes))

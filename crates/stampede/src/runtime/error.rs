@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
+use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error)]
@@ -315,12 +316,12 @@ pub enum RuntimeError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// What went wrong, with what it came of.
-    #[error("{} for want of memory{has}", ended(*.kills))]
+    #[error("{} for want of memory{}", ended(*.kills), has(*.limit_bytes))]
     OutOfMemory {
         /// Processes that the kernel ended.
         kills: u64,
-        /// Empty, or what the stack has, in words.
-        has: String,
+        /// Of the whole stack; 0: no limit.
+        limit_bytes: u64,
         /// What went wrong.
         #[source]
         source: Box<RuntimeError>,
@@ -550,6 +551,14 @@ pub fn ended(kills: u64) -> String {
     match kills {
         1 => "the kernel ended a process".to_owned(),
         more => format!("the kernel ended {more} processes"),
+    }
+}
+
+/// `: the stack has 1.00 GiB`; nothing where it has no limit.
+pub fn has(limit_bytes: u64) -> String {
+    match limit_bytes {
+        0 => String::new(),
+        bytes => format!(": the stack has {}", words::bytes(bytes as f64)),
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) use copy::{is_left_out, lead_settings, some as copy_some};
 pub use database::{CountError, ROLE as DATABASE_ROLE};
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::{env_notices, learn_secrets};
-pub use error::{GivenBy, RuntimeError, ended, nearest};
+pub use error::{GivenBy, RuntimeError, ended, has, nearest};
 pub use evidence::Pool;
 pub use list::{Listed, State, list, listed};
 pub use locate::{ExtensionError, LIB, Located, Places};

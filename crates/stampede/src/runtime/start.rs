@@ -21,7 +21,6 @@ use crate::keeper::{Keeper, Stack};
 use crate::monitor;
 use crate::observed::Shown;
 use crate::store::record::{Observed, RuntimeRecord};
-use crate::summary::words;
 
 /// What looks after a work folder, which goes when this is dropped. The keeper is one; tests have
 /// a simpler one.
@@ -348,11 +347,8 @@ impl Running {
         match (self.oom_kills(), error) {
             (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
             (kills, error) => {
-                let has = match self.isolation().memory_bytes {
-                    0 => String::new(),
-                    bytes => format!(": the stack has {}", words::bytes(bytes as f64)),
-                };
-                RuntimeError::OutOfMemory { kills, has, source: Box::new(error) }
+                let limit_bytes = self.isolation().memory_bytes;
+                RuntimeError::OutOfMemory { kills, limit_bytes, source: Box::new(error) }
             }
         }
     }

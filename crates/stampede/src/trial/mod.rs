@@ -86,7 +86,7 @@ pub fn trial(
     let measured = measure(ctx, subject, record, folder, &mut phases);
     record.phases = phases.end();
     measured.inspect_err(|error| {
-        record.verdict = verdict::not_measured(error.reason());
+        record.verdict = verdict::not_measured(error.reasons());
     })
 }
 

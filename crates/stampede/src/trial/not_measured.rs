@@ -5,7 +5,7 @@ use stampede_load::ammo::AmmoError;
 
 use super::paths::PagesError;
 use crate::causes::chain;
-use crate::fact::{Fact, Generator, Reason, Server, Traffic};
+use crate::fact::{Fact, Generator, Machine, Reason, Server, Traffic};
 use crate::live::LiveError;
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
@@ -71,8 +71,17 @@ pub enum Retry {
 }
 
 impl NotMeasured {
-    /// What a verdict says of it.
-    pub fn reason(&self) -> Fact<Reason> {
+    /// What a verdict says of it, the cause first.
+    pub fn reasons(&self) -> Vec<Fact<Reason>> {
+        if let NotMeasured::Runtime(RuntimeError::OutOfMemory { kills, limit_bytes, source }) = self
+        {
+            let killed = Machine::OutOfMemory { kills: *kills, limit_bytes: *limit_bytes };
+            return vec![killed.into(), Server::Failed { error: chain(source) }.into()];
+        }
+        vec![self.reason()]
+    }
+
+    fn reason(&self) -> Fact<Reason> {
         let error = chain(self);
         match self {
             NotMeasured::Runtime(_) | NotMeasured::Live(_) => Server::Failed { error }.into(),
@@ -116,3 +125,19 @@ fn first(pages: &[PageRecord]) -> (u32, Vec<PageRecord>) {
 
 /// Kept in a reason.
 const PAGES_KEPT: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn want_of_memory_is_the_first_reason_whatever_it_showed_as() {
+        let source = Box::new(RuntimeError::Interrupted { runtime: "nginx-fpm".to_owned() });
+        let error = RuntimeError::OutOfMemory { kills: 3, limit_bytes: 24 << 20, source };
+        let reasons = NotMeasured::from(error).reasons();
+        let killed = Machine::OutOfMemory { kills: 3, limit_bytes: 24 << 20 };
+        assert_eq!(reasons[0], killed.into());
+        assert_eq!(reasons[1].code(), "runtime_failed");
+        assert_eq!(NotMeasured::Interrupted.reasons(), [Traffic::Interrupted {}.into()]);
+    }
+}

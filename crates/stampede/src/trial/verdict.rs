@@ -66,8 +66,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 }
 
 /// A verdict for a trial without a load: it never came that far.
-pub fn not_measured(reason: Fact<Reason>) -> Verdict {
-    Verdict { judged: Judged::Invalid, reasons: vec![reason], notes: Vec::new() }
+pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
+    Verdict { judged: Judged::Invalid, reasons, notes: Vec::new() }
 }
 
 /// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd).
