@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Fact, Kind};
+use super::Kind;
 use crate::store::record::PageRecord;
 use crate::summary::words;
 
@@ -280,17 +280,5 @@ impl Kind for Php {
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
         vec![Php::json_schema(generator)]
-    }
-}
-
-impl From<Mismatch> for Fact<Mismatch> {
-    fn from(difference: Mismatch) -> Fact<Mismatch> {
-        Fact::Known(difference)
-    }
-}
-
-impl From<Php> for Fact<Php> {
-    fn from(php: Php) -> Fact<Php> {
-        Fact::Known(php)
     }
 }

@@ -120,6 +120,12 @@ impl<T: Kind> Fact<T> {
     }
 }
 
+impl<T: Kind> From<T> for Fact<T> {
+    fn from(known: T) -> Fact<T> {
+        Fact::Known(known)
+    }
+}
+
 /// Its sentence. A build with the feature `codes-for-text` prints the code instead: nothing may depend on a sentence.
 impl<T: Kind> fmt::Display for Fact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

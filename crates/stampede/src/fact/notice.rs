@@ -414,9 +414,3 @@ impl Kind for Notice {
         vec![Notice::json_schema(generator)]
     }
 }
-
-impl From<Notice> for Fact<Notice> {
-    fn from(notice: Notice) -> Fact<Notice> {
-        Fact::Known(notice)
-    }
-}

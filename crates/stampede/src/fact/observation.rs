@@ -62,12 +62,6 @@ impl Kind for Observation {
     }
 }
 
-impl From<Observation> for Fact<Observation> {
-    fn from(observation: Observation) -> Fact<Observation> {
-        Fact::Known(observation)
-    }
-}
-
 /// Reads them; of format 1, which had sentences alone, what a decision is made by.
 ///
 /// # Errors
