@@ -7,7 +7,8 @@
 //!
 //! Rules of values: one of less than 4 characters, a number of less than 6 digits, a word that stands everywhere
 //! (`root`, `true`, `localhost`) and every word of stampede's own (`valid`, `workers`, `own`) are masked behind their
-//! names alone; the last also by value in what others wrote: logs and answers of the app. One of less than 8 characters, or of letters alone, is masked where it is a word of its own. The
+//! names alone; the last also by value in what others wrote: logs and answers of the app. One of less than 8
+//! characters, or of letters alone, is masked where it is a word of its own. The
 //! longest of several is masked first. A secret under an innocent name, which nothing tells from other text, stays.
 //!
 //! No secret breaks a record: JSON's names are never masked, and no text that is one of stampede's own words.

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::measured::Measured;
-use super::verdict::Finding;
+use super::verdict::Judgement;
 use crate::fact::{ColdOpcache, Server};
 use crate::plan::model::Begin;
 use crate::store::record::{Judged, TrialRecord};
 
 /// What the reader of the trial should know, with what it makes of it.
-pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Finding> {
+pub(super) fn told(begin: Begin, record: &TrialRecord, measured: &Measured) -> Vec<Judgement> {
     let cold = (begin == Begin::Cold).then(|| match measured {
         Measured::Started(_) => cold(record, measured.emptied()),
         Measured::Live(_) => Server::NotCold {},
@@ -36,7 +36,7 @@ fn preload(record: &TrialRecord) -> Option<&str> {
 }
 
 /// What came of `preload`; `None`: it was not asked for.
-fn preloaded(record: &TrialRecord) -> Option<Finding> {
+fn preloaded(record: &TrialRecord) -> Option<Judgement> {
     let preload = preload(record)?.to_owned();
     let files = record.runtime.before.as_ref()?.preloaded;
     Some(match files {

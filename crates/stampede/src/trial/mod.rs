@@ -41,7 +41,7 @@ use crate::store::record::{
 use measured::Measured;
 pub use not_measured::{Gone, NotMeasured, Retry};
 pub use paths::PagesError;
-use verdict::{Evidence, Finding, ModelKind};
+use verdict::{Evidence, Judgement, ModelKind};
 
 /// What a trial needs beside its cell.
 pub struct Ctx<'a> {
@@ -296,7 +296,7 @@ fn after_load(
     record: &mut TrialRecord,
     measured: &Measured,
     before: Observed,
-) -> Vec<Finding> {
+) -> Vec<Judgement> {
     if let Some(gone) = measured.gone() {
         let detail = chain(&gone);
         return vec![(Judged::Invalid, Server::Gone { detail }.into())];
@@ -381,7 +381,7 @@ fn judge(
     load: &LoadRecord,
     measured: &Load,
     resources: &[ResourceSample],
-    changed: &[Finding],
+    changed: &[Judgement],
     died: &[Server],
 ) -> Verdict {
     let model = match measured.model {

@@ -8,7 +8,7 @@ use stampede_load::report::Counts;
 
 use super::Subject;
 use super::measured::Measured;
-use super::verdict::Finding;
+use super::verdict::Judgement;
 use crate::causes::chain;
 use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
@@ -25,7 +25,7 @@ pub(super) fn judged(
     counts: &Counts,
     (before, after): (Count, Count),
     shown: Option<Vec<u64>>,
-) -> Option<Finding> {
+) -> Option<Judgement> {
     let expected = match shown {
         Some(each) => Some(of_all(&each, counts)),
         None => expected(subject.app, &subject.load.requests, counts),

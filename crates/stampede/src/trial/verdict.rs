@@ -11,7 +11,7 @@ use crate::store::record::{Judged, LoadRecord, Verdict};
 use stampede_load::report::{Counts, End};
 
 /// A fact about a trial, and what it makes of it.
-pub type Finding = (Judged, Fact<Reason>);
+pub type Judgement = (Judged, Fact<Reason>);
 
 /// What a verdict is made of.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct Evidence<'a> {
     /// Readings of the monitor during the measured load.
     pub resources: &'a [ResourceSample],
     /// What the runtime shows after the load and did not before it: `observed::changed`.
-    pub changed: &'a [Finding],
+    pub changed: &'a [Judgement],
     /// The kernel's clock source, empty when unknown.
     pub clock_source: &'a str,
     /// CPUs of the machine.
@@ -71,7 +71,7 @@ pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
 }
 
 /// How answers were read that a strict client refuses: [`Fired::odd`](stampede_load::Fired::odd).
-pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Finding> {
+pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgement> {
     odd.iter().map(|(kind, answers)| {
         let reason = Traffic::OddHeaders { kind: kind.clone(), answers: *answers };
         (Judged::Valid, reason.into())

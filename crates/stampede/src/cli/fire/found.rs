@@ -11,7 +11,7 @@ use crate::fact::{Fact, Generator, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::Judged;
-use crate::trial::verdict::Finding;
+use crate::trial::verdict::Judgement;
 
 /// The first failed shot of a kind, secrets masked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -59,7 +59,7 @@ fn harmless(bytes: &[u8]) -> String {
 }
 
 /// What a reader of the result must know, and what counts against nobody.
-pub fn notes(fired: &Fired, model: &Model) -> impl Iterator<Item = Finding> {
+pub fn notes(fired: &Fired, model: &Model) -> impl Iterator<Item = Judgement> {
     let naps = about_naps(fired).map(Fact::from);
     let traffic = [about_slow_connects(fired), about_early_end(fired, model)];
     naps.into_iter()
@@ -97,9 +97,9 @@ fn about_early_end(fired: &Fired, model: &Model) -> Option<Traffic> {
 }
 
 /// What a reader of the result must know of the file of requests, and of records that were lost.
-pub fn about_ammo(fired: &Fired) -> Vec<Finding> {
+pub fn about_ammo(fired: &Fired) -> Vec<Judgement> {
     let ammo = &fired.ammo;
-    let mut found: Vec<Finding> = Vec::new();
+    let mut found: Vec<Judgement> = Vec::new();
     if let Some(error) = ammo.failed.clone() {
         found.push((Judged::Invalid, Traffic::FileFailed { error }.into()));
     }

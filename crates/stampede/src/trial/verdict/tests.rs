@@ -54,7 +54,7 @@ fn odd_headers_are_noted() {
     let note = |kind: &str, answers| {
         (Judged::Valid, Traffic::OddHeaders { kind: kind.into(), answers }.into())
     };
-    let notes: Vec<Finding> = odd_headers(&odd).collect();
+    let notes: Vec<Judgement> = odd_headers(&odd).collect();
     assert_eq!(notes, [note("folded", 1_200), note("no-field", 1)]);
 }
 
@@ -245,7 +245,7 @@ fn after_load(change: impl Fn(&mut Observed)) -> Verdict {
     let mut after = before.clone();
     change(&mut after.observed);
     let changed = changed_between(&before, &after);
-    let changed: Vec<Finding> =
+    let changed: Vec<Judgement> =
         changed.into_iter().map(|(judged, reason)| (judged, reason.into())).collect();
     judge(&Evidence { changed: &changed, ..evidence(&load(), OPEN) })
 }
