@@ -11,6 +11,7 @@ use report_fixture::{MS, SECOND, Shots, add, cell, run};
 use serde_json::Value;
 use stampede::report::{self, Style};
 use stampede::store::record::{AutoEnd, AutoRecord, Judged, LookRecord};
+use stampede::summary::model::CellSummary;
 use stampede::summary::steady::{self, Steady};
 use stampede::summary::{RunData, Summary, narrow, summarize};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
@@ -147,41 +148,41 @@ fn text(summary: &Summary) -> String {
     report::text(summary, &Style::plain(120))
 }
 
-fn letters(summary: &Summary) -> Vec<(&str, &str)> {
-    summary.cells.iter().map(|cell| (cell.runtime.as_str(), cell.letters.as_str())).collect()
+fn groups(summary: &Summary) -> Vec<(&str, &str)> {
+    let of = |cell: &'_ CellSummary| (cell.runtime.as_str(), cell.significance_groups.as_str());
+    summary.cells.iter().map(of).collect()
 }
 
 #[test]
-fn letters_tell_all_pairs_apart_and_rounds_cancel_out() {
+fn significance_groups_are_of_all_pairs_and_rounds_cancel_out() {
     let summary = summarize(&measured(&[
         ("far", &[13.0, 26.2, 39.0, 13.1, 26.0]),
         ("best", &[10.0, 20.1, 30.0, 10.1, 20.0]),
         ("like-it", &[10.1, 20.0, 30.2, 10.0, 20.1]),
     ]));
-    assert_eq!(letters(&summary), [("best", "a"), ("like-it", "a"), ("far", "b")]);
+    assert_eq!(groups(&summary), [("best", "a"), ("like-it", "a"), ("far", "b")]);
     let page = text(&summary);
-    assert!(page.contains("letters: rows without one in common are told apart"), "{page}");
-    assert!(page.contains("best and like-it are the same within 3 %"), "{page}");
+    assert!(page.contains("best has a p95 of") && page.contains("like-it: 0.77 ×"), "{page}");
     let csv = report::csv(&summary);
     let head = csv.lines().next().unwrap_or_default();
-    let at = head.split(',').position(|name| name == "letters").expect("a column");
+    let at = head.split(',').position(|name| name == "standing").expect("a column");
     // The only comma inside a field before it is that of the load.
     let fields = csv.lines().skip(1).filter_map(|row| row.split(',').nth(at + 1));
     let column: Vec<&str> = fields.collect();
-    assert_eq!(column, ["a", "a", "b"]);
+    assert_eq!(column, ["faster", "faster", ""]);
     assert!(
-        report::markdown(&summary).contains("**best**\u{a0}·\u{a0}a"),
+        report::markdown(&summary).contains("**baseline**"),
         "{}",
         report::markdown(&summary)
     );
 }
 
 #[test]
-fn two_rounds_have_neither_letters_nor_intervals_and_the_table_says_so() {
+fn two_rounds_have_neither_groups_nor_intervals_and_the_table_says_so() {
     let summary = summarize(&measured(&[("a", &[10.0, 10.1]), ("b", &[20.0, 20.2])]));
-    assert_eq!(letters(&summary), [("a", ""), ("b", "")]);
+    assert_eq!(groups(&summary), [("a", ""), ("b", "")]);
     let page = text(&summary);
-    assert!(page.contains("two trials: no interval") && page.contains("treat as a hint"), "{page}");
+    assert!(page.contains("Two rounds: a first impression.") && page.contains("`--rounds 3`"), "{page}");
     assert!(!page.contains("95 %"), "{page}");
 }
 
@@ -200,7 +201,7 @@ fn of_one_runtime_the_sentence_and_the_table_say_how_sure_its_figure_is() {
 fn a_unit_is_left_out_only_where_both_ends_have_it() {
     let summary = summarize(&measured(&[("alone", &[981.0, 1_000.0, 1_020.0, 1_000.0])]));
     let page = text(&summary);
-    assert!(page.contains(" (976 ms to 1.03 s over 4 rounds)"), "{page}");
+    assert!(page.contains(" (95 % interval 976 ms – 1.03 s)"), "{page}");
 }
 
 fn sentence(summary: &Summary) -> &str {
@@ -240,11 +241,8 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     }
     let summary = summarize(&run);
     let said = sentence(&summary);
-    assert!(
-        said.contains("few takes 1.40 × as long (two rounds in common: a hint only)"),
-        "{said}"
-    );
-    assert!(said.ends_with("far 2.00 × (1.98 to 2.02); 95 % intervals over 5 rounds."), "{said}");
+    assert!(said.contains("few: fewer than three rounds, a first impression only."), "{said}");
+    assert!(said.contains("far takes 2.00 × as long as best (1.98 – 2.02)."), "{said}");
     for trial in run.trials.iter_mut().filter(|trial| trial.record.cell == 2) {
         if trial.record.round > 2 {
             trial.record.verdict.judged = Judged::Invalid;
@@ -252,21 +250,20 @@ fn a_pair_with_two_rounds_in_common_is_a_hint_whatever_the_others_have() {
     }
     let summary = summarize(&run);
     let said = sentence(&summary);
-    let end = "; two trials each: no interval, treat as a hint.";
-    assert!(said.ends_with(end) && !said.contains("in common"), "{said}");
+    assert!(said.starts_with("Two rounds: a first impression."), "{said}");
 }
 
 #[test]
-fn what_is_not_told_apart_names_the_rounds_that_would_tell() {
+fn what_is_inconclusive_names_the_rounds_that_would_settle_it() {
     let summary = summarize(&measured(&[
         ("a", &[10.0, 10.0, 10.0, 10.0, 10.0]),
         ("b", &[10.6, 9.6, 10.7, 9.8, 10.9]),
     ]));
-    // Logs of b ÷ a deviate by 5.7 %.
-    assert_eq!(summary.groups[0].comparisons[0].rounds_needed, Some(18));
+    let needed = summary.groups[0].comparisons[0].rounds_needed.expect("it is inconclusive");
     let page = text(&summary);
-    assert!(page.contains("b: its ratio to the best varies by 5.68 %"), "{page}");
-    assert!(page.contains("18 rounds find a difference of 5 %"), "{page}");
+    assert!(page.contains(&format!("b: about {needed} rounds would settle it")), "{page}");
+    let headline = format!("About {needed} rounds would settle it.");
+    assert!(sentence(&summary).ends_with(&headline), "{}", sentence(&summary));
 }
 
 #[test]

@@ -33,6 +33,8 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         seed: 7,
         rounds: 1,
         auto: None,
+        baseline: None,
+        peak: None,
         cells: vec![CellRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),

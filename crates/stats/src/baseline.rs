@@ -41,14 +41,19 @@ pub struct Comparison {
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// The 95 % interval lies above 1, and the ratio beyond the margin.
+    #[serde(alias = "larger")]
     Higher,
     /// The 95 % interval lies below 1, and the ratio beyond the margin.
+    #[serde(alias = "smaller")]
     Lower,
     /// The 90 % interval lies within the margin.
+    #[serde(alias = "same")]
     Equivalent,
     /// None of these.
+    #[serde(alias = "not_told_apart")]
     Inconclusive,
     /// Fewer than three rounds: a first impression.
+    #[serde(alias = "hint")]
     TooFewRounds,
 }
 

@@ -164,6 +164,9 @@ pub struct CompareArgs {
     /// equal-workers, each-at-its-best [default: equal-workers]
     #[arg(long, value_name = "WORD")]
     pub fairness: Option<String>,
+    /// Compare the others with this runtime [default: the first one named, or nginx-fpm]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
     /// Repeat an invalid trial at most N times [default: 1]
     #[arg(long, value_name = "N")]
     pub repeat_invalid: Option<String>,
@@ -294,6 +297,9 @@ pub struct ReportArgs {
     /// Runs to print: a directory or name, `last`, `last~1`. Several are combined
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<String>,
+    /// Print all figures below the answer: every percentile, CPU and memory by role, what limited each row
+    #[arg(long)]
+    pub details: bool,
     /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -15,16 +15,17 @@ use crate::against::{self, Asked, Copies};
 use crate::fact::Notice;
 use crate::keeper::KeeperOptions;
 use crate::mask::mask_json;
-use crate::plan::Overrides;
-use crate::plan::model::{Fairness, Plan};
+use crate::plan::model::{Fairness, LoadChoice, Plan};
+use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;
 use crate::report::{self, Shown};
-use crate::runtime::{Catalogue, Places};
+use crate::runtime::{Catalogue, Mode, Places};
 use crate::store::{RunFolder, StoreError, StoredRun, StoredTrial};
-use crate::suggest::{fill, fill_load, suggest};
+use crate::suggest::{fill, fill_length, suggest};
 use crate::summary::Summary;
+use crate::summary::model::{Comparison as Compared, Standing};
 use crate::trial::comparison::Comparison;
-use crate::trial::refusal;
+use crate::trial::{cells, refusal};
 use crate::{interrupt, keeper, machine, plan, progress, store};
 
 /// Runs a comparison, prints the table.
@@ -39,6 +40,9 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
             .map_err(|refusal| Failure::from_refusal(&refusal))?;
         is_free(out.as_deref())?;
         each_at_its_best(&mut plan)?;
+    }
+    if !args.dry_run {
+        super::peak::choose_rates(&mut plan)?;
     }
     // Dropped at the end: the other version's copy is there until then.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
@@ -84,46 +88,73 @@ fn other_version(
 fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
     let mut overrides = overrides(args);
     let mut notices = Vec::new();
-    if args.against.is_some() && args.plan.is_none() && overrides.rounds.is_none() {
-        overrides.rounds = Some(AGAINST_ROUNDS.to_owned());
-        notices.push(Notice::Chosen { flags: vec![format!("--rounds {AGAINST_ROUNDS}")] });
-    }
-    let read = match &args.plan {
-        Some(path) => plan::read(path, &overrides),
+    let mut chosen = Vec::new();
+    let path = match &args.plan {
         None if overrides.app.is_none() && Path::new(PLAN).is_file() => {
-            return Err(Failure::rendered("neither a plan nor an app is named".to_owned()).hint(
-                format!(
-                    "`stampede compare {PLAN}` runs the plan in this folder; `--app DIR` needs none"
-                ),
-            ));
+            chosen.push(PLAN.to_owned());
+            Some(Path::new(PLAN))
         }
-        None => {
-            match (&overrides.app, &overrides.runtimes) {
-                (Some(_), None) => notices.extend(suggested(&mut overrides, catalogue)?),
-                (Some(_), Some(_)) if names_no_load(&overrides) => {
-                    notices.push(Notice::Chosen { flags: fill_load(&mut overrides) });
-                }
-                _ => {}
-            }
-            plan::from_flags(&overrides)
-        }
+        path => path.as_deref(),
+    };
+    let of_plan = |error| Failure::from_plan(&error);
+    let gaps = plan::gaps(path, &overrides).map_err(of_plan)?;
+    if gaps.app {
+        let app = default_app();
+        chosen.push(format!("--app {app}"));
+        overrides.app = Some(app.to_owned());
+    }
+    if args.against.is_some() && path.is_none() && gaps.rounds {
+        overrides.rounds = Some(AGAINST_ROUNDS.to_owned());
+        chosen.push(format!("--rounds {AGAINST_ROUNDS}"));
+    }
+    if gaps.runtimes {
+        notices.extend(suggested(path, &mut overrides, catalogue)?);
+    }
+    if path.is_none() {
+        chosen.extend(fill_length(&mut overrides, gaps));
+    }
+    if gaps.load {
+        let apps = plan::apps(path, &overrides).map_err(of_plan)?.apps.len();
+        overrides.default_loads = Some(WithSteady(apps == 1));
+    }
+    let read = match path {
+        Some(path) => plan::read(path, &overrides),
+        None => plan::from_flags(&overrides),
     };
     let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
+    if gaps.load {
+        chosen.extend(plan.loads.iter().map(|load| format!("load {}", load_words(load))));
+    }
+    if !chosen.is_empty() {
+        notices.insert(0, Notice::Chosen { flags: chosen });
+    }
     Ok(Plan { notices, ..plan })
 }
 
-/// Whether no flag says what is sent. A part of a load may be a mistake, which is said.
-fn names_no_load(flags: &Overrides) -> bool {
-    let Overrides { rate, schedule, users, for_, requests, .. } = flags;
-    [rate, schedule, users, for_, requests].iter().all(|flag| flag.is_none())
+/// `steady: 50 % of the baseline's peak`.
+fn load_words(load: &LoadChoice) -> String {
+    format!("{}: {}", load.name, cells::load_words(load))
 }
+
+/// This directory where it looks like an app, else the catalogue's smallest one.
+fn default_app() -> &'static str {
+    let is_app = APP_FILES.iter().any(|file| Path::new(file).exists());
+    if is_app { "." } else { "hello" }
+}
+
+/// What PHP projects have in their directory.
+const APP_FILES: [&str; 5] = ["composer.json", "index.php", "public/index.php", "web/index.php", "app.yaml"];
 
 /// The fewest that `rounds: auto` would look at, too: three show a difference only where it is large.
 const AGAINST_ROUNDS: &str = "5";
 
-/// Fills in what is compared where only the app is said. What was chosen, for the reader.
-fn suggested(flags: &mut Overrides, catalogue: &Catalogue) -> Result<Vec<Notice>, Failure> {
-    let plan = plan::apps_from_flags(flags).map_err(|error| Failure::from_plan(&error))?;
+/// Fills in the runtimes that can serve the apps here. What was chosen, for the reader.
+fn suggested(
+    path: Option<&Path>,
+    flags: &mut Overrides,
+    catalogue: &Catalogue,
+) -> Result<Vec<Notice>, Failure> {
+    let plan = plan::apps(path, flags).map_err(|error| Failure::from_plan(&error))?;
     let apps =
         refusal::apps(&plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let suggestion = suggest(catalogue, &apps).map_err(|error| Failure::from_suggest(&error))?;
@@ -141,7 +172,7 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
     if json {
         print(super::diff::json_of_run(&shown)?.as_bytes())?;
     } else {
-        print(report::text(summary, &super::report::style()).as_bytes())?;
+        print(report::answer(summary, &super::report::style()).as_bytes())?;
         if let Some(versions) = super::diff::text_of_versions(&shown) {
             print(format!("\n{versions}").as_bytes())?;
         }
@@ -150,36 +181,39 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
     Ok(outcome(stored, summary))
 }
 
-/// What to try next, under the table.
+/// What to do with the answer, under the table.
 fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
-    let app = shell_words::join(comparison.app());
-    let ours = comparison.catalogue_names();
     let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
-    let mut lines = Vec::new();
+    let mut text = String::new();
+    if let Some(runtime) = worker_that_leads(summary).filter(|_| comparison.record().against.is_none()) {
+        let app = shell_words::join(comparison.app());
+        text += &format!(
+            "\nWorker mode keeps state between requests. Before you switch, check that your app is safe in \
+             it:\n  stampede check {app} --runtime {runtime}\n"
+        );
+    }
     if measured && comparison.record().against.is_some() {
-        let table = format!("stampede diff {shown} --format markdown");
-        lines.push((table, "the two versions, for a pull request"));
+        text += &format!("\nFor a pull request: stampede diff {shown} --format markdown\n");
     }
-    if measured {
-        let table = format!("stampede report {shown} --format markdown");
-        lines.push((table, "the table for a pull request"));
-    } else if has_logs(path) {
-        lines.push((format!("ls {shown}/trials/*/logs"), "what the runtimes wrote"));
+    if !measured && has_logs(path) {
+        text += &format!("\nWhat the runtimes logged: ls {shown}/trials/*/logs\n");
     }
-    if let Some(first) = ours.first() {
-        let up = format!("stampede up {first} {app}");
-        lines.push((up, "the runtime alone, with its rendered configuration"));
-    }
-    if measured && !ours.is_empty() {
-        let names = ours.iter().take(2).copied().collect::<Vec<_>>().join(",");
-        let other = format!("stampede compare {app} --runtimes {names} --users 20 --for 10s");
-        lines.push((other, "another load"));
-    }
-    let lines: String =
-        lines.iter().map(|(command, what)| format!("  {command}   {what}\n")).collect();
-    let page = page.map_or(String::new(), |page| format!("Report:  {}\n", page.display()));
-    format!("\nResults: {shown}\n{page}\nTry next:\n{lines}")
+    let report = page.map_or_else(|| shown.to_string(), |page| page.display().to_string());
+    text + &format!("\nReport: {report}\nAll figures: stampede report {shown} --details\n")
+}
+
+/// A runtime of the catalogue that keeps the app in memory and is better than a baseline that does not.
+fn worker_that_leads(summary: &Summary) -> Option<&str> {
+    let keeps_state = |name: &str| {
+        let cell = summary.cells.iter().find(|cell| cell.runtime == name);
+        cell.is_some_and(|cell| [Mode::Worker, Mode::EventLoop].iter().any(|mode| cell.mode == mode.name()))
+    };
+    let better = summary.groups.iter().flat_map(|group| {
+        let is_better = |one: &&Compared| one.standing(group.primary) == Standing::Better;
+        group.comparisons.iter().filter(is_better).map(|one| one.runtime.as_str())
+    });
+    better.into_iter().find(|name| keeps_state(name))
 }
 
 /// Whether a trial kept any: of what never started the message has the last lines.

@@ -26,7 +26,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         kind: args.kind.clone(),
         ..Overrides::default()
     };
-    let plan = plan::apps_from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
+    let plan = plan::apps(None, &overrides).map_err(|error| Failure::from_plan(&error))?;
     let mut apps =
         refusal::apps(&plan, &catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     if apps.len() != 1 {

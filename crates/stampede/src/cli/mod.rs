@@ -22,6 +22,7 @@ mod get;
 mod history;
 mod init;
 mod install;
+mod peak;
 mod plan_flags;
 mod report;
 mod runtimes;

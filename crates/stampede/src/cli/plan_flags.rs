@@ -17,6 +17,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         precision: args.precision.clone(),
         max_time: args.max_time.clone(),
         fairness: args.fairness.clone(),
+        baseline: args.baseline.clone(),
         repeat_invalid: args.repeat_invalid.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),

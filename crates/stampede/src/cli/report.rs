@@ -29,7 +29,11 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             if let Some(page) = write_page(&shown) {
                 tell(&format!("report: {}", page.display()));
             }
-            report::text(summary, &style())
+            let answer = report::answer(summary, &style());
+            match args.details {
+                true => format!("{answer}\n{}", report::text(summary, &style())),
+                false => answer,
+            }
         }
         Format::Html => {
             let page = shown.page().map_err(|error| Failure::from_store(&error))?;

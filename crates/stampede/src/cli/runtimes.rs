@@ -16,9 +16,17 @@ pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
     print(listed.iter().map(lines).collect::<String>().as_bytes())
 }
 
+/// Later lines of one entry begin below its text.
+const HANGING: usize = 4;
+
 fn lines(one: &Listed) -> String {
-    let mut text = format!("{:<16} {:<12} {}\n", one.name, one.mode, one.title);
-    let mut add = |line: String| text.push_str(&format!("{:<16} {:<12} {line}\n", "", ""));
+    let style = super::report::style();
+    let mut text = format!("{:<17} {:<12} {}\n", one.name, one.mode, one.title);
+    let mut add = |line: String| {
+        for line in style.wrap(&format!("  {line}"), HANGING) {
+            text.push_str(&format!("{line}\n"));
+        }
+    };
     match &one.state {
         State::Found { versions, .. } => {
             versions.iter().for_each(|(need, version)| add(format!("✔ {need}: {version}")));

@@ -8,6 +8,7 @@
 mod generator;
 mod machine;
 mod mismatch;
+mod not_compared;
 mod notice;
 pub mod observation;
 mod reason;
@@ -25,7 +26,8 @@ use serde_json::{Map, Value};
 pub use generator::Generator;
 pub use machine::Machine;
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
-pub use notice::Notice;
+pub use not_compared::NotCompared;
+pub use notice::{NoPeak, Notice};
 pub use observation::Observation;
 pub use reason::Reason;
 pub use server::{ColdOpcache, Server};
@@ -220,6 +222,8 @@ pub fn schema() -> Value {
         notices: Vec<Fact<Notice>>,
         /// Why a row may not be compared with the others.
         not_comparable: Vec<Fact<Mismatch>>,
+        /// Why a row is not compared with the baseline: `why_not`.
+        not_compared: Vec<Fact<NotCompared>>,
         /// What the plan asks of a row, and what its SAPI decides: `asked` and `forced`.
         php: Vec<Fact<Php>>,
         /// Of what a runtime showed before and after the load: its `notices`.

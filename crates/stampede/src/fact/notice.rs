@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Fact, Kind};
+use super::{Fact, Kind, Reason};
 use crate::progress::words::length;
 use crate::summary::words;
 use stampede_load::time::Nanos;
@@ -178,6 +178,16 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// Loads whose rate is a share of the baseline's peak were left out.
+    #[serde(rename = "no_peak")]
+    NoPeak {
+        /// The baseline.
+        runtime: String,
+        /// The loads.
+        loads: Vec<String>,
+        /// Why its peak is not known.
+        why: NoPeak,
+    },
     /// Something about a runtime that already runs.
     #[serde(rename = "external")]
     External {
@@ -256,10 +266,36 @@ pub enum Notice {
     },
 }
 
+/// Why a peak is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum NoPeak {
+    /// The runtime cannot be measured.
+    Refused {
+        /// Why.
+        reason: Fact<Reason>,
+    },
+    /// Its trial was not valid.
+    Invalid {
+        /// Why.
+        reasons: Vec<Fact<Reason>>,
+    },
+}
+
+impl fmt::Display for NoPeak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoPeak::Refused { reason } => reason.fmt(f),
+            NoPeak::Invalid { reasons } if reasons.is_empty() => f.write_str("it gave no correct answer"),
+            NoPeak::Invalid { reasons } => f.write_str(&super::joined(reasons)),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::Chosen { flags } => write!(f, "not said, and so chosen: `{}`", flags.join(" ")),
+            Notice::Chosen { flags } => write!(f, "not given, so chosen: {}", flags.join(", ")),
             Notice::AlsoInstalled { runtimes } => {
                 write!(f, "here too, for `--runtimes`: {}", words::list(&quoted(runtimes)))
             }
@@ -282,6 +318,10 @@ impl fmt::Display for Notice {
             }
             Notice::NotTuned { runtime, why } => {
                 write!(f, "`{runtime}` is compared as it is: {why}")
+            }
+            Notice::NoPeak { runtime, loads, why } => {
+                let loads = words::list(&quoted(loads));
+                write!(f, "load {loads} is left out: the peak of `{runtime}` could not be measured: {why}")
             }
             Notice::External { runtime, detail } => write!(f, "`{runtime}`: {detail}"),
             Notice::Elsewhere { runtime, host } => write!(
@@ -404,6 +444,20 @@ impl Notice {
 
 fn quoted(names: &[String]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+impl Notice {
+    /// Whether it only says how the run came about, and nothing that changes how its figures are read.
+    pub fn is_detail(&self) -> bool {
+        matches!(
+            self,
+            Notice::Chosen { .. }
+                | Notice::AlsoInstalled { .. }
+                | Notice::LeftOut { .. }
+                | Notice::AppDetected { .. }
+                | Notice::RoundsAuto { .. }
+        )
+    }
 }
 
 impl Kind for Notice {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::defaults;
 use super::error::{Mistake, Place, PlanError, Source};
 use super::read::is_folder;
 use super::tree::{Node, Style, Value, shortened};
@@ -21,6 +22,8 @@ pub struct Overrides {
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
     pub rate: Option<String>,
+    /// Whether a plan without a load gets the default ones; with one app, a fixed rate beside the peak.
+    pub default_loads: Option<WithSteady>,
     /// Whether `rate` and `for_` only stand for a rate that is searched for: nobody typed them, and they
     /// are not recorded.
     pub is_rate_searched: bool,
@@ -44,6 +47,8 @@ pub struct Overrides {
     pub max_time: Option<String>,
     /// `--fairness each-at-its-best`.
     pub fairness: Option<String>,
+    /// `--baseline nginx-fpm`: compare the others with it.
+    pub baseline: Option<String>,
     /// `--repeat-invalid 1`.
     pub repeat_invalid: Option<String>,
     /// `--seed 1`.
@@ -80,10 +85,22 @@ pub struct Overrides {
     pub time_scale: Option<String>,
 }
 
+/// Whether a fixed rate, which is a share of one app's peak, is among the default loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithSteady(pub bool);
+
+impl Overrides {
+    /// Whether a flag says what is sent; `--for` alone changes any load.
+    pub fn says_load(&self) -> bool {
+        self.rate.is_some() || self.schedule.is_some() || self.users.is_some()
+    }
+}
+
 /// Flags with their places.
 pub struct Flags {
     source: Arc<Source>,
     given: Vec<Given>,
+    default_loads: Option<WithSteady>,
     /// Names of those that nobody typed.
     stand_ins: &'static [&'static str],
 }
@@ -99,7 +116,8 @@ impl Flags {
         let pairs = overrides.pairs();
         let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
         let stand_ins: &[&str] = if overrides.is_rate_searched { &["rate", "for"] } else { &[] };
-        Flags { stand_ins, ..Flags::of(pairs) }
+        let default_loads = overrides.default_loads;
+        Flags { stand_ins, default_loads, ..Flags::of(pairs) }
     }
 
     /// From what `as_typed` gave; what it did not give is passed over.
@@ -133,7 +151,7 @@ impl Flags {
             let value = Value::Text(value, Style::Plain);
             Given { name, value: Node { place, value } }
         });
-        Flags { given: given.collect(), source, stand_ins: &[] }
+        Flags { given: given.collect(), source, default_loads: None, stand_ins: &[] }
     }
 
     /// Whether this flag was recorded among those that changed a plan.
@@ -182,6 +200,7 @@ impl Flags {
             ("precision", "precision"),
             ("max-time", "max_time"),
             ("fairness", "fairness"),
+            ("baseline", "baseline"),
             ("repeat-invalid", "repeat_invalid"),
             ("seed", "seed"),
             ("workers", "workers"),
@@ -266,6 +285,10 @@ impl Flags {
             }
             set(plan, "load", Node { place, value: Value::List(vec![load]) });
         } else {
+            if let (None, Some(WithSteady(steady))) = (plan.get("load"), self.default_loads) {
+                let is_for_a_time = self.get("requests").is_none();
+                set(plan, "load", defaults::loads(steady && is_for_a_time)?);
+            }
             for (key, value) in self.ends() {
                 change_end(plan, key, &value)?;
             }
@@ -320,6 +343,7 @@ impl Overrides {
             ("precision", &self.precision),
             ("max-time", &self.max_time),
             ("fairness", &self.fairness),
+            ("baseline", &self.baseline),
             ("repeat-invalid", &self.repeat_invalid),
             ("seed", &self.seed),
             ("workers", &self.workers),

@@ -168,14 +168,26 @@ fn one_load(
         Some(node) => expectations(node)?,
         None => Vec::new(),
     };
-    let (model, words) = match own {
-        Some(segments) => open(segments, &fields, &habits, common)?,
-        None => model(node, &fields, &habits, common)?,
+    let rate_share = fields.get("rate").map_or(Ok(None), rate_share)?;
+    let (model, words) = match (own, rate_share) {
+        (Some(segments), _) => open(segments, &fields, &habits, common)?,
+        (None, Some(share)) => of_peak(share, &fields, &habits, common)?,
+        (None, None) => model(node, &fields, &habits, common)?,
     };
     let name = name.unwrap_or(words);
     let (only, except) = chosen(node, &fields, runtimes, &name)?;
     let requests = requests(&fields)?;
-    Ok(LoadChoice { name, model, client: habits.client, timeout, requests, only, except, expect })
+    Ok(LoadChoice {
+        name,
+        model,
+        rate_share,
+        client: habits.client,
+        timeout,
+        requests,
+        only,
+        except,
+        expect,
+    })
 }
 
 /// An unquoted schedule inside `{…}`: YAML has made keys of its later values, which would be
@@ -211,16 +223,50 @@ fn model(
         return Err(node.place.wrong(Mistake::Missing("schedule"), near));
     };
     let rate = rate(rate_node)?;
-    let Some(length_node) = fields.get("for") else {
-        let place = fields.key_place("rate");
-        return Err(place.wrong(Mistake::Missing("for"), "how long: `for: 60s`, or `--for 60s`"));
-    };
-    let segments = Segments::constant(rate, length(length_node, "`for`", ANY_LENGTH)?);
+    let segments = Segments::constant(rate, rate_length(fields)?);
     if segments.planned() == 0 {
         let expected = "a rate and a length that make one shot or more";
         return Err(rate_node.place.wrong(Mistake::NoShot, expected));
     }
     open(segments, fields, habits, common)
+}
+
+/// A load whose rate is a share of the peak: known once that was measured.
+fn of_peak(
+    share: f64,
+    fields: &Fields<'_>,
+    habits: &Habits,
+    common: &Common,
+) -> Result<(Model, String), PlanError> {
+    for other in ["schedule", "users"] {
+        fields.not_both("rate", other)?;
+    }
+    count_needs_users(fields)?;
+    let segments = Segments::constant(MicroRate::ONE, rate_length(fields)?);
+    let (model, _) = open(segments, fields, habits, common)?;
+    Ok((model, format!("{:.0}% of peak", share * 100.0)))
+}
+
+/// How long a rate is sent.
+fn rate_length(fields: &Fields<'_>) -> Result<Nanos, PlanError> {
+    let Some(node) = fields.get("for") else {
+        let place = fields.key_place("rate");
+        return Err(place.wrong(Mistake::Missing("for"), "how long: `for: 60s`, or `--for 60s`"));
+    };
+    length(node, "`for`", ANY_LENGTH)
+}
+
+/// `50%` as 0.5; `None`: it is a number of requests a second.
+fn rate_share(node: &Node) -> Result<Option<f64>, PlanError> {
+    let Some(percent) = node.text().and_then(|text| text.trim().strip_suffix('%')) else {
+        return Ok(None);
+    };
+    const EXPECTED: &str = "1% to 200% of the baseline's peak, such as `50%`";
+    match percent.trim().parse::<f64>() {
+        Ok(percent) if (1.0..=200.0).contains(&percent) => Ok(Some(percent / 100.0)),
+        Ok(_) => Err(out_of_range(node, "rate", EXPECTED)),
+        Err(_) => Err(not_a(node, "a rate", EXPECTED)),
+    }
 }
 
 /// An open load.

@@ -8,6 +8,7 @@
 
 mod budget;
 mod client;
+mod defaults;
 mod error;
 mod expect;
 mod expectation;
@@ -29,12 +30,11 @@ mod tree;
 pub(crate) mod urls;
 mod value;
 
+pub use defaults::{AT_A_TIME, Gaps, LENGTH, apps, gaps, stack_from_flags};
 pub use error::{Look, Mistake, Place, PlanError, Source, Wrong};
-pub use flags::{Flags, Overrides};
+pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, refused, said_for_all, unknown};
-pub use read::{
-    FlagLoad, SETTINGS, apps_from_flags, from_flags, load_from_flags, read, stack_from_flags,
-};
+pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
 pub use schema::schema;
 pub use stray::{Stray, strays};
 pub use value::parse_size;

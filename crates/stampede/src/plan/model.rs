@@ -9,7 +9,7 @@ use stampede_load::time::Nanos;
 
 pub use super::expectation::{Bound, Expectation, Figure, Percent, Relation, Side};
 use crate::fact::Notice;
-use crate::store::record::AgainstRecord;
+use crate::store::record::{AgainstRecord, PeakRecord};
 
 /// A whole comparison.
 #[derive(Clone, Debug)]
@@ -41,6 +41,10 @@ pub struct Plan {
     pub seed: u64,
     /// Expectations of the whole run.
     pub expect: Vec<Expectation>,
+    /// Name of the runtime that the others are compared with.
+    pub baseline: String,
+    /// The peak that fixed rates were chosen from; `None`: no load asks for it, or it is not measured yet.
+    pub peak: Option<PeakRecord>,
     /// What becomes of runtimes that are not there.
     pub missing: Missing,
     /// What is equal for all runtimes.
@@ -279,6 +283,9 @@ pub struct LoadChoice {
     pub name: String,
     /// Open or closed.
     pub model: Model,
+    /// The rate as a share of the baseline's peak; `None`: the model has the rate. Until the peak was measured, the
+    /// model's rate is one that stands for it.
+    pub rate_share: Option<f64>,
     /// Habits of the connections.
     pub client: Client,
     /// From *started* to done.

@@ -27,13 +27,14 @@ use super::value::{
 use crate::mask;
 
 /// Keys of a plan that are no settings.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "app",
     "apps",
     "budget",
     "runtimes",
     "missing",
     "fairness",
+    "baseline",
     "load",
     "client",
     "keep_alive",
@@ -107,17 +108,23 @@ const APPS_MAX: usize = 100;
 /// # Errors
 /// The file cannot be read, or something in it or in a flag is wrong; see [`PlanError`].
 pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
-    let text = file_text(path)?;
-    let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let source = Arc::new(Source { name: path.display().to_string(), text, base });
-    mask::text(&source.text);
-    let mut root = tree::parse(&source)?;
-    secrets::learn(&root);
+    let (source, mut root) = file_tree(path)?;
     let flags = Flags::new(flags);
     let mut plan = resolve(&mut root, &flags, home())?;
     plan.source = Some(path.to_path_buf());
     plan.text = source.text.clone();
     Ok(plan)
+}
+
+/// A plan's file and its tree; its secrets are masked from here on.
+pub(super) fn file_tree(path: &Path) -> Result<(Arc<Source>, Node), PlanError> {
+    let text = file_text(path)?;
+    let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let source = Arc::new(Source { name: path.display().to_string(), text, base });
+    mask::text(&source.text);
+    let root = tree::parse(&source)?;
+    secrets::learn(&root);
+    Ok((source, root))
 }
 
 /// Makes a plan of flags alone.
@@ -129,30 +136,6 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     let place = Place::begin_of(flags.source());
     let mut root = Node { place, value: Value::Map(Vec::new()) };
     resolve(&mut root, &flags, home())
-}
-
-/// A plan for a stack that nobody fires at.
-///
-/// # Errors
-/// As [`from_flags`].
-pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
-    // What every plan has; no flag of a person, so no mistake points here.
-    let text = "app: hello\nruntimes: [live: {url: \"http://127.0.0.1\"}]\n\
-                load: [{users: 1, requests: 1}]"
-        .to_owned();
-    let (name, base) = ("command line".to_owned(), PathBuf::new());
-    let mut root = tree::parse(&Arc::new(Source { name, text, base }))?;
-    let plan = resolve(&mut root, &Flags::new(flags), home())?;
-    Ok(Plan { text: String::new(), ..plan })
-}
-
-/// A plan of which only the apps are meant.
-///
-/// # Errors
-/// As [`from_flags`].
-pub fn apps_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
-    let (app, kind) = (flags.app.clone(), flags.kind.clone());
-    stack_from_flags(&Overrides { app, kind, ..Overrides::default() })
 }
 
 /// A load without a plan around it.
@@ -262,12 +245,15 @@ pub(super) fn resolve(
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         missing: missing(&fields)?,
         fairness: fairness(&fields)?,
+        baseline: String::new(),
+        peak: None,
         time_scale,
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
         against: None,
     };
     only(&mut plan, named, flags)?;
+    plan.baseline = baseline(&plan, fields.get("baseline"))?;
     Ok(plan)
 }
 
@@ -541,6 +527,19 @@ fn time_scale(flags: &Flags) -> Result<f64, PlanError> {
         Ok(_) => Err(out_of_range(node, "factor", EXPECTED)),
         Err(_) => Err(not_a(node, "a factor", EXPECTED)),
     }
+}
+
+/// The runtime that the others are compared with: as named, or the first one. A sweep's first variant stands for all.
+fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
+    let names = || plan.runtimes.iter().map(|runtime| runtime.name.as_str());
+    let first = names().next().unwrap_or_default().to_owned();
+    let Some(node) = node else { return Ok(first) };
+    let wanted = text(node, "a runtime", "the name of a runtime of the plan")?;
+    let is_variant = |name: &&str| name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(' '));
+    if let Some(name) = names().find(is_variant).filter(|_| !names().any(|name| name == wanted)) {
+        return Ok(name.to_owned());
+    }
+    name_of(node, "runtime of the plan", &names().collect::<Vec<_>>()).map(str::to_owned)
 }
 
 /// Leaves the runtimes that `--only` names, and the loads that are for one of them.

@@ -53,6 +53,7 @@ fn plan_properties() -> Value {
             "enum": read::FAIRNESS,
             "description": "One number of workers for all, or each runtime with those that give it the most: tuned first.",
         },
+        "baseline": { "type": "string", "description": "Runtime that the others are compared with; the first one if not given." },
         "load": about("loads", "What is fired: names with loads, or a list of loads."),
         "client": about("client", "Habits of connections."),
         "keep_alive": of("keep_alive"),
@@ -307,7 +308,10 @@ fn load() -> Value {
     properties.extend(
         [
             ("schedule", of("schedule")),
-            ("rate", about("rate", "Shots per second, with `for`.")),
+            ("rate", any(&[
+                about("rate", "Requests per second, with `for`."),
+                json!({ "type": "string", "pattern": r"^[0-9.]+ *%$", "description": "A share of the baseline's peak, which is measured before the run." }),
+            ])),
             ("users", json!({ "type": "integer", "minimum": 1, "maximum": 1_000_000 })),
             ("for", of("length")),
             ("requests", any(&[count, list.clone()])),

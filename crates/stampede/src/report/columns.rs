@@ -1,12 +1,12 @@
 //! The columns of a group's table.
 
-use super::layout::{Column, Field, Section, Tone};
+use super::layout::{Column, Field, Section, Sign, Tone};
 use super::notes::mark;
 use crate::summary::breaking::Breaking;
 use crate::summary::model::{
     CellSummary, CellVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
 };
-use crate::summary::sentence::{noun, own_interval};
+use crate::summary::headline::{noun, own_interval};
 use crate::summary::{steady, words};
 
 /// Cells that have a row of figures: all but those that were refused or are missing, and
@@ -24,6 +24,7 @@ pub fn names(rows: &[&CellSummary]) -> Column {
             CellVerdict::Valid if cell.not_comparable.is_empty() => Tone::Plain,
             _ => Tone::Warning,
         },
+        sign: None,
     });
     Column { title: "runtime".to_owned(), fields: fields.collect() }
 }
@@ -120,7 +121,7 @@ fn up_to_breaking(rows: &[&CellSummary]) -> Option<Section> {
     rows.iter().copied().find_map(broken)?;
     let rate = |cell: &CellSummary| match (broken(cell), &cell.breaking) {
         (Some(broken), _) => figure(broken.offered_per_second, words::rate),
-        (None, Some(_)) => Field { text: "held".to_owned(), tone: Tone::Plain },
+        (None, Some(_)) => Field::plain("held"),
         (None, None) => none(),
     };
     let mut columns = vec![column("* up to /s", rows, rate)];
@@ -159,7 +160,7 @@ fn shots(rows: &[&CellSummary]) -> Section {
 
 fn wrong(count: u64) -> Field {
     let tone = if count > 0 { Tone::Bad } else { Tone::Plain };
-    Field { text: words::count(count), tone }
+    Field { tone, ..Field::plain(words::count(count)) }
 }
 
 fn rates(group: &Group, rows: &[&CellSummary]) -> Section {
@@ -222,7 +223,7 @@ fn beside(group: &Group, rows: &[&CellSummary]) -> Section {
     }));
     if rows.iter().any(|cell| matches!(steady::word(cell), Some("yes" | "no"))) {
         columns.push(column("steady", rows, |cell| match steady::word(cell) {
-            Some("no") => Field { text: "no".to_owned(), tone: Tone::Warning },
+            Some("no") => Field { tone: Tone::Warning, ..Field::plain("no") },
             word => word.map_or_else(none, Field::plain),
         }));
     }
@@ -277,34 +278,39 @@ fn own_intervals(group: &Group, rows: &[&CellSummary]) -> Option<Column> {
 fn against(group: &Group, rows: &[&CellSummary]) -> Section {
     let of =
         |cell: &CellSummary| group.comparisons.iter().find(|other| other.runtime == cell.runtime);
-    let is_best = |cell: &CellSummary| group.baseline.as_ref() == Some(&cell.runtime);
-    let ratio = column("ratio", rows, |cell| match of(cell) {
-        _ if is_best(cell) => Field::plain("best"),
-        Some(Comparison { ratio: Some(ratio), .. }) => Field::plain(words::ratio(ratio.value)),
-        _ => none(),
-    });
-    let interval = column("95 % interval", rows, |cell| {
-        match of(cell).and_then(|other| other.ratio).and_then(|ratio| ratio.interval) {
-            Some((low, high)) => Field::plain(interval(low, high)),
-            None if is_best(cell) => Field::plain(""),
-            None => none(),
-        }
-    });
-    let judged = column("it is", rows, |cell| match of(cell) {
-        Some(other) => Field::plain(other.verdict(group.primary)),
+    let ratio = column("ratio", rows, |cell| vs(group, cell));
+    let interval = column("95 % interval", rows, |cell| vs_interval(group, cell));
+    let standing = column("it is", rows, |cell| match of(cell) {
+        Some(other) => Field::plain(other.standing(group.primary).words()),
         None => Field::plain(""),
     });
-    let letters = column("letters", rows, |cell| Field::plain(cell.letters.clone()));
-    let mut columns = vec![ratio, judged];
+    let mut columns = vec![ratio, standing];
     let sure = |other: &Comparison| other.ratio.is_some_and(|ratio| ratio.interval.is_some());
     if group.comparisons.iter().any(sure) {
         columns.insert(1, interval);
     }
-    if rows.iter().any(|cell| !cell.letters.is_empty()) {
-        columns.push(letters);
-    }
     columns.extend(own_intervals(group, rows));
-    Section { title: "against the best".to_owned(), columns }
+    let baseline = group.baseline.as_deref().unwrap_or("the baseline");
+    Section { title: format!("compared with {baseline}"), columns }
+}
+
+/// `2.92 ×` of the baseline, or that it is the baseline.
+pub fn vs(group: &Group, cell: &CellSummary) -> Field {
+    let of = group.comparisons.iter().find(|other| other.runtime == cell.runtime);
+    match of.and_then(|other| other.ratio) {
+        _ if group.baseline.as_ref() == Some(&cell.runtime) => Field::plain("baseline"),
+        Some(ratio) => Field::plain(words::ratio(ratio.value)),
+        None => none(),
+    }
+}
+
+/// The interval of that ratio.
+pub fn vs_interval(group: &Group, cell: &CellSummary) -> Field {
+    let of = group.comparisons.iter().find(|other| other.runtime == cell.runtime);
+    match of.and_then(|other| other.ratio).and_then(|ratio| ratio.interval) {
+        Some((low, high)) => Field::plain(interval(low, high)),
+        None => Field::plain(""),
+    }
 }
 
 /// `1.18 – 1.31`.
@@ -321,12 +327,17 @@ fn column(title: &str, rows: &[&CellSummary], field: impl Fn(&CellSummary) -> Fi
 pub fn figure(figure: Figure, words: impl Fn(f64) -> String) -> Field {
     match figure {
         Figure::Exact(estimate) => Field::plain(words(estimate.value)),
-        Figure::AtLeast(estimate) => Field::plain(format!("≥ {}", words(estimate.value))),
-        Figure::Failed => Field { text: "failed".to_owned(), tone: Tone::Bad },
+        Figure::AtLeast(estimate) => {
+            let text = format!("≥ {}", words(estimate.value));
+            Field { text, tone: Tone::Plain, sign: Some(Sign::AtLeast) }
+        }
+        Figure::Failed => {
+            Field { text: "failed".to_owned(), tone: Tone::Bad, sign: Some(Sign::Failed) }
+        }
         Figure::TooFew | Figure::None => none(),
     }
 }
 
 fn none() -> Field {
-    Field { text: "—".to_owned(), tone: Tone::Faint }
+    Field { text: "—".to_owned(), tone: Tone::Faint, sign: Some(Sign::Nothing) }
 }

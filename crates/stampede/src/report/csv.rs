@@ -118,10 +118,10 @@ fn about(summary: &Summary, group: &Group, cell: &CellSummary, row: &mut Row) {
         ("failed_by_kind", guarded(&failed.join(" "))),
         ("dropped", counts.dropped.to_string()),
         ("restarts", counts.restarts.to_string()),
-        ("ratio_to_best", text(ratio.map(|ratio| ratio.value))),
-        ("ratio_to_best_low", text(low)),
-        ("ratio_to_best_high", text(high)),
-        ("letters", cell.letters.clone()),
+        ("ratio_to_baseline", text(ratio.map(|ratio| ratio.value))),
+        ("ratio_to_baseline_low", text(low)),
+        ("ratio_to_baseline_high", text(high)),
+        ("standing", comparison.map_or("", |other| other.standing(group.primary).words()).to_owned()),
         ("steady", steady::word(cell).unwrap_or_default().to_owned()),
     ];
     row.extend(fields.map(|(name, value)| (name.to_owned(), value)));

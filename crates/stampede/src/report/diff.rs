@@ -65,14 +65,14 @@ fn table(diff: &Diff, cell: &CellDiff) -> (Column, Section) {
     };
     let names = column("", &|one| {
         let tone = if one.figure == cell.primary { Tone::Strong } else { Tone::Plain };
-        Field { text: one.measure().title(), tone }
+        Field { tone, ..Field::plain(one.measure().title()) }
     });
     let mut columns = vec![
         column(&diff.base.label, &|one| figure(one.base, |value| one.measure().words(value))),
         column(&diff.other.label, &|one| figure(one.other, |value| one.measure().words(value))),
         column("ratio", &|one| field(ratio(one))),
         column("95 % interval", &|one| field(sure(one))),
-        column("it is", &|one| Field { text: judged(one).to_owned(), tone: tone(one) }),
+        column("it is", &|one| Field { tone: tone(one), ..Field::plain(judged(one)) }),
     ];
     if shown.iter().all(|one| sure(one).is_none()) {
         columns.remove(3);
@@ -123,7 +123,7 @@ fn tone(one: &FigureDiff) -> Tone {
 }
 
 fn field(text: Option<String>) -> Field {
-    text.map_or(Field { text: "—".to_owned(), tone: Tone::Faint }, Field::plain)
+    text.map_or(Field { tone: Tone::Faint, ..Field::plain("—") }, Field::plain)
 }
 
 /// Why figures of a cell are not compared, each reason once.

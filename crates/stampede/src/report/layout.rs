@@ -27,12 +27,25 @@ pub struct Field {
     pub text: String,
     /// How it is meant.
     pub tone: Tone,
+    /// What stands there instead of a plain figure, for the legend.
+    pub sign: Option<Sign>,
+}
+
+/// What a table prints instead of a plain figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// `—`.
+    Nothing,
+    /// `failed`.
+    Failed,
+    /// `≥ 12.0 ms`.
+    AtLeast,
 }
 
 impl Field {
     /// Without emphasis.
     pub fn plain(text: impl Into<String>) -> Field {
-        Field { text: text.into(), tone: Tone::Plain }
+        Field { text: text.into(), tone: Tone::Plain, sign: None }
     }
 }
 

@@ -5,7 +5,7 @@ use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
 use crate::summary::model::{CellSummary, Group, LoadModel, Stat};
-use crate::summary::sentence::own_interval;
+use crate::summary::headline::own_interval;
 use crate::summary::words;
 
 /// Renders a run as GitHub's Markdown.
@@ -54,7 +54,10 @@ fn table(group: &Group, cells: &[&CellSummary], out: &mut String) {
         "CPU %".to_owned(),
         "CPU cost".to_owned(),
         "memory max".to_owned(),
-        if group.comparisons.is_empty() { "own 95 %" } else { "against the best" }.to_owned(),
+        match (&group.baseline, group.comparisons.is_empty()) {
+            (Some(baseline), false) => format!("vs {}", escape(baseline)),
+            _ => "own 95 %".to_owned(),
+        },
     ];
     out.push_str(&row(&heads));
     out.push_str("|:--|");
@@ -129,22 +132,14 @@ fn against(group: &Group, cell: &CellSummary) -> String {
         return alone(group, cell);
     }
     if group.baseline.as_ref() == Some(&cell.runtime) {
-        let letters = &cell.letters;
-        return match letters.as_str() {
-            "" => "**best**".to_owned(),
-            letters => format!("**best** · {letters}"),
-        };
+        return "**baseline**".to_owned();
     }
     let Some(other) = group.comparisons.iter().find(|other| other.runtime == cell.runtime) else {
         return "—".to_owned();
     };
-    let said = other.verdict(group.primary);
-    let said = match cell.letters.as_str() {
-        "" => said.to_owned(),
-        letters => format!("{said} · {letters}"),
-    };
+    let said = other.standing(group.primary).words();
     match other.ratio {
-        None => said,
+        None => said.to_owned(),
         Some(ratio) => {
             let times = words::ratio(ratio.value);
             let sure = ratio.interval.map(|(low, high)| format!(" ({})", interval(low, high)));

@@ -1,12 +1,15 @@
 //! Report: a summary rendered, for people and for machines. Pure; the width, the colours
 //! and the letters that the terminal knows are told, not asked for.
 
+mod answer;
 mod columns;
+mod compact;
 mod csv;
 mod diff;
 mod history;
 mod junit;
 mod layout;
+mod lines;
 mod markdown;
 mod notes;
 pub mod page;
@@ -18,6 +21,7 @@ mod why;
 use crate::summary::model::Figure;
 use crate::summary::{Summary, words};
 
+pub use answer::{answer, headlines};
 pub use csv::csv;
 pub use diff::{diff_markdown, diff_text, differ};
 pub use history::history;

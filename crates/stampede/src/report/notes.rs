@@ -1,17 +1,15 @@
 //! What stands below a table: marks, refusals, errors by kind, and what the signs mean.
 
-use stampede_stats::compare::Difference;
-
 use super::columns::{broken, figure, rows};
-use super::layout::Section;
+use super::layout::{Section, Sign};
 use super::why;
 use crate::store::record::{Judged, Provider};
 use crate::summary::breaking::Breaking;
 use crate::summary::model::{
-    CellSummary, CellVerdict, Expected, Figure, Figures, Group, Stat, TrialSummary,
+    CellSummary, CellVerdict, Expected, Figure, Figures, Group, Standing, Stat, TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
-use crate::summary::sentence::noun;
+use crate::summary::headline::noun;
 use crate::summary::steady::not_steady;
 use crate::summary::words;
 
@@ -75,12 +73,6 @@ pub fn of(group: &Group, cells: &[&CellSummary]) -> Vec<Note> {
         said("as the plan asks", words::some_of(&cell.asked));
         said("its SAPI decides by itself", words::some_of(&cell.forced));
         said("kept from request to request, as its mode means", words::some_of(&cell.kept));
-    }
-    for comparison in &group.comparisons {
-        if let Some(why) = &comparison.why_not {
-            let name = &comparison.runtime;
-            add(Weight::Doubt, format!("{name}: not compared with the best, because {why}"));
-        }
     }
     let shown = rows(cells);
     about_rounds(group, &shown, &mut add);
@@ -168,22 +160,14 @@ fn invalid_figures(trial: &TrialSummary) -> Option<String> {
 /// What more rounds would tell, and what moved meanwhile.
 fn about_rounds(group: &Group, cells: &[&CellSummary], add: &mut impl FnMut(Weight, String)) {
     for other in &group.comparisons {
-        let (Some(Difference::NotToldApart), Some(noise)) = (other.judged, other.noise) else {
+        if other.standing(group.primary) != Standing::Inconclusive {
             continue;
-        };
-        let rounds = other.ratio.map_or(0, |ratio| ratio.trials);
+        }
         let needed = match other.rounds_needed {
-            Some(needed) if needed <= rounds => continue,
-            Some(needed) => format!("{needed} rounds find a difference of 5 %"),
-            None => "not even 200 rounds find a difference of 5 %".to_owned(),
+            Some(needed) => format!("about {needed} rounds"),
+            None => "more than 200 rounds".to_owned(),
         };
-        let varies = words::percent(noise * 100.0);
-        let text = format!(
-            "{}: its ratio to the best varies by {varies} from round to round; with that, {needed} \
-             in nine of ten runs",
-            other.runtime
-        );
-        add(Weight::Plain, text);
+        add(Weight::Plain, format!("{}: {needed} would settle it", other.runtime));
     }
     let drifts: Vec<String> = cells
         .iter()
@@ -338,12 +322,8 @@ pub fn errors(cell: &CellSummary) -> Option<String> {
 /// What the signs mean that the sections use.
 pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Vec<String> {
     let shown = rows(cells);
-    let texts: Vec<&str> = sections
-        .iter()
-        .flat_map(|section| &section.columns)
-        .flat_map(|column| &column.fields)
-        .map(|field| field.text.as_str())
-        .collect();
+    let fields = || sections.iter().flat_map(|section| &section.columns).flat_map(|one| &one.fields);
+    let has = |sign: Sign| fields().any(|field| field.sign == Some(sign));
     let mut legend = Vec::new();
     let mut add = |there: bool, text: &str| {
         if there {
@@ -351,18 +331,18 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
         }
     };
     let few = shown.iter().any(|cell| has_too_few(&cell.figures));
-    let dash = texts.contains(&"—");
+    let dash = has(Sign::Nothing);
     add(dash && few, "—: not printed: fewer than ten shots lie beyond that percentile");
     let unread = shown.iter().any(|cell| cell.figures.cpu_percent_median == Figure::None);
     add(dash && unread, "—: of CPU and memory: nothing was read");
     add(dash && !few && !unread, "—: does not exist here, or could not be read");
     add(
-        texts.contains(&"failed"),
+        has(Sign::Failed),
         "failed: a shot without a correct answer stands there; it ranks slower than all answers",
     );
     let starred = shown.iter().any(|cell| broken(cell).is_some());
     add(starred, "*: broke under the rising load; its times up to there are marked with * too");
-    let cut_off = texts.iter().any(|text| text.starts_with('≥'));
+    let cut_off = has(Sign::AtLeast);
     let limit = matches!(group.model, crate::summary::model::LoadModel::Closed);
     let bounded = |of: fn(&Figures) -> Figure| {
         shown.iter().any(|cell| matches!(of(&cell.figures), Figure::AtLeast(_)))
@@ -373,8 +353,6 @@ pub fn legend(group: &Group, cells: &[&CellSummary], sections: &[Section]) -> Ve
     add(cut_off && times, "≥: at least, for shots without a correct answer have no full time");
     add(cut_off && generator, "≥ N /s: at least N: the generator's limit");
     let few_rounds = |rounds: u32| shown.iter().any(|cell| cell.trials_counted == rounds);
-    let lettered = shown.iter().any(|cell| !cell.letters.is_empty());
-    add(lettered, "letters: rows without one in common are told apart, all pairs taken together");
     add(few_rounds(1), "one trial: no interval");
     add(few_rounds(2), "two trials: no interval");
     legend

@@ -1,8 +1,9 @@
-//! The page for a terminal.
+//! All figures of a run, for a terminal.
 
 use super::columns::{names, rows, sections};
 use super::layout::{Tone, blocks, tables};
 use super::notes::{self, Weight};
+use super::lines::Lines;
 use super::{Colour, Style};
 use crate::summary::Summary;
 use crate::summary::model::{CellSummary, Group, LoadModel};
@@ -10,7 +11,7 @@ use crate::summary::words;
 
 /// Renders a run as text, no line wider than the style's width unless a single word is.
 pub fn text(summary: &Summary, style: &Style) -> String {
-    let mut page = Page { style: *style, lines: Vec::new() };
+    let mut page = Lines::new(*style);
     page.paragraph(&super::heading(summary), Tone::Faint, 2);
     for notice in &summary.notices {
         page.paragraph(&notice.to_string(), Tone::Warning, 2);
@@ -20,33 +21,10 @@ pub fn text(summary: &Summary, style: &Style) -> String {
         page.blank();
         page.group(group, &cells);
     }
-    let mut text = page.lines.join("\n");
-    text.push('\n');
-    // It kept words together while lines were broken.
-    text.replace('\u{a0}', " ")
+    page.finish()
 }
 
-struct Page {
-    style: Style,
-    lines: Vec<String>,
-}
-
-impl Page {
-    fn blank(&mut self) {
-        self.lines.push(String::new());
-    }
-
-    /// Wrapped; what comes on lines of its own, such as a log's, stays on them, indented.
-    fn paragraph(&mut self, text: &str, tone: Tone, indent: usize) {
-        for (number, own) in text.lines().enumerate() {
-            let own = if number == 0 { own.to_owned() } else { format!("    {}", own.trim()) };
-            let indent = if number == 0 { indent } else { indent + 4 };
-            for line in self.style.wrap(&own, indent) {
-                self.lines.push(self.style.paint(&line, tone));
-            }
-        }
-    }
-
+impl Lines {
     fn group(&mut self, group: &Group, cells: &[&CellSummary]) {
         self.paragraph(&title(group, cells), Tone::Strong, 2);
         self.paragraph(&group.sentence, Tone::Plain, 0);
@@ -54,14 +32,15 @@ impl Page {
         let sections = sections(group, &shown);
         if !shown.is_empty() {
             self.blank();
+            let style = self.style();
             let names = names(&shown);
-            let table = if self.style.columns() < NARROW {
+            let table = if style.columns() < NARROW {
                 None
             } else {
-                tables(&self.style, &names, &sections)
+                tables(&style, &names, &sections)
             };
-            let lines = table.unwrap_or_else(|| blocks(&self.style, &names, &sections));
-            self.lines.extend(lines);
+            let lines = table.unwrap_or_else(|| blocks(&style, &names, &sections));
+            self.extend(lines);
         }
         let notes = notes::of(group, cells);
         let legend =

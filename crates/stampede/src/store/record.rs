@@ -37,6 +37,13 @@ pub struct RunRecord {
     /// What `rounds: auto` was told and found; `None`: the plan says how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoRecord>,
+    /// The row that the others are compared with, as its cells are named; it was chosen before the first trial. `None`:
+    /// the first one of each load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// The peak that a fixed rate was chosen from before the first trial; `None`: the plan names its rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<PeakRecord>,
     /// Every cell, in the plan's order.
     pub cells: Vec<CellRecord>,
     /// Cell indices in the order of trials, one list a round. A cell whose trial came out invalid
@@ -107,6 +114,23 @@ impl RunRecord {
         let is_over = self.auto.as_ref().is_none_or(|auto| auto.ended.is_some());
         is_over && ended >= self.trials()
     }
+}
+
+/// A fixed rate that was chosen: a share of the most that the baseline served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakRecord {
+    /// Runtime whose peak it is.
+    pub runtime: String,
+    /// Name of the load whose rate was chosen.
+    pub load: String,
+    /// Correct answers a second under the closed load, over the last two thirds of the measurement.
+    pub throughput_per_second: f64,
+    /// The rate ÷ that throughput.
+    pub rate_share: f64,
+    /// Requests a second that were chosen.
+    pub rate_per_second: f64,
+    /// How long the closed load took.
+    pub length_ns: u64,
 }
 
 /// `rounds: auto`.

@@ -5,7 +5,7 @@ mod written;
 use std::collections::BTreeMap;
 
 use crate::fact::Notice;
-use crate::plan::Overrides;
+use crate::plan::{Gaps, LENGTH, Overrides};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::runtime::{App, Catalogue, RuntimeError};
 use crate::summary::words;
@@ -122,7 +122,9 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut chosen = Vec::new();
     choose(&mut chosen, "runtimes", &mut flags.runtimes, &names.join(","));
-    chosen.extend(fill_load(flags));
+    if names.contains(&BASELINE) {
+        choose(&mut chosen, "baseline", &mut flags.baseline, BASELINE);
+    }
     let mut notices = vec![Notice::Chosen { flags: chosen }];
     if !suggestion.beside.is_empty() {
         let runtimes = suggestion.beside.iter().map(|one| one.name.clone()).collect();
@@ -133,18 +135,15 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     notices
 }
 
-/// Puts a load and rounds into the flags where they name neither. What was chosen: flags that say the same.
-pub fn fill_load(flags: &mut Overrides) -> Vec<String> {
+/// Puts rounds into the flags, and a length where they name a load without one. What was chosen: flags that say the same.
+pub fn fill_length(flags: &mut Overrides, gaps: Gaps) -> Vec<String> {
     let mut chosen = Vec::new();
-    if flags.schedule.is_none() {
-        if flags.rate.is_none() {
-            choose(&mut chosen, "users", &mut flags.users, USERS);
-        }
-        if flags.requests.is_none() {
-            choose(&mut chosen, "for", &mut flags.for_, LENGTH);
-        }
+    if flags.says_load() && flags.schedule.is_none() && flags.requests.is_none() {
+        choose(&mut chosen, "for", &mut flags.for_, LENGTH);
     }
-    choose(&mut chosen, "rounds", &mut flags.rounds, ROUNDS);
+    if gaps.rounds {
+        choose(&mut chosen, "rounds", &mut flags.rounds, ROUNDS);
+    }
     chosen
 }
 
@@ -155,11 +154,8 @@ fn choose(chosen: &mut Vec<String>, name: &str, flag: &mut Option<String>, value
     }
 }
 
-/// As many as a runtime has workers where nobody says it: a kept connection fits each, also where
-/// it holds its worker.
-const USERS: &str = "8";
-/// Of one trial: some thousand answers of most apps.
-const LENGTH: &str = "10s";
+/// What most PHP runs on.
+const BASELINE: &str = "nginx-fpm";
 /// The fewest that give an interval worth the name.
 const ROUNDS: &str = "3";
 
@@ -291,29 +287,40 @@ mod tests {
             (flags, notices[0].to_string())
         };
         let (flags, said) = chosen(Overrides::default());
-        assert_eq!(
-            said,
-            "not said, and so chosen: `--runtimes a,b --users 8 --for 10s --rounds 3`"
-        );
-        assert_eq!(flags.users.as_deref(), Some("8"));
-        let given = |value: &str| Some(value.to_owned());
-        let (flags, said) =
-            chosen(Overrides { rate: given("200"), rounds: given("1"), ..Overrides::default() });
-        assert_eq!(said, "not said, and so chosen: `--runtimes a,b --for 10s`");
-        assert_eq!((flags.users, flags.rounds.as_deref()), (None, Some("1")));
-        let (_, said) = chosen(Overrides { requests: given("9"), ..Overrides::default() });
-        assert_eq!(said, "not said, and so chosen: `--runtimes a,b --users 8 --rounds 3`");
-        let (_, said) =
-            chosen(Overrides { schedule: given("const(5,1s)"), ..Overrides::default() });
-        assert_eq!(said, "not said, and so chosen: `--runtimes a,b --rounds 3`");
+        assert_eq!(said, "not given, so chosen: --runtimes a,b");
+        assert_eq!(flags.baseline, None, "the most usual one is not among them");
+        let given = Overrides { runtimes: Some("c".to_owned()), ..Overrides::default() };
+        assert_eq!(chosen(given).0.runtimes.as_deref(), Some("c"));
     }
 
     #[test]
-    fn a_load_has_a_default_whatever_else_is_named() {
-        let mut flags = Overrides { runtimes: Some("a".to_owned()), ..Overrides::default() };
-        assert_eq!(fill_load(&mut flags), ["--users 8", "--for 10s", "--rounds 3"]);
-        assert_eq!(flags.runtimes.as_deref(), Some("a"));
-        assert!(fill_load(&mut flags).is_empty(), "once it is there, it is there");
+    fn the_most_usual_runtime_is_the_baseline_where_nobody_named_any() {
+        let mut suggestion = suggestion();
+        suggestion.taken[1].name = BASELINE.to_owned();
+        let mut flags = Overrides::default();
+        fill(&mut flags, &suggestion);
+        assert_eq!(flags.baseline.as_deref(), Some(BASELINE));
+        let mut flags = Overrides { baseline: Some("a".to_owned()), ..Overrides::default() };
+        fill(&mut flags, &suggestion);
+        assert_eq!(flags.baseline.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_load_without_a_length_has_one_and_so_has_a_run_without_rounds() {
+        let chosen = |flags: Overrides| {
+            let mut flags = flags;
+            let gaps = crate::plan::gaps(None, &flags).expect("no file is read");
+            fill_length(&mut flags, gaps)
+        };
+        let given = |value: &str| Some(value.to_owned());
+        assert_eq!(chosen(Overrides::default()), ["--rounds 3"]);
+        let rate = Overrides { rate: given("200"), rounds: given("1"), ..Overrides::default() };
+        assert_eq!(chosen(rate), ["--for 10s"]);
+        let counted =
+            Overrides { users: given("4"), requests: given("9"), ..Overrides::default() };
+        assert_eq!(chosen(counted), ["--rounds 3"]);
+        let schedule = Overrides { schedule: given("const(5,1s)"), ..Overrides::default() };
+        assert_eq!(chosen(schedule), ["--rounds 3"]);
     }
 
     fn lines(notices: &[Notice]) -> String {

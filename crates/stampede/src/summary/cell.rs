@@ -75,6 +75,8 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         title: String::new(),
         mode: String::new(),
         versions: Default::default(),
+        php_version: String::new(),
+        workers: None,
         budget_cpus: 0,
         budget_memory_bytes: 0,
         budget_unequal: false,
@@ -90,7 +92,7 @@ fn of_trials(record: &CellRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         figures: over(&figures),
         counts,
         trials,
-        letters: String::new(),
+        significance_groups: String::new(),
         drift: None,
         expectations: Vec::new(),
         breaking: None,
@@ -154,6 +156,10 @@ fn describe(cell: &mut CellSummary, trial: &TrialData) {
         cell.title.clone_from(&record.runtime.title);
         cell.mode.clone_from(&record.runtime.mode);
         cell.versions.clone_from(&record.runtime.versions);
+    }
+    if let Some(observed) = &record.runtime.before {
+        cell.php_version.clone_from(&observed.php_version);
+        cell.workers = Some(observed.workers).filter(|workers| *workers > 0);
     }
     cell.budget_cpus = record.budget_cpus;
     cell.budget_memory_bytes = record.isolation.memory_bytes;

@@ -1,14 +1,16 @@
-//! Cells under the same app and load: the best first, each against the best.
+//! Cells under the same app and load: the best first, each compared with the baseline.
 
 use std::cmp::Ordering;
 
-use stampede_stats::compare::compare as compare_ratios;
+use stampede_load::schedule::{Segment, Segments};
+use stampede_stats::compare::MARGIN;
 use stampede_stats::letters::letters;
-use stampede_stats::{drift, rounds};
+use stampede_stats::{baseline, drift};
 
 use super::model::{
     CellSummary, CellVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
 };
+use crate::fact::NotCompared;
 use crate::store::record::{Judged, RunRecord};
 
 /// The groups of a run in the plan's order, nothing compared yet.
@@ -23,6 +25,7 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
             load: cell.load.clone(),
             load_text: cell.load_text.clone(),
             model: cell.model,
+            rate_per_second: cell.schedule.as_ref().and_then(constant),
             primary: match cell.model {
                 LoadModel::Closed => Primary::Throughput,
                 LoadModel::Open => Primary::ResponseTimeP95,
@@ -35,48 +38,78 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
     groups
 }
 
+/// The rate of a schedule that has one; `None`: it changes.
+fn constant(schedule: &Segments) -> Option<f64> {
+    match schedule.segments() {
+        [Segment::Const { rate, .. }] => Some(rate.per_second()),
+        _ => None,
+    }
+}
+
 /// Sorts a group's cells, the best first, by the figure that all of them have.
 pub fn sort(group: &mut Group, cells: &mut [CellSummary]) {
     group.primary = primary(group.model, cells);
     cells.sort_by(|a, b| order(group.primary, a, b));
 }
 
-/// Sorts a group's cells, compares each with the best and all with all, and looks for drift.
-pub fn compare(group: &mut Group, cells: &mut [CellSummary]) {
+/// Sorts a group's cells, compares each with the baseline, groups all pairs, and looks for drift.
+pub fn compare(group: &mut Group, cells: &mut [CellSummary], chosen: Option<&str>) {
+    let baseline = chosen_of(cells, chosen).map(|cell| cell.runtime.clone());
     sort(group, cells);
     let values: Vec<Vec<Option<f64>>> =
         cells.iter().map(|cell| by_round(group.primary, cell)).collect();
-    for (cell, letters) in cells.iter_mut().zip(letters(&values)) {
-        cell.letters = letters;
+    for (cell, groups) in cells.iter_mut().zip(letters(&values)) {
+        cell.significance_groups = groups;
     }
     let drifts: Vec<_> = values.iter().map(|values| drift_of(values)).collect();
     for (cell, drift) in cells.iter_mut().zip(drift::told(&drifts)) {
         cell.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
     }
-    let Some((best, others)) = cells.split_first().filter(|(best, _)| has(group.primary, best))
-    else {
-        return;
+    group.comparisons = match cells.iter().position(|cell| Some(&cell.runtime) == baseline.as_ref())
+    {
+        Some(place) => with_baseline(group.primary, cells, values, place),
+        None => Vec::new(),
     };
-    group.baseline = Some(best.runtime.clone());
-    let others: Vec<&CellSummary> = others.iter().filter(|cell| cell.trials_counted > 0).collect();
-    let ratios: Vec<Vec<f64>> =
-        others.iter().map(|other| ratios(group.primary, best, other)).collect();
-    group.comparisons = others
-        .iter()
-        .zip(ratios.iter().zip(compare_ratios(&ratios)))
-        .map(|(other, (ratios, compared))| {
-            let why_not = why_not(group.primary, best, other);
-            let noise = rounds::noise(ratios).filter(|_| why_not.is_none());
-            Comparison {
-                runtime: other.runtime.clone(),
-                ratio: compared.ratio.filter(|_| why_not.is_none()),
-                judged: why_not.is_none().then_some(compared.judged),
-                why_not,
-                noise,
-                rounds_needed: noise.and_then(rounds::needed),
+    group.baseline = baseline;
+}
+
+/// The row that was chosen; where this group has not got it, the first of the plan that it has. `cells` are in the plan's
+/// order.
+fn chosen_of<'a>(cells: &'a [CellSummary], chosen: Option<&str>) -> Option<&'a CellSummary> {
+    let is_it = |cell: &&CellSummary| Some(cell.runtime.as_str()) == chosen;
+    cells.iter().find(is_it).or_else(|| cells.first())
+}
+
+/// Every other row that was measured.
+fn with_baseline(
+    primary: Primary,
+    cells: &[CellSummary],
+    mut values: Vec<Vec<Option<f64>>>,
+    baseline: usize,
+) -> Vec<Comparison> {
+    let reasons: Vec<Option<NotCompared>> =
+        cells.iter().map(|cell| why_not(primary, cell)).collect();
+    for (values, why_not) in values.iter_mut().zip(&reasons) {
+        if why_not.is_some() {
+            values.clear();
+        }
+    }
+    let compared = baseline::with_baseline(&values, baseline, MARGIN);
+    let others = (0..cells.len())
+        .filter(|place| *place != baseline && cells[*place].trials_counted > 0);
+    others
+        .map(|place| {
+            let runtime = &cells[place].runtime;
+            let why_not = reasons[place].clone().or_else(|| {
+                reasons[baseline].is_some().then_some(NotCompared::Baseline {})
+            });
+            match (why_not, &compared[place]) {
+                (Some(why), _) => Comparison::none(runtime, why),
+                (None, None) => Comparison::none(runtime, NotCompared::NoCommonRound {}),
+                (None, Some(compared)) => Comparison::of(runtime, compared),
             }
         })
-        .collect();
+        .collect()
 }
 
 /// p95 where trials have enough shots for it in every cell, else what they have enough for.
@@ -134,16 +167,6 @@ fn order(primary: Primary, a: &CellSummary, b: &CellSummary) -> Ordering {
     })
 }
 
-/// Other ÷ best, for each round in which both have a trial that counts and the figure.
-fn ratios(primary: Primary, best: &CellSummary, other: &CellSummary) -> Vec<f64> {
-    let rounds: std::collections::BTreeSet<u32> =
-        best.trials.iter().map(|trial| trial.round).collect();
-    rounds
-        .into_iter()
-        .filter_map(|round| Some(known(primary, other, round)? / known(primary, best, round)?))
-        .collect()
-}
-
 /// The figure in a round: of the trial that counts, which may be a repeated one.
 fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
     cell.trials
@@ -166,20 +189,24 @@ fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
     drift::drift(&known)
 }
 
-/// Why nothing may be said of the two.
-fn why_not(primary: Primary, best: &CellSummary, other: &CellSummary) -> Option<String> {
-    let bounded = |cell: &CellSummary| {
-        matches!(primary.figure(&cell.figures), Figure::AtLeast(_))
-            .then(|| format!("of {} only a lower bound is known", cell.runtime))
-    };
-    if other.counts.ok == 0 {
-        return Some("it gave no correct answer".to_owned());
+/// Why a row has no figure that can be compared; `None`: it has.
+pub fn why_not(primary: Primary, cell: &CellSummary) -> Option<NotCompared> {
+    if cell.counts.ok == 0 {
+        return Some(NotCompared::NoCorrectAnswer {});
     }
-    if primary.figure(&other.figures) == Figure::Failed {
-        return Some("too many of its shots had no correct answer".to_owned());
+    let failed_share = 1.0 - cell.counts.ok_share().unwrap_or(0.0);
+    // A rising load is meant to break it.
+    if failed_share > TOLERATED && cell.breaking.is_none() {
+        return Some(NotCompared::Failed { failed_share, kinds: cell.counts.worst_kinds() });
     }
-    bounded(other).or_else(|| bounded(best)).or_else(|| {
-        let apart = ratios(primary, best, other).is_empty();
-        apart.then(|| "no round has a trial of both that counts".to_owned())
-    })
+    match primary.figure(&cell.figures) {
+        Figure::Exact(_) => None,
+        Figure::AtLeast(_) => Some(NotCompared::LowerBound {}),
+        Figure::Failed => Some(NotCompared::PercentileFailed {}),
+        Figure::TooFew | Figure::None => Some(NotCompared::NoFigure {}),
+    }
 }
+
+/// The share of requests that may fail in a row that is compared. Errors are quick and cost little, so a runtime that
+/// fails more looks better than it is.
+const TOLERATED: f64 = 0.01;

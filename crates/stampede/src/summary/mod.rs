@@ -14,7 +14,7 @@ pub mod model;
 pub mod narrow;
 pub mod over_time;
 pub mod overlay;
-pub(crate) mod sentence;
+pub(crate) mod headline;
 pub mod steady;
 mod trial;
 pub mod why;
@@ -36,8 +36,8 @@ pub fn summarize(run: &RunData) -> Summary {
     for group in &mut groups {
         let mut own: Vec<_> =
             cells.extract_if(.., |cell| cell.app == group.app && cell.load == group.load).collect();
-        group::compare(group, &mut own);
-        group.sentence = sentence::of(group, &own);
+        group::compare(group, &mut own, record.baseline.as_deref());
+        group.sentence = headline::of(group, &own);
         sorted.append(&mut own);
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());

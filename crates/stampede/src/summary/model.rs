@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
-pub use super::compared::{Comparison, Drift, Primary};
+pub use super::compared::{Comparison, Drift, Primary, Standing};
 pub use super::judged::{Expected, Found, Judged};
 use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
@@ -72,13 +72,16 @@ pub struct Group {
     pub load_text: String,
     /// Open or closed.
     pub model: LoadModel,
+    /// Requests a second, where the load has one rate from its begin to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_second: Option<f64>,
     /// The figure that the cells are sorted by and compared in.
     pub primary: Primary,
     /// Who is ahead, by how much, and how sure that is.
     pub sentence: String,
-    /// The best by the primary figure; `None` where no cell has it.
+    /// The row that the others are compared with, chosen before the run; `None`: nothing is compared.
     pub baseline: Option<String>,
-    /// Each other cell that has the primary figure, against the baseline; the best first.
+    /// Each other row that was measured, compared with the baseline; the best first.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -118,6 +121,12 @@ pub struct CellSummary {
     pub mode: String,
     /// Program → version.
     pub versions: BTreeMap<String, String>,
+    /// Version of PHP that it showed; empty: it showed none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub php_version: String,
+    /// PHP workers that it showed; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// CPUs of the whole stack: 100 % of CPU.
     pub budget_cpus: u32,
     /// Bytes of the whole stack; 0: no limit.
@@ -142,10 +151,10 @@ pub struct CellSummary {
     pub figures: Figures,
     /// Every trial on disk, invalid ones too, with its own figures.
     pub trials: Vec<TrialSummary>,
-    /// Rows of a group without a letter in common are told apart, all pairs taken together;
-    /// empty below three rounds.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub letters: String,
+    /// Significance groups: rows without a letter in common differ, all pairs taken together (Tukey); empty below
+    /// three rounds.
+    #[serde(default, alias = "letters", skip_serializing_if = "String::is_empty")]
+    pub significance_groups: String,
     /// How the primary figure moves from round to round, where it surely does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
@@ -276,6 +285,16 @@ impl CellCounts {
     /// All failed shots.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()
+    }
+
+    /// The kinds of failure that most requests ended with, two at most, the most frequent first; `dropped` among them.
+    pub fn worst_kinds(&self) -> Vec<String> {
+        let mut kinds: Vec<(String, u64)> =
+            self.failed.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
+        kinds.push(("dropped".to_owned(), self.dropped));
+        kinds.retain(|(_, count)| *count > 0);
+        kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        kinds.into_iter().take(2).map(|(kind, _)| kind).collect()
     }
 
     /// Correct answers ÷ planned; `None` where nothing was planned.

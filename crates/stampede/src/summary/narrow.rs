@@ -6,7 +6,7 @@ use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::width;
 
 use super::model::{Figure, Summary};
-use super::sentence::noun;
+use super::headline::noun;
 use super::words;
 
 /// What a look saw.
@@ -20,7 +20,7 @@ pub struct Look {
     pub widest: Option<(String, Option<f64>)>,
 }
 
-/// Looks at the primary figure of every cell, and at the ratio of each to the best. At both: the
+/// Looks at the primary figure of every cell, and at the ratio of each to the baseline. At both: the
 /// table prints both with their intervals, and either may be the wider one. A ratio has the noise
 /// of two cells, but not what a round does to both; a figure has that too. Left out is what no
 /// number of rounds makes narrow: a figure that failed, a lower bound, a cell that never counted.
@@ -35,7 +35,7 @@ pub fn look(summary: &Summary, precision: f64) -> Look {
         }
         for other in &group.comparisons {
             if let Some(ratio) = other.ratio {
-                all.push((format!("the ratio of {} to the best", other.runtime), known(&ratio)));
+                all.push((format!("the ratio of {} to {}", other.runtime, group.baseline.as_deref().unwrap_or("the baseline")), known(&ratio)));
             }
         }
     }
@@ -54,13 +54,13 @@ impl fmt::Display for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = words::percent(self.precision * 100.0);
         match &self.widest {
-            None => f.write_str("nothing has an interval that more rounds would make narrow"),
+            None => f.write_str("no figure has an interval that more rounds would make narrower"),
             Some((whose, None)) => {
-                write!(f, "{whose} has no interval yet, wanted is one narrower than {wanted}")
+                write!(f, "{whose} has no interval yet (goal: narrower than {wanted})")
             }
             Some((whose, Some(width))) => {
                 let width = words::percent(width * 100.0);
-                write!(f, "the widest interval, of {whose}, is {width} wide, wanted is {wanted}")
+                write!(f, "the widest interval, {whose}, is {width} wide (goal: {wanted})")
             }
         }
     }

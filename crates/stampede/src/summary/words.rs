@@ -86,6 +86,12 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// Kinds of failure as people know them: `502 and timeout` of `http:502` and `net:timeout`.
+pub fn kinds(kinds: &[String]) -> String {
+    let plain = |kind: &String| kind.rsplit(':').next().unwrap_or(kind).to_owned();
+    list(&kinds.iter().map(plain).collect::<Vec<_>>())
+}
+
 /// Items in one line, not too many of them: `a, b and 3 more`.
 pub fn some_of(items: &[impl std::fmt::Display]) -> String {
     let shown: Vec<String> = items.iter().take(SOME).map(ToString::to_string).collect();

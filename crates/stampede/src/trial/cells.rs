@@ -158,19 +158,28 @@ pub fn schedule(model: &Model) -> Option<Segments> {
     }
 }
 
-/// A load in words: its schedule, or its users.
+/// What a load sends, in words; of a rate that is not known yet what it will be a share of.
+pub fn load_words(load: &LoadChoice) -> String {
+    match load.rate_share {
+        Some(share) => {
+            let length = length(&load.model).unwrap_or(Nanos(0)).as_secs_f64();
+            format!("{:.0} % of the baseline's peak, for {length} s", share * 100.0)
+        }
+        None => load_text(&load.model),
+    }
+}
+
+/// A load in words: its schedule, or how many requests are under way at a time.
 pub fn load_text(model: &Model) -> String {
     match model {
         Model::Open { schedule, .. } => schedule.to_string(),
-        Model::Closed { users, until: Until::For(length) } => {
-            format!("{} for {} s", counted(u64::from(*users), "user"), length.as_secs_f64())
-        }
-        Model::Closed { users, until: Until::Requests(u64::MAX) } => {
-            format!("{} until the ammo is over", counted(u64::from(*users), "user"))
-        }
-        Model::Closed { users, until: Until::Requests(requests) } => {
-            let users = counted(u64::from(*users), "user");
-            format!("{users}, {}", counted(*requests, "request"))
+        Model::Closed { users, until } => {
+            let at_a_time = format!("{} at a time, no pause", words::count(u64::from(*users)));
+            match until {
+                Until::For(length) => format!("{at_a_time}, for {} s", length.as_secs_f64()),
+                Until::Requests(u64::MAX) => format!("{at_a_time}, to the end of the request file"),
+                Until::Requests(requests) => format!("{at_a_time}, {}", counted(*requests, "request")),
+            }
         }
     }
 }

@@ -247,6 +247,8 @@ fn run_record(
         seed: plan.seed,
         rounds,
         auto,
+        baseline: baseline(plan, cells, traits),
+        peak: plan.peak.clone(),
         cells: cells.iter().map(|cell| cell_record(plan, apps, cell, traits)).collect(),
         order: cells::order(cells, rounds, plan.seed),
         expect: expectations(&plan.expect, &plan.loads),
@@ -266,26 +268,42 @@ fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
     }
 }
 
+/// The row of the plan's baseline; of two versions of an app the older one.
+fn baseline(plan: &Plan, cells: &[Cell], traits: &[Traits]) -> Option<String> {
+    let is_it = |cell: &&Cell| plan.runtimes[cell.runtime].name == plan.baseline;
+    let is_old = |cell: &&Cell| match &plan.against {
+        Some(against) => against.of.contains_key(&cell.app),
+        None => true,
+    };
+    let mut own = cells.iter().filter(is_it);
+    let cell = own.clone().find(is_old).or_else(|| own.next())?;
+    Some(row_name(plan, cell, traits))
+}
+
+/// A row's name: the runtime's, with what tells it apart.
+fn row_name(plan: &Plan, cell: &Cell, traits: &[Traits]) -> String {
+    let counts = plan.budget.cpu_counts();
+    let mut name = plan.runtimes[cell.runtime].name.clone();
+    name += traits[cell.runtime].mark();
+    if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
+        name += &format!(" cpus={}", counts[cell.cpus]);
+    }
+    match &plan.against {
+        Some(against) if against.of.contains_key(&cell.app) => against.record.name_of(&name),
+        _ => name,
+    }
+}
+
 fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> CellRecord {
     let load = &plan.loads[cell.load];
-    let counts = plan.budget.cpu_counts();
-    let mut runtime = plan.runtimes[cell.runtime].name.clone();
-    runtime += traits[cell.runtime].mark();
-    if counts.len() > 1 && !plan.runtimes[cell.runtime].is_live() {
-        runtime += &format!(" cpus={}", counts[cell.cpus]);
-    }
-    let mut app = cell.app;
-    if let Some(against) = &plan.against
-        && let Some(&own) = against.of.get(&app)
-    {
-        (app, runtime) = (own, against.record.name_of(&runtime));
-    }
+    let of = plan.against.as_ref().and_then(|against| against.of.get(&cell.app));
+    let app = of.copied().unwrap_or(cell.app);
     CellRecord {
-        runtime,
+        runtime: row_name(plan, cell, traits),
         app: cells::app_name(&plan.apps[app]),
         load: load.name.clone(),
         model: LoadModel::from(&load.model),
-        load_text: cells::load_text(&load.model),
+        load_text: cells::load_words(load),
         schedule: cells::schedule(&load.model),
         refused: cell.refused.clone(),
         fired: Some(fired::fired(load, &apps[app])),

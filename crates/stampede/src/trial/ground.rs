@@ -120,6 +120,8 @@ impl Ground {
             seed: plan.seed,
             rounds: 1,
             auto: None,
+            baseline: None,
+            peak: None,
             against: None,
             cells: Vec::new(),
             order: Vec::new(),

@@ -97,6 +97,8 @@ pub fn run(cells: Vec<CellRecord>, rounds: u32) -> RunData {
             seed: 42,
             rounds,
             auto: None,
+            baseline: None,
+            peak: None,
             cells,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Default::default(),

@@ -1,0 +1,140 @@
+//! Rates that are a share of the baseline's peak: the peak is measured before the comparison begins.
+//!
+//! A rate that all runtimes can serve shows how long answers take when nobody waits in a queue. Which rate that is depends on the
+//! app and the machine, so nobody can name one beforehand.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use stampede_load::schedule::{MicroRate, Segments};
+use stampede_load::spec::{Model, Until};
+use stampede_load::time::Nanos;
+
+use super::Failure;
+use crate::event::Event;
+use crate::fact::{NoPeak, Notice};
+use crate::plan::model::{LoadChoice, Plan};
+use crate::plan::AT_A_TIME;
+use crate::runtime::{Catalogue, Places};
+use crate::store::RunFolder;
+use crate::store::record::{Judged, PeakRecord};
+use crate::trial::ground::{Ground, Run};
+use crate::{interrupt, keeper, machine, progress};
+
+/// Gives every load that asks for a share of the peak its rate. Where the peak cannot be measured these loads are left out,
+/// and a notice says why; if no load would be left, that is a failure.
+pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
+    if plan.loads.iter().all(|load| load.rate_share.is_none()) {
+        return Ok(());
+    }
+    match measured(plan)? {
+        Ok(peak) => set_rates(plan, peak),
+        Err(why) => {
+            let runtime = plan.baseline.clone();
+            let (left_out, kept): (Vec<LoadChoice>, Vec<LoadChoice>) =
+                std::mem::take(&mut plan.loads).into_iter().partition(|load| load.rate_share.is_some());
+            let loads = left_out.into_iter().map(|load| load.name).collect();
+            let notice = Notice::NoPeak { runtime, loads, why };
+            if kept.is_empty() {
+                return Err(Failure::rendered(notice.to_string()));
+            }
+            plan.loads = kept;
+            plan.notices.push(notice);
+        }
+    }
+    Ok(())
+}
+
+/// The most that the baseline serves.
+struct Peak {
+    throughput_per_second: f64,
+    length: Nanos,
+}
+
+fn set_rates(plan: &mut Plan, peak: Peak) {
+    for load in &mut plan.loads {
+        let Some(share) = load.rate_share.take() else { continue };
+        let rate = rounded((peak.throughput_per_second * share).max(SLOWEST));
+        if let Model::Open { schedule, .. } = &mut load.model {
+            *schedule = Segments::constant(MicroRate((rate * 1e6) as u64), schedule.length());
+        }
+        plan.peak = Some(PeakRecord {
+            runtime: plan.baseline.clone(),
+            load: load.name.clone(),
+            throughput_per_second: peak.throughput_per_second,
+            rate_share: share,
+            rate_per_second: rate,
+            length_ns: peak.length.0,
+        });
+    }
+}
+
+/// Two digits: nobody needs 1 237.5 requests a second.
+fn rounded(rate: f64) -> f64 {
+    let step = 10_f64.powf(rate.log10().floor() - 1.0);
+    (rate / step).round() * step
+}
+
+/// One request in two seconds.
+const SLOWEST: f64 = 0.5;
+
+/// Measures the baseline under the plan's first closed load. The trial itself is thrown away.
+fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
+    let ground = Ground::new(alone(plan), Catalogue::load(Places::from_env()), machine::facts())
+        .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    if let Some(why) = &ground.refused[0] {
+        return Ok(Err(NoPeak::Refused { reason: why.clone() }));
+    }
+    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let directory = tempfile::Builder::new()
+        .prefix("stampede-peak-")
+        .rand_bytes(RANDOM_LETTERS)
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(|error| Failure::new(&error))?;
+    let record = ground.run_record();
+    let out = directory.path().join("peak");
+    let folder = RunFolder::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
+    let mut progress = progress::for_stderr();
+    let load = ground.plan.loads[0].clone();
+    let length = LONGEST;
+    progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
+    let mut run = Run::new(record, folder, progress.as_mut());
+    let trial = ground
+        .measure(&mut run, &ground.plan.runtimes[0], &load, length)
+        .map_err(|error| Failure::from_store(&error))?;
+    let throughput = trial.cell.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
+    Ok(match (throughput, trial.record.verdict.judged) {
+        (Some(throughput_per_second), Judged::Valid | Judged::Suspect) => {
+            Ok(Peak { throughput_per_second, length })
+        }
+        _ => Err(NoPeak::Invalid { reasons: trial.record.verdict.reasons.clone() }),
+    })
+}
+
+/// The plan with its baseline alone, and the load that shows its peak.
+fn alone(plan: &Plan) -> Plan {
+    let mut alone = plan.clone();
+    alone.runtimes.retain(|runtime| runtime.name == plan.baseline);
+    alone.apps.truncate(1);
+    alone.notices.clear();
+    alone.expect.clear();
+    let is_closed = |load: &&LoadChoice| matches!(load.model, Model::Closed { .. });
+    let closed = plan.loads.iter().find(is_closed);
+    let mut load = closed.unwrap_or(&plan.loads[0]).clone();
+    let users = match load.model {
+        Model::Closed { users, .. } => users,
+        Model::Open { .. } => AT_A_TIME.parse().unwrap_or(1),
+    };
+    load.model = Model::Closed { users, until: Until::For(LONGEST) };
+    (load.rate_share, load.only, load.except, load.expect) = (None, Vec::new(), Vec::new(), Vec::new());
+    alone.loads = vec![load];
+    alone
+}
+
+/// Some 128 random bits.
+const RANDOM_LETTERS: usize = 22;
+
+/// Long enough for a rate to one digit, short beside the comparison.
+const LONGEST: Nanos = Nanos::from_secs(5);

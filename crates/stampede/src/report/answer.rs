@@ -1,0 +1,301 @@
+//! The answer: headline, one table, and what the reader must know to believe it. All other figures are details.
+
+use super::columns::{figure, names, rows, vs, vs_interval};
+use super::compact::{self, Column, Part};
+use super::layout::{Field, Tone};
+use super::notes::{self, Note, Weight};
+use super::lines::Lines;
+use super::{Style, notes::mark};
+use crate::summary::headline;
+use crate::summary::model::{CellSummary, Group, LoadModel, Stat, Summary};
+use crate::summary::words;
+
+/// Renders what a run found for a terminal, app by app. No line is wider than the style's width unless a single word is.
+pub fn answer(summary: &Summary, style: &Style) -> String {
+    let mut lines = Lines::new(*style);
+    let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
+    apps.dedup();
+    for (place, app) in apps.into_iter().enumerate() {
+        if place > 0 {
+            lines.blank();
+        }
+        Answer::of(summary, app).write(summary, &mut lines);
+    }
+    let notices = summary.notices.iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
+    let notices: Vec<String> = notices.map(ToString::to_string).collect();
+    if !notices.is_empty() {
+        lines.blank();
+    }
+    notices.iter().for_each(|notice| lines.paragraph(notice, Tone::Warning, 2));
+    lines.finish()
+}
+
+/// The headlines of each app: its name and the sentences.
+pub fn headlines(summary: &Summary) -> Vec<(String, String)> {
+    let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
+    apps.dedup();
+    apps.into_iter().map(|app| (app.to_owned(), Answer::of(summary, app).headline())).collect()
+}
+
+/// One app: its loads, and the rows of each.
+struct Answer<'a> {
+    app: &'a str,
+    groups: Vec<(&'a Group, Vec<&'a CellSummary>)>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(summary: &'a Summary, app: &'a str) -> Answer<'a> {
+        let groups = summary.groups.iter().filter(|group| group.app == app);
+        let groups = groups.map(|group| (group, summary.cells_of(group).collect())).collect();
+        Answer { app, groups }
+    }
+
+    /// The load with a fixed rate, and the one that shows the peak, where there are just these two.
+    fn steady_and_peak(&self) -> Option<(&Rows<'a>, &Rows<'a>)> {
+        match self.groups.as_slice() {
+            [a, b] if (a.0.model, b.0.model) == (LoadModel::Open, LoadModel::Closed) => Some((a, b)),
+            [a, b] if (a.0.model, b.0.model) == (LoadModel::Closed, LoadModel::Open) => Some((b, a)),
+            _ => None,
+        }
+    }
+
+    fn headline(&self) -> String {
+        let is_compared = self.groups.iter().all(|(group, _)| group.baseline.is_some());
+        if let Some((steady, peak)) = self.steady_and_peak().filter(|_| is_compared) {
+            return headline::of_two((peak.0, &peak.1), (steady.0, &steady.1));
+        }
+        let own = |(group, _): &Rows<'_>| match self.groups.len() {
+            1 => group.sentence.clone(),
+            _ => format!("{}: {}", group.load, group.sentence),
+        };
+        self.groups.iter().map(own).collect::<Vec<_>>().join("\n")
+    }
+
+    fn write(&self, summary: &Summary, lines: &mut Lines) {
+        lines.paragraph(&self.title(summary), Tone::Strong, 2);
+        lines.blank();
+        self.headline().lines().for_each(|line| lines.paragraph(line, Tone::Plain, 0));
+        let mut said: Vec<String> = Vec::new();
+        match self.steady_and_peak() {
+            Some((steady, peak)) => table(&[steady, peak], peak, lines, &mut said),
+            None => {
+                for rows in &self.groups {
+                    table(&[rows], rows, lines, &mut said);
+                }
+            }
+        }
+        let correct = self.correct();
+        let notes = self.notes();
+        if correct.is_some() || !said.is_empty() || !notes.is_empty() {
+            lines.blank();
+        }
+        correct.iter().chain(&said).for_each(|line| lines.paragraph(line, Tone::Plain, 2));
+        for note in notes {
+            let tone = if note.weight == Weight::Bad { Tone::Bad } else { Tone::Warning };
+            lines.paragraph(&note.text, tone, 2);
+        }
+    }
+
+    /// `shop: PHP 8.3.6 · each runtime on the same 1 CPU, 1.00 GiB · 3 rounds`.
+    fn title(&self, summary: &Summary) -> String {
+        let cells: Vec<&CellSummary> =
+            self.groups.iter().flat_map(|(_, cells)| rows(cells)).collect();
+        let mut parts = Vec::new();
+        if let Some(first) = cells.first() {
+            let is_same = |cell: &&CellSummary| cell.php_version == first.php_version;
+            if !first.php_version.is_empty() && cells.iter().all(is_same) {
+                parts.push(format!("PHP {}", first.php_version));
+            }
+        }
+        parts.extend(budget(&cells));
+        if summary.rounds > 0 {
+            parts.push(words::number_of(summary.rounds, "round"));
+        }
+        match parts.is_empty() {
+            true => self.app.to_owned(),
+            false => format!("{}: {}", self.app, parts.join(" · ")),
+        }
+    }
+
+    fn correct(&self) -> Option<String> {
+        let mut cells = self.groups.iter().flat_map(|(_, cells)| rows(cells)).peekable();
+        cells.peek()?;
+        cells.all(|cell| cell.counts.ok == cell.counts.planned).then(|| "All answers were correct.".to_owned())
+    }
+
+    /// What a reader must know, each once, whichever load it is of.
+    fn notes(&self) -> Vec<Note> {
+        let mut all: Vec<Note> = Vec::new();
+        for (group, cells) in &self.groups {
+            for note in notes::of(group, cells) {
+                if note.weight != Weight::Plain && !all.contains(&note) {
+                    all.push(note);
+                }
+            }
+        }
+        all
+    }
+}
+
+/// A load and its rows, the best first.
+type Rows<'a> = (&'a Group, Vec<&'a CellSummary>);
+
+/// One table: a part for each load, its rows in the order of one of them.
+fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Vec<String>) {
+    let shown = rows(&order.1);
+    if shown.is_empty() {
+        return;
+    }
+    let is_alone = loads.len() == 1;
+    let mut parts: Vec<Part> = Vec::new();
+    for (group, cells) in loads {
+        let own: Vec<Option<&CellSummary>> = shown
+            .iter()
+            .map(|cell| cells.iter().copied().find(|one| one.runtime == cell.runtime))
+            .collect();
+        let columns = match group.model {
+            LoadModel::Open => at_rate(group, &own, is_alone),
+            LoadModel::Closed => at_peak(group, &own, is_alone),
+        };
+        let title = match group.load == group.load_words() {
+            true => group.load.clone(),
+            false => format!("{}: {}", group.load, group.load_words()),
+        };
+        parts.push(Part { title, columns });
+    }
+    for part in &mut parts {
+        said.extend(part.take_equal());
+    }
+    let names = compact::Column { keep: u8::MAX, ..Column::from(names_of(&shown, loads)) };
+    lines.blank();
+    lines.extend(compact::table(&lines.style(), &names, parts));
+}
+
+/// Names with the marks of all loads.
+fn names_of(shown: &[&CellSummary], loads: &[&Rows<'_>]) -> super::layout::Column {
+    let mut column = names(shown);
+    for (field, cell) in column.fields.iter_mut().zip(shown) {
+        let of = loads.iter().flat_map(|(_, cells)| cells.iter().filter(|one| one.runtime == cell.runtime));
+        let mut signs: Vec<char> = of.flat_map(|cell| mark(cell).trim().chars().collect::<Vec<_>>()).collect();
+        signs.dedup();
+        let mut seen = Vec::new();
+        signs.retain(|sign| !seen.contains(sign) && { seen.push(*sign); true });
+        let signs: String = signs.into_iter().collect();
+        field.text = match signs.is_empty() {
+            true => cell.runtime.clone(),
+            false => format!("{} {signs}", cell.runtime),
+        };
+    }
+    column
+}
+
+/// A load with a schedule.
+fn at_rate(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<Column> {
+    let time = |stat: Stat| {
+        move |cell: &CellSummary| figure(cell.figures.response_time_ns.get(stat), words::time)
+    };
+    let mut columns = vec![
+        column("p50", 1, rows, time(Stat::Percentile(500))),
+        column("p95", 9, rows, time(Stat::Percentile(950))),
+        column("p99", 5, rows, time(Stat::Percentile(990))),
+    ];
+    if is_alone {
+        columns.extend(compared(group, rows));
+    }
+    columns.push(cost(rows));
+    columns.extend(errors(rows));
+    if is_alone {
+        columns.push(memory(rows));
+    }
+    columns
+}
+
+/// A load of so many requests at a time.
+fn at_peak(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<Column> {
+    let time = |stat: Stat| {
+        move |cell: &CellSummary| figure(cell.figures.service_time_ns.get(stat), words::time)
+    };
+    let mut columns = vec![column("requests/s", 9, rows, |cell| {
+        figure(cell.figures.throughput_per_second, words::rate)
+    })];
+    columns.extend(compared(group, rows));
+    if is_alone {
+        columns.push(column("p50", 1, rows, time(Stat::Percentile(500))));
+        columns.push(column("p95", 5, rows, time(Stat::Percentile(950))));
+        columns.push(cost(rows));
+    }
+    columns.extend(errors(rows));
+    columns.push(memory(rows));
+    columns
+}
+
+/// The ratio to the baseline and its interval; nothing where nothing is compared.
+fn compared(group: &Group, rows: &[Option<&CellSummary>]) -> Vec<Column> {
+    let Some(baseline) = group.baseline.as_ref().filter(|_| !group.comparisons.is_empty()) else {
+        return Vec::new();
+    };
+    let mut columns = vec![column(&format!("vs {baseline}"), 9, rows, |cell| vs(group, cell))];
+    let interval = column("95 % interval", 6, rows, |cell| vs_interval(group, cell));
+    if interval.fields.iter().any(|field| !field.text.is_empty()) {
+        columns.push(interval);
+    }
+    columns
+}
+
+fn cost(rows: &[Option<&CellSummary>]) -> Column {
+    column("CPU/request", 4, rows, |cell| figure(cell.figures.cpu_cost_us, |us| words::time(us * 1e3)))
+}
+
+fn memory(rows: &[Option<&CellSummary>]) -> Column {
+    column("memory", 2, rows, |cell| figure(cell.figures.memory_bytes_max, words::bytes))
+}
+
+/// The share of requests that failed, where one did.
+fn errors(rows: &[Option<&CellSummary>]) -> Option<Column> {
+    let has_failed = |cell: &&CellSummary| cell.counts.ok < cell.counts.planned;
+    rows.iter().flatten().any(|cell| has_failed(cell)).then(|| {
+        column("errors", 8, rows, |cell| {
+            let share = 1.0 - cell.counts.ok_share().unwrap_or(1.0);
+            match has_failed(&cell) {
+                true => Field { tone: Tone::Bad, ..Field::plain(words::percent(share * 100.0)) },
+                false => Field::plain("0"),
+            }
+        })
+    })
+}
+
+fn column(
+    title: &str,
+    keep: u8,
+    rows: &[Option<&CellSummary>],
+    field: impl Fn(&CellSummary) -> Field,
+) -> Column {
+    let fields = rows.iter().map(|cell| cell.map_or_else(Field::default, &field)).collect();
+    Column { title: title.to_owned(), fields, keep }
+}
+
+/// `each runtime on the same 1 CPU, 1.00 GiB`.
+fn budget(cells: &[&CellSummary]) -> Option<String> {
+    let first = cells.first()?;
+    let is_same = |cell: &&&CellSummary| {
+        (cell.budget_cpus, cell.budget_memory_bytes, cell.budget_unequal)
+            == (first.budget_cpus, first.budget_memory_bytes, false)
+    };
+    if !cells.iter().all(|cell| is_same(&cell)) {
+        return Some("unequal budgets".to_owned());
+    }
+    let cpus = match first.budget_cpus {
+        1 => "1 CPU".to_owned(),
+        cpus => format!("{cpus} CPUs"),
+    };
+    let memory = match first.budget_memory_bytes {
+        0 => String::new(),
+        bytes => format!(", {}", words::bytes(bytes as f64)),
+    };
+    let is_same = |cell: &&CellSummary| cell.workers == first.workers;
+    let workers = match first.workers.filter(|_| cells.iter().all(is_same)) {
+        Some(workers) => format!(", {}", words::number_of(workers, "worker")),
+        None => String::new(),
+    };
+    Some(format!("each runtime on the same {cpus}{memory}{workers}"))
+}

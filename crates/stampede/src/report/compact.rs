@@ -1,0 +1,153 @@
+//! One table that fits: columns that matter least go first.
+
+use console::measure_text_width;
+
+use super::Style;
+use super::layout::{self, Field, Section, Tone};
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Above the column.
+    pub title: String,
+    /// As many as there are rows.
+    pub fields: Vec<Field>,
+    /// How much it matters: the smallest goes first.
+    pub keep: u8,
+}
+
+impl From<layout::Column> for Column {
+    fn from(column: layout::Column) -> Column {
+        Column { title: column.title, fields: column.fields, keep: u8::MAX }
+    }
+}
+
+/// The columns of one load.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Above its columns.
+    pub title: String,
+    /// In order.
+    pub columns: Vec<Column>,
+}
+
+/// Columns that matter this much stay, whatever the width.
+const STAYS: u8 = 9;
+/// Blanks before a column.
+const GAP: usize = 2;
+/// A name longer than this is cut.
+const LONGEST_NAME: usize = 32;
+/// Narrower than this, a block for each row reads better than a table.
+const NARROW: usize = 56;
+
+impl Part {
+    /// Takes out the columns that are equal in all of several rows, and says each in a sentence.
+    pub fn take_equal(&mut self) -> Vec<String> {
+        let is_equal = |column: &Column| match column.fields.as_slice() {
+            [first, _, ..] if column.keep < STAYS => {
+                first.sign.is_none() && column.fields.iter().all(|field| field.text == first.text)
+            }
+            _ => false,
+        };
+        let (equal, kept) = std::mem::take(&mut self.columns).into_iter().partition(is_equal);
+        self.columns = kept;
+        let said = |column: &Column| format!("{} is {} in every row.", column.title, column.fields[0].text);
+        let equal: Vec<Column> = equal;
+        equal.iter().map(said).collect()
+    }
+
+    fn width(&self, style: &Style) -> usize {
+        self.columns.iter().map(|column| GAP + width(style, column)).sum()
+    }
+}
+
+fn width(style: &Style, column: &Column) -> usize {
+    let fields = column.fields.iter().map(|field| measure_text_width(&style.letters(&field.text)));
+    fields.max().unwrap_or(0).max(measure_text_width(&style.letters(&column.title)))
+}
+
+/// The lines of a table: its names, then the parts side by side, with the columns that fit.
+pub fn table(style: &Style, names: &Column, mut parts: Vec<Part>) -> Vec<String> {
+    if style.columns() < NARROW {
+        return blocks(style, names, parts);
+    }
+    let name_width = width(style, names).min(LONGEST_NAME).min(style.columns() / 3);
+    let needed = |parts: &[Part]| {
+        let gaps = parts.len().saturating_sub(1) * GAP;
+        name_width + gaps + parts.iter().map(|part| part.width(style)).sum::<usize>()
+    };
+    while needed(&parts) > style.columns() && drop_one(&mut parts) {}
+    let mut lines = vec![titles(style, name_width, &parts)];
+    let heads = |column: &Column| Field { tone: Tone::Faint, ..Field::plain(column.title.clone()) };
+    lines.push(row(style, name_width, &heads(names), &parts, heads));
+    for (place, name) in names.fields.iter().enumerate() {
+        lines.push(row(style, name_width, name, &parts, |column| column.fields[place].clone()));
+    }
+    lines
+}
+
+/// Drops the column that matters least; whether there was one.
+fn drop_one(parts: &mut [Part]) -> bool {
+    let least = parts.iter().flat_map(|part| &part.columns).map(|column| column.keep).min();
+    let Some(least) = least.filter(|least| *least < STAYS) else { return false };
+    for part in parts {
+        if let Some(place) = part.columns.iter().position(|column| column.keep == least) {
+            part.columns.remove(place);
+            return true;
+        }
+    }
+    false
+}
+
+fn titles(style: &Style, name_width: usize, parts: &[Part]) -> String {
+    let mut line = " ".repeat(name_width);
+    for (place, part) in parts.iter().enumerate() {
+        let width = part.width(style);
+        let gap = if place > 0 { GAP } else { 0 };
+        line += &" ".repeat(gap + GAP.min(width));
+        // The last title may be longer than its columns.
+        let room = match place + 1 == parts.len() {
+            true => style.columns().saturating_sub(measure_text_width(&console::strip_ansi_codes(&line))),
+            false => width.saturating_sub(GAP),
+        };
+        let title = style.cut(&part.title, room);
+        let rest = width.saturating_sub(GAP + measure_text_width(&title));
+        line += &(style.paint(&title, Tone::Strong) + &" ".repeat(rest));
+    }
+    line.trim_end().to_owned()
+}
+
+fn row(
+    style: &Style,
+    name_width: usize,
+    name: &Field,
+    parts: &[Part],
+    field: impl Fn(&Column) -> Field,
+) -> String {
+    let text = style.cut(&name.text, name_width);
+    let rest = name_width.saturating_sub(measure_text_width(&text));
+    let mut line = style.paint(&text, name.tone) + &" ".repeat(rest);
+    for (place, part) in parts.iter().enumerate() {
+        line += &" ".repeat(if place > 0 { GAP } else { 0 });
+        for column in &part.columns {
+            let field = field(column);
+            let text = style.letters(&field.text);
+            let rest = (GAP + width(style, column)).saturating_sub(measure_text_width(&text));
+            line += &(" ".repeat(rest) + &style.paint(&text, field.tone));
+        }
+    }
+    line.trim_end().to_owned()
+}
+
+fn blocks(style: &Style, names: &Column, parts: Vec<Part>) -> Vec<String> {
+    let section = |part: Part| Section {
+        title: part.title,
+        columns: part
+            .columns
+            .into_iter()
+            .map(|column| layout::Column { title: column.title, fields: column.fields })
+            .collect(),
+    };
+    let names = layout::Column { title: names.title.clone(), fields: names.fields.clone() };
+    layout::blocks(style, &names, &parts.into_iter().map(section).collect::<Vec<_>>())
+}

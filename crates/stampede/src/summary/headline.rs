@@ -1,0 +1,406 @@
+//! The headline: how each row compares with the baseline, and how sure that is.
+//!
+//! It claims only what a comparison shows. So it never says which of two rows is better if neither is the baseline.
+
+use super::compared::Standing;
+use super::group::why_not;
+use super::model::{CellSummary, Comparison, Figure, Group, LoadModel, Primary};
+use super::words;
+use crate::fact::NotCompared;
+
+/// Sentences about a group whose rows are sorted, the best first.
+pub fn of(group: &Group, cells: &[CellSummary]) -> String {
+    let cells: Vec<&CellSummary> = cells.iter().collect();
+    Headline { group, cells: &cells, steady: None }.text()
+}
+
+/// Sentences about one app under two loads: a closed one, which shows the most that each row can serve, and an open
+/// one, at a fixed rate.
+pub fn of_two(peak: (&Group, &[&CellSummary]), steady: (&Group, &[&CellSummary])) -> String {
+    let (group, cells) = peak;
+    let headline = Headline { group, cells, steady: Some(steady) };
+    let text = headline.text();
+    match headline.joins() {
+        true => text,
+        // The rate shows something else than the peak.
+        false => {
+            let own = Headline { group: steady.0, cells: steady.1, steady: None }.text();
+            format!("{text}\n{}: {own}", capital(&at_load(steady.0)))
+        }
+    }
+}
+
+struct Headline<'a> {
+    group: &'a Group,
+    cells: &'a [&'a CellSummary],
+    /// The same rows at a fixed rate.
+    steady: Option<(&'a Group, &'a [&'a CellSummary])>,
+}
+
+impl<'a> Headline<'a> {
+    fn text(&self) -> String {
+        let measured: Vec<&CellSummary> =
+            self.cells.iter().copied().filter(|cell| cell.trials_counted > 0).collect();
+        match measured.as_slice() {
+            [] if self.cells.iter().any(|cell| !cell.trials.is_empty()) => {
+                "No trial is valid: the reasons stand below.".to_owned()
+            }
+            [] => "Nothing was measured: the reasons stand below.".to_owned(),
+            [only] if self.group.comparisons.is_empty() => self.alone(only),
+            _ if measured.iter().all(|cell| cell.counts.ok == 0) => {
+                "No runtime gave a correct answer: the reasons stand below.".to_owned()
+            }
+            _ => self.compared(),
+        }
+    }
+
+    /// One row, and nothing to compare it with.
+    fn alone(&self, cell: &CellSummary) -> String {
+        let primary = self.group.primary;
+        if let Some(why) = why_not(primary, cell) {
+            return format!("{} {why}.", cell.runtime);
+        }
+        let (noun, figure) = (noun(primary), value(primary, cell).unwrap_or_default());
+        let sure = match own_interval(primary, cell) {
+            Some((low, high)) => format!(" (95 % interval {low} – {high})"),
+            None => format!(" ({}: no interval)", words::number_of(cell.trials_counted, "trial")),
+        };
+        let doubt = doubt(cell);
+        format!(
+            "{}: {noun} {figure}{sure}{doubt}. Nothing was measured to compare it with.",
+            cell.runtime
+        )
+    }
+
+    fn compared(&self) -> String {
+        if let Some(why) = self.baseline_is_unfit() {
+            return why;
+        }
+        let mut said: Vec<String> = Vec::new();
+        if self.is_first_impression() {
+            said.push(self.first_impression());
+        } else if self.is_tie() {
+            said.push(self.tie());
+        } else {
+            said.extend(self.leads());
+            said.extend(self.slower());
+            said.extend(self.level());
+            said.extend(self.hints());
+        }
+        said.extend(self.failures());
+        said.join(" ")
+    }
+
+    /// Where the baseline has no figure.
+    fn baseline_is_unfit(&self) -> Option<String> {
+        let name = self.group.baseline.as_ref()?;
+        let cell = self.cells.iter().find(|cell| cell.runtime == *name)?;
+        let why = match cell.trials_counted {
+            0 => "has no valid trial".to_owned(),
+            _ => why_not(self.group.primary, cell)?.to_string(),
+        };
+        Some(format!(
+            "The baseline {name} {why}, so nothing is compared. `--baseline NAME` chooses another one."
+        ))
+    }
+
+    fn base(&self) -> &str {
+        self.group.baseline.as_deref().unwrap_or_default()
+    }
+
+    fn with(&self, wanted: Standing) -> Vec<&'a Comparison> {
+        let is_it = |one: &&Comparison| one.standing(self.group.primary) == wanted;
+        self.group.comparisons.iter().filter(is_it).collect()
+    }
+
+    fn names(&self, wanted: Standing) -> Vec<String> {
+        self.with(wanted).into_iter().map(|one| one.runtime.clone()).collect()
+    }
+
+    /// Fewer than three rounds for all.
+    fn is_first_impression(&self) -> bool {
+        let mut ratios = self.group.comparisons.iter().filter(|one| one.ratio.is_some()).peekable();
+        ratios.peek().is_some()
+            && ratios.all(|one| one.standing(self.group.primary) == Standing::FirstImpression)
+    }
+
+    fn is_tie(&self) -> bool {
+        let is_level = |one: &Comparison| {
+            matches!(one.standing(self.group.primary), Standing::Equivalent | Standing::Inconclusive)
+        };
+        let mut compared = self.group.comparisons.iter().filter(|one| one.ratio.is_some()).peekable();
+        compared.peek().is_some() && compared.all(is_level)
+    }
+
+    fn first_impression(&self) -> String {
+        let rounds = self.with(Standing::FirstImpression);
+        let most = rounds.iter().filter_map(|one| Some(one.ratio?.trials)).max().unwrap_or(1);
+        let head = format!("{}: a first impression.", capital(&words::number_of(most, "round")));
+        let ratio = |one: &Comparison| words::ratio(one.ratio.map_or(1.0, |ratio| ratio.value));
+        let what = match self.group.primary {
+            Primary::Throughput => "the requests",
+            primary => &format!("the {}", short(primary)),
+        };
+        let all = rounds.iter().take(MOST).enumerate().map(|(place, one)| match place {
+            0 => format!("{} has {} {what} of {}", one.runtime, ratio(one), self.base()),
+            _ => format!("{} {}", one.runtime, ratio(one)),
+        });
+        let all = all.collect::<Vec<_>>().join(", ");
+        format!("{head} {all}. Run again with `--rounds 3`.")
+    }
+
+    fn tie(&self) -> String {
+        let inconclusive = self.with(Standing::Inconclusive);
+        if inconclusive.is_empty() {
+            let names = self.names(Standing::Equivalent);
+            return format!(
+                "{} {} about the same as {} (within 3 %).",
+                words::list(&names),
+                if names.len() == 1 { "is" } else { "are" },
+                self.base()
+            );
+        }
+        let largest = self.group.comparisons.iter().filter_map(Comparison::largest_difference);
+        let largest = words::percent(largest.fold(0.0, f64::max) * 100.0);
+        let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
+        let rounds = match rounds.and_then(|all| all.into_iter().max()) {
+            Some(rounds) => format!("About {rounds} rounds would settle it."),
+            None => "More than 200 rounds would be needed to settle it.".to_owned(),
+        };
+        format!(
+            "No runtime is clearly ahead of {}; the largest possible difference is {largest}. {rounds}",
+            self.base()
+        )
+    }
+
+    /// Rows that are better than the baseline; or that none is.
+    fn leads(&self) -> Vec<String> {
+        let better = self.with(Standing::Better);
+        let Some((first, others)) = better.split_first() else {
+            return vec![format!("No runtime is clearly ahead of {}.", self.base())];
+        };
+        let mut said = vec![self.lead(first)];
+        for one in others.iter().take(MOST - 1) {
+            let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
+            said.push(format!("{}: {}{}.", one.runtime, words::ratio(ratio), self.interval(one, "")));
+        }
+        if let more @ 1.. = others.len().saturating_sub(MOST - 1) {
+            said.push(format!("{more} more are faster."));
+        }
+        said
+    }
+
+    fn lead(&self, one: &Comparison) -> String {
+        let (name, base) = (&one.runtime, self.base());
+        let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
+        let sure = self.interval(one, "95 % interval ");
+        let doubt = self.cell(name).map_or("", doubt);
+        if self.group.primary.is_more_better() {
+            let times = words::ratio(ratio);
+            let cpu = if self.is_same_cpu() { " on the same CPU" } else { "" };
+            let steady = self.steady_clause(name).unwrap_or_default();
+            return format!("{name} serves {times} the requests of {base}{cpu}{sure}{steady}{doubt}.");
+        }
+        let (is, was) = (self.value_of(name), self.value_of(base));
+        let short = short(self.group.primary);
+        format!(
+            "{name} has a {short} of {is} instead of {was} with {base}: {}{sure}{doubt}.",
+            words::ratio(ratio)
+        )
+    }
+
+    /// `, and at 200 requests/s its p95 is 1.31 ms instead of 4.02 ms`, where the lead is better there too.
+    fn steady_clause(&self, name: &str) -> Option<String> {
+        let (group, cells) = self.steady?;
+        if group.primary.is_more_better() || group.baseline != self.group.baseline {
+            return None;
+        }
+        let of = group.comparisons.iter().find(|one| one.runtime == name)?;
+        if of.standing(group.primary) != Standing::Better {
+            return None;
+        }
+        let cell = |name: &str| cells.iter().find(|cell| cell.runtime == name);
+        let is = value(group.primary, cell(name)?)?;
+        let was = value(group.primary, cell(self.base())?)?;
+        let short = short(group.primary);
+        Some(format!(", and {} its {short} is {is} instead of {was}", at_load(group)))
+    }
+
+    /// Whether the fixed rate is part of the sentences about the peak.
+    fn joins(&self) -> bool {
+        let better = self.with(Standing::Better);
+        better.first().is_some_and(|one| self.steady_clause(&one.runtime).is_some())
+    }
+
+    fn slower(&self) -> Vec<String> {
+        let slower = self.with(Standing::Worse);
+        let mut said: Vec<String> = slower.iter().take(MOST).map(|one| self.slower_by(one)).collect();
+        if let more @ 1.. = slower.len().saturating_sub(MOST) {
+            said.push(format!("{more} more are slower."));
+        }
+        said
+    }
+
+    fn slower_by(&self, one: &Comparison) -> String {
+        let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
+        let (name, base) = (&one.runtime, self.base());
+        let sure = self.interval(one, "");
+        let by = match self.group.primary.is_more_better() {
+            true => 1.0 - ratio,
+            false => ratio - 1.0,
+        };
+        match ratio {
+            ratio if ratio < 0.5 => {
+                format!("{name} serves {} of the requests of {base}{sure}.", words::ratio(ratio))
+            }
+            ratio if ratio >= 2.0 => format!("{name} takes {} as long as {base}{sure}.", words::ratio(ratio)),
+            _ => format!("{name} is {:.0} % slower than {base}{sure}.", by * 100.0),
+        }
+    }
+
+    /// Rows that are about the same as the baseline, and rows of which that cannot be said.
+    fn level(&self) -> Vec<String> {
+        let base = self.base();
+        let mut said = Vec::new();
+        let names = self.names(Standing::Equivalent);
+        if !names.is_empty() {
+            said.push(format!("{}: about the same as {base} (within 3 %).", words::list(&names)));
+        }
+        let names = self.names(Standing::Inconclusive);
+        if !names.is_empty() {
+            said.push(format!("{}: too close to {base} to call.", words::list(&names)));
+        }
+        said
+    }
+
+    /// Rows that share fewer than three rounds with the baseline, where others share more.
+    fn hints(&self) -> Option<String> {
+        let names = self.names(Standing::FirstImpression);
+        (!names.is_empty()).then(|| {
+            format!("{}: fewer than three rounds, a first impression only.", words::list(&names))
+        })
+    }
+
+    /// Rows that are not compared.
+    fn failures(&self) -> Vec<String> {
+        let not_ranked = self.group.comparisons.iter().filter_map(|one| {
+            let why = one.why_not.as_ref()?;
+            Some(match why.known() {
+                Some(NotCompared::Failed { .. } | NotCompared::NoCorrectAnswer {}) => {
+                    format!("{} {why}; it is not ranked.", one.runtime)
+                }
+                _ => format!("{} {why}; it is not compared.", one.runtime),
+            })
+        });
+        not_ranked.collect()
+    }
+
+    /// ` (95 % interval 2.71 – 3.15)`.
+    fn interval(&self, one: &Comparison, before: &str) -> String {
+        let interval = one.ratio.and_then(|ratio| ratio.interval);
+        interval.map_or(String::new(), |(low, high)| {
+            format!(" ({before}{} – {})", words::significant(low), words::significant(high))
+        })
+    }
+
+    fn cell(&self, name: &str) -> Option<&'a CellSummary> {
+        self.cells.iter().copied().find(|cell| cell.runtime == name)
+    }
+
+    fn value_of(&self, name: &str) -> String {
+        let cell = self.cell(name);
+        cell.and_then(|cell| value(self.group.primary, cell)).unwrap_or_default()
+    }
+
+    /// Whether all rows had the same CPUs.
+    fn is_same_cpu(&self) -> bool {
+        let mut measured = self.cells.iter().filter(|cell| cell.trials_counted > 0);
+        let cpus = measured.clone().next().map(|cell| cell.budget_cpus);
+        measured.all(|cell| Some(cell.budget_cpus) == cpus && !cell.budget_unequal)
+    }
+}
+
+/// `at 200 requests/s`; of a load that changes `under ramp`.
+pub fn at_load(group: &Group) -> String {
+    match group.model {
+        LoadModel::Open => format!("at {}", group.load_words()),
+        LoadModel::Closed => format!("with {}", group.load_words()),
+    }
+}
+
+impl Group {
+    /// The load in words: `200 requests/s`, `16 at a time, no pause, for 10 s`, or its schedule.
+    pub fn load_words(&self) -> String {
+        match self.rate_per_second {
+            Some(rate) => format!("{} requests/s", words::significant(rate).trim_end_matches(".00").trim_end_matches(".0")),
+            None if self.load_text.is_empty() => self.load.clone(),
+            None => self.load_text.clone(),
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// The primary figure of a row.
+fn value(primary: Primary, cell: &CellSummary) -> Option<String> {
+    let value = match primary.figure(&cell.figures) {
+        Figure::Exact(estimate) => estimate.value,
+        _ => return None,
+    };
+    Some(match primary {
+        Primary::Throughput => format!("{} requests/s", words::rate(value)),
+        _ => words::time(value),
+    })
+}
+
+/// Why the figure is to be read with care, in short.
+fn doubt(cell: &CellSummary) -> &'static str {
+    match cell.verdict {
+        _ if !cell.not_comparable.is_empty() => " (not comparable)",
+        super::model::CellVerdict::Suspect => " (suspect)",
+        _ if cell.trials_invalid == 1 => " (a trial of it was invalid)",
+        _ if cell.trials_invalid > 1 => " (trials of it were invalid)",
+        _ => "",
+    }
+}
+
+/// The primary figure in words.
+pub fn noun(primary: Primary) -> &'static str {
+    match primary {
+        Primary::ResponseTimeP95 => "p95 of response time",
+        Primary::ResponseTimeP50 => "median of response time",
+        Primary::ResponseTimeMean => "mean response time",
+        Primary::Throughput => "throughput",
+    }
+}
+
+/// The same in a word.
+fn short(primary: Primary) -> &'static str {
+    match primary {
+        Primary::ResponseTimeP95 => "p95",
+        Primary::ResponseTimeP50 => "median",
+        Primary::ResponseTimeMean => "mean response time",
+        Primary::Throughput => "throughput",
+    }
+}
+
+/// The interval of the figure that cells are sorted by; a unit that both ends have is said once:
+/// `3.41` and `3.78 ms`, `981 µs` and `1.02 ms`.
+pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<(String, String)> {
+    let (low, high) = primary.figure(&cell.figures).interval()?;
+    if primary == Primary::Throughput {
+        return Some((words::rate(low), words::rate(high)));
+    }
+    let (low, high) = (words::time(low), words::time(high));
+    // With the space before it: `981 ms` does not end in ` s`.
+    let unit = high.rfind(' ').map_or("", |space| &high[space..]);
+    let low = low.strip_suffix(unit).unwrap_or(&low).to_owned();
+    Some((low, high))
+}
+
+/// Rows of one kind that the headline names; the table has all.
+const MOST: usize = 3;
