@@ -39,12 +39,13 @@ export interface Counts {
 export type Model = "open" | "closed";
 export type Primary =
   | "response_time_p95" | "response_time_p50" | "response_time_mean" | "throughput";
-export type Judged = "larger" | "smaller" | "same" | "not_told_apart" | "hint";
+export type Relation = "higher" | "lower" | "equivalent" | "inconclusive" | "too_few_rounds";
 
 export interface Comparison {
   runtime: string;
   ratio: { value: number; interval: [number, number] | null } | null;
-  judged: Judged | null;
+  /** How its figure compares with the baseline's. */
+  relation: Relation | null;
   why_not: string;
 }
 
@@ -124,8 +125,8 @@ export interface Cell {
   budget_unequal: boolean;
   timeout_ns: number;
   stretched_max: number;
-  /** Rows without one in common are told apart; empty below three rounds. */
-  letters: string;
+  /** Rows without a letter in common differ, all pairs taken together; empty below three rounds. */
+  significance_groups: string;
   trials_counted: number;
   trials_invalid: number;
   trials_missing: number;
@@ -134,6 +135,14 @@ export interface Cell {
   trials: Trial[];
   expectations: Expectation[];
   breaking: Breaking | null;
+}
+
+/** What a run found for an app, in sentences. */
+export interface Headline {
+  app: string;
+  text: string;
+  /** What holds for all rows: correct answers, the pages, what was used. */
+  facts: string[];
 }
 
 export interface Summary {
@@ -281,6 +290,8 @@ export interface Page {
   /** Of several runs: what the names of the summary's cells stand for. */
   names: Map<string, Named>;
   summary: Summary;
+  /** One for each app; empty where several runs are combined. */
+  headlines: Headline[];
   series: Series[];
   curves: Curve[];
   evidence: Evidence;

@@ -1,6 +1,6 @@
 // The answer: a group's sentence and its ranking.
 
-import { headline, intervalOf, ownName, runOf, valueOf, type Cell, type Comparison, type Group } from "./data.ts";
+import { headline, intervalOf, ownName, runOf, valueOf, type Cell, type Comparison, type Group, type Headline } from "./data.ts";
 import { h, scroller } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";
@@ -29,9 +29,23 @@ export function answer(store: Store, group: Group, place: number): HTMLElement {
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },
     h("h2", { id: `${id}-title`, class: "kicker" }, words.groupTitle(group),
       h("span", { class: "about" }, about.filter(Boolean).join(" · "))),
-    h("p", { class: store.isOverlay ? "sentence several" : "sentence" }, format.tied(group.sentence) || nothingSaid(store)),
+    sentence(store, group),
     cells.length > 0 ? table(store, group, cells) : h("p", { class: "missing" }, "No runtime was measured here."),
     key(store, group, cells));
+}
+
+/** Where the app has a headline, it says what the group would say. */
+function sentence(store: Store, group: Group): HTMLElement | null {
+  if (store.page.headlines.some((one) => one.app === group.app)) return null;
+  return h("p", { class: store.isOverlay ? "sentence several" : "sentence" }, format.tied(group.sentence) || nothingSaid(store));
+}
+
+/** What was found for an app, in sentences, and what holds for all rows. */
+export function headlineOf(one: Headline): HTMLElement {
+  const lines = one.text.split("\n").filter(Boolean).map((line) => h("p", { class: "sentence" }, format.tied(line)));
+  return h("section", { class: "headline", "aria-label": `Answer for ${one.app}` },
+    h("h2", { class: "kicker" }, one.app), ...lines,
+    one.facts.length > 0 ? h("ul", { class: "facts" }, ...one.facts.map((fact) => h("li", {}, format.tied(fact)))) : null);
 }
 
 function nothingSaid(store: Store): string {
@@ -41,11 +55,11 @@ function nothingSaid(store: Store): string {
 }
 
 const heads = (store: Store, group: Group): [string, string][] => [
-  ...(store.isOverlay ? [] : [["rank", "#"] as [string, string]]),
+  ...(hasGroups(store, group) ? [["rank", "group"] as [string, string]] : []),
   ["name", "runtime"],
   ["primary", words.primaryWords(group)],
   ["sketch", ""],
-  ...(store.isOverlay ? [] : [["against", "against the best"] as [string, string]]),
+  ...(store.isOverlay ? [] : [["against", group.baseline ? `vs ${group.baseline}` : "compared"] as [string, string]]),
   // Where throughput is what is ranked, the time stands here instead.
   group.primary === "throughput" ? ["throughput", `p95 of ${words.headlineWords(group.model)}`] : ["throughput", "throughput"],
   ["cost", "CPU cost"],
@@ -54,15 +68,20 @@ const heads = (store: Store, group: Group): [string, string][] => [
   ["trials", "trials"],
 ];
 
+/** Whether all pairs were compared. */
+function hasGroups(store: Store, group: Group): boolean {
+  return !store.isOverlay && cellsOf(store, group).some((cell) => cell.significance_groups !== "");
+}
+
 // The roles are said, because on a phone the style sheet lays rows out as cards.
 function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
   const columns = heads(store, group);
   const what = store.isOverlay ? "Figures" : "Ranking";
   const values = cells.flatMap((cell) => valueOf(words.primaryFigure(group, cell.figures)) ?? []);
   const scale = extent(values, cells.map((cell) => intervalOf(words.primaryFigure(group, cell.figures))));
-  const body = cells.flatMap((cell, place) => [
+  const body = cells.flatMap((cell) => [
     cell.trials_counted > 0
-      ? row(store, group, cell, place, scale, columns)
+      ? row(store, group, cell, scale, columns)
       : emptyRow(store, cell, columns),
     ...remarkRow(group, cell, columns),
   ]);
@@ -78,7 +97,7 @@ function table(store: Store, group: Group, cells: Cell[]): HTMLElement {
 }
 
 function row(
-  store: Store, group: Group, cell: Cell, place: number, scale: Scale, columns: [string, string][],
+  store: Store, group: Group, cell: Cell, scale: Scale, columns: [string, string][],
 ): HTMLElement {
   const look = store.look(cell.runtime);
   const other = group.comparisons.find((one) => one.runtime === cell.runtime);
@@ -94,14 +113,14 @@ function row(
     trials: trialsWords(cell),
   };
   const made: Record<string, Node> = {
-    rank: h("span", {}, rank(group, cell, place)),
+    rank: h("span", {}, cell.significance_groups || format.NONE),
     name: nameOf(store, cell, "full"),
     primary: withInterval(format.figure(figure, words.primaryNumber(group)), intervalOf(figure), words.primaryNumber(group)),
     sketch: dotRow(scale, look, valueOf(figure), intervalOf(figure), []) as unknown as Node,
     against: against(group, cell, other),
   };
   const fields = columns.map(([name, title]) => field(name, title, made[name] ?? h("span", {}, plain[name] ?? "")));
-  const classes = [isBest(group, cell) ? "best" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
+  const classes = [isBaseline(group, cell) ? "baseline" : "", cell.counts.ok < cell.counts.planned ? "lossy" : ""];
   return h("tr", { role: "row", class: classes.join(" ").trim() || null }, ...fields);
 }
 
@@ -129,20 +148,6 @@ function badgesOf(store: Store, cell: Cell): words.Badge[] {
   return words.badges(cell, store.run(cell.runtime)?.state ?? "ended", isUnderWay);
 }
 
-/** Letters where all pairs were compared: ties are not transitive, so places cannot be shared. Of fewer
- * rounds, and of runs of earlier versions, ties share the first place, and a hint earns none among
- * those that were judged. */
-function rank(group: Group, cell: Cell, place: number): string {
-  if (cell.letters) return cell.letters;
-  const isTie = (one: Comparison) => one.judged === "same" || one.judged === "not_told_apart";
-  const isJudged = (one: Comparison) => one.judged !== null && one.judged !== "hint";
-  const other = group.comparisons.find((one) => one.runtime === cell.runtime);
-  if (cell.runtime === group.baseline) return group.comparisons.some(isTie) ? "1=" : "1";
-  if (other && isTie(other)) return "1=";
-  const hasPlace = other && (isJudged(other) || (other.judged && !group.comparisons.some(isJudged)));
-  return hasPlace ? String(place + 1) : format.NONE;
-}
-
 function withInterval(
   value: string, interval: [number, number] | null, number: (value: number) => string,
 ): HTMLElement {
@@ -151,13 +156,13 @@ function withInterval(
     interval ? h("small", {}, format.interval(interval, number)) : null);
 }
 
-/** What there is no other of is not the best of them. */
-function isBest(group: Group, cell: Cell): boolean {
+/** The row that the others are compared with. */
+function isBaseline(group: Group, cell: Cell): boolean {
   return group.baseline === cell.runtime && group.comparisons.length > 0;
 }
 
 function against(group: Group, cell: Cell, other: Comparison | undefined): HTMLElement {
-  if (isBest(group, cell)) return h("span", { class: "verdict good" }, "best");
+  if (isBaseline(group, cell)) return h("span", { class: "verdict faint" }, "baseline");
   if (group.baseline === cell.runtime) return h("span", { class: "verdict faint" }, "nothing beside it");
   if (!other) return h("span", { class: "verdict faint" }, "not compared");
   const judged = words.judgement(group, other);
@@ -197,18 +202,18 @@ function remarkRow(group: Group, cell: Cell, columns: [string, string][]): HTMLE
 /** What the signs mean, for those that occur. */
 function key(store: Store, group: Group, cells: Cell[]): HTMLElement {
   const texts = ["Intervals are 95 % intervals over rounds; times and ratios are geometric means."];
-  if (store.isOverlay) texts.unshift("Runs are not ranked against each other: machine, settings or the hour may differ.");
+  if (store.isOverlay) texts.unshift("Runs are not compared with each other: machine, settings or the hour may differ.");
   if (cells.some((cell) => cell.trials_counted > 0 && cell.trials_counted < 3)) {
     texts.push("With fewer than three trials there is no interval.");
   }
-  if (cells.some((cell) => cell.letters)) {
-    texts.push("Rows without a letter in common are told apart, all pairs taken together.");
+  if (cells.some((cell) => cell.significance_groups)) {
+    texts.push("Rows whose groups have no letter in common differ (all pairs compared, Tukey's test).");
   }
-  if (group.comparisons.some((one) => one.judged === "not_told_apart")) {
-    texts.push("Not told apart: more rounds may tell.");
+  if (group.comparisons.some((one) => one.relation === "inconclusive")) {
+    texts.push("Too close to call: more rounds may settle it.");
   }
-  if (group.comparisons.some((one) => one.judged === "hint")) {
-    texts.push("A hint only: do not decide by it.");
+  if (group.comparisons.some((one) => one.relation === "too_few_rounds")) {
+    texts.push("First impression: fewer than three rounds.");
   }
   return h("p", { class: "key" }, texts.join(" "));
 }

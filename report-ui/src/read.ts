@@ -4,7 +4,7 @@
 import {
   ROLE_SINGLES, SINGLES, STATS, TIMES, runOf,
   type Breaking, type Cell, type Comparison, type Counts, type Curve, type Evidence,
-  type Figure, type Figures, type Group, type Judged, type Model, type Observed, type Page,
+  type Figure, type Figures, type Group, type Relation, type Model, type Observed, type Page,
   type Named, type Primary, type Progress, type Reason, type Run, type RuntimeEvidence, type Series,
   type Served, type State, type Summary, type Times, type Trial, type TrialEvidence, type Why,
 } from "./data.ts";
@@ -114,6 +114,7 @@ function toPage(raw: Raw): Page {
     runs: toRuns(raw, summary),
     names: new Map(Object.entries(record(raw.names)).map(([name, of]) => [name, toNamed(record(of))])),
     summary,
+    headlines: records(raw.headlines).map((one) => ({ app: text(one.app), text: text(one.text), facts: texts(one.facts) })),
     series: records(raw.series).map(toSeries),
     curves: records(raw.curves).map(toCurve),
     evidence: toEvidence(record(raw.evidence)),
@@ -212,14 +213,25 @@ function primary(raw: unknown, model: Model): Primary {
 }
 
 function toComparison(raw: Raw): Comparison {
-  const all: Judged[] = ["larger", "smaller", "same", "not_told_apart", "hint"];
   const ratio = record(raw.ratio);
   return {
     runtime: text(raw.runtime),
     ratio: isNumber(ratio.value) ? { value: ratio.value, interval: interval(ratio.interval) } : null,
-    judged: all.find((one) => one === raw.judged) ?? null,
-    why_not: text(raw.why_not),
+    relation: relation(raw.relation ?? raw.judged),
+    why_not: sentences([raw.why_not])[0] ?? "",
   };
+}
+
+/** Runs of before have other words for the same. */
+function relation(raw: unknown): Relation | null {
+  switch (raw) {
+    case "higher": case "larger": return "higher";
+    case "lower": case "smaller": return "lower";
+    case "equivalent": case "same": return "equivalent";
+    case "inconclusive": case "not_told_apart": return "inconclusive";
+    case "too_few_rounds": case "hint": return "too_few_rounds";
+    default: return null;
+  }
 }
 
 function toCell(raw: Raw, index: number): Cell {
@@ -237,7 +249,7 @@ function toCell(raw: Raw, index: number): Cell {
     budget_unequal: raw.budget_unequal === true,
     timeout_ns: number(raw.timeout_ns),
     stretched_max: number(raw.stretched_max) || 1,
-    letters: text(raw.letters),
+    significance_groups: text(raw.significance_groups ?? raw.letters),
     trials_counted: number(raw.trials_counted),
     trials_invalid: number(raw.trials_invalid),
     trials_missing: number(raw.trials_missing),

@@ -11,7 +11,7 @@ import { legend } from "./legend.ts";
 import { lookOfRun, swatch } from "./look.ts";
 import { Panel } from "./panel.ts";
 import { placeOf, reopen, resume } from "./place.ts";
-import { answer } from "./ranking.ts";
+import { answer, headlineOf } from "./ranking.ts";
 import { readData, readNow, type Read } from "./read.ts";
 import { Store } from "./store.ts";
 import { Strip } from "./strip.ts";
@@ -98,7 +98,7 @@ function build(store: Store, raw: string, problems: string[]): HTMLElement[] {
   const main = h("main", {},
     store.isOverlay ? runs(store) : null,
     ...problems.map((problem) => h("p", { class: "problem", role: "note" }, problem)),
-    h("div", { id: "answers" }, ...groups.map((group, place) => answer(store, group, place))),
+    h("div", { id: "answers" }, ...store.page.headlines.map(headlineOf), ...groups.map((group, place) => answer(store, group, place))),
     notices(said),
     hasCells ? charts(store) : null,
     evidence(store, raw));

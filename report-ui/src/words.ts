@@ -45,17 +45,17 @@ export interface Judgement {
 /** What a comparison says of the other. */
 export function judgement(group: Group, other: Comparison): Judgement {
   const isMoreBetter = group.primary === "throughput";
-  switch (other.judged) {
-    case "larger":
+  switch (other.relation) {
+    case "higher":
       return isMoreBetter ? { words: "faster", tone: "good" } : { words: "slower", tone: "bad" };
-    case "smaller":
+    case "lower":
       return isMoreBetter ? { words: "slower", tone: "bad" } : { words: "faster", tone: "good" };
-    case "same":
-      return { words: "same: a tie", tone: "tie" };
-    case "not_told_apart":
-      return { words: "not told apart: a tie", tone: "tie" };
-    case "hint":
-      return { words: "a hint only", tone: "faint" };
+    case "equivalent":
+      return { words: "about the same", tone: "tie" };
+    case "inconclusive":
+      return { words: "too close to call", tone: "tie" };
+    case "too_few_rounds":
+      return { words: "first impression", tone: "faint" };
     case null:
       return { words: "not compared", tone: "faint" };
   }
@@ -183,8 +183,8 @@ export function groupTitle(group: Group): string {
 
 export function modelWords(group: Group): string {
   return group.model === "open"
-    ? "open model: shots are due by a schedule"
-    : "closed model: users fire again after each answer";
+    ? "open model: requests are sent by a schedule"
+    : "closed model: the next request follows each answer";
 }
 
 export { headlineWords };

@@ -27,7 +27,7 @@ async function overlays(opened: Opened, folder: string): Promise<void> {
   const { page } = opened;
   assert.match(await page.locator("#runs").innerText(), /A\s+20261121-110307-d6f4\s+ended\s+2026-11-21 11:03 UTC.*B\s+20261123-081500-77aa\s+ended early\s+2026-11-23 08:15 UTC/s);
   assert.match(await page.locator(".problem").innerText(), /^Run B was ended early/);
-  assert.equal(await page.locator(".ranking .rank, .ranking .against").count(), 0, "runs are ranked against each other");
+  assert.equal(await page.locator(".ranking .rank, .ranking .against").count(), 0, "runs are compared with each other");
   const names = await page.locator(".ranking .who-name").allInnerTexts();
   assert.deepEqual(names.slice(0, 4), ["php-builtin (A)", "php-builtin (B)", "lighttpd-fcgi (A)", "lighttpd-fcgi (B)"]);
   await looksOfRuns(page);

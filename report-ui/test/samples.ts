@@ -161,13 +161,13 @@ function addGroup(page: Raw, options: Options, load: Options["loads"][number]): 
     app: options.app, load: load.name, load_text: load.text, model: options.model,
     primary: isOpen ? "response_time_p95" : "throughput",
     sentence: isOpen
-      ? `${best} is not told apart from ${others[0]}: p95 of response time 562 µs; ${others[1] ?? "none"} takes 1.36 × as long (1.31 to 1.43), ${others[2] ?? "none"} 1.42 × (1.38 to 1.48), ${others.length} more below; 95 % intervals over ${options.rounds} rounds.`
-      : `${best} is ahead: throughput 5 212 /s; ${others[0]} reaches 0.84 × of it (0.82 to 0.86); 95 % intervals over ${options.rounds} rounds.`,
+      ? `No runtime is clearly ahead of ${best}. ${others[2] ?? "none"} is 36 % slower than ${best} (1.31 – 1.43). ${others[0]}: too close to ${best} to call.`
+      : `No runtime is clearly ahead of ${best}. ${others[0]} is 16 % slower than ${best} (0.82 – 0.86).`,
     baseline: best,
     comparisons: others.map((runtime, place) => ({
       runtime,
       ratio: { value: isOpen ? 1.04 + place * 0.16 : 0.84 - place * 0.05, interval: enough ? (isOpen ? [0.97 + place * 0.13, 1.1 + place * 0.2] : [0.8 - place * 0.05, 0.88 - place * 0.05]) : null, trials: options.rounds },
-      judged: !enough ? "hint" : place === 0 && isOpen ? "not_told_apart" : place === 1 && isOpen ? "same" : isOpen ? "larger" : "smaller",
+      relation: !enough ? "too_few_rounds" : place === 0 && isOpen ? "inconclusive" : place === 1 && isOpen ? "equivalent" : isOpen ? "higher" : "lower",
       why_not: null,
     })),
   };

@@ -27,11 +27,11 @@ export function begun(page: Raw, ended: number, seconds: number, state: "cut_off
   for (const group of page.summary.groups) {
     group.comparisons = group.comparisons.filter((one: Raw) => page.summary.cells.some((cell: Raw) => cell.runtime === one.runtime && cell.trials_counted > 0));
     for (const one of group.comparisons) {
-      one.judged = "hint";
+      one.relation = "too_few_rounds";
       one.ratio.interval = null;
     }
     const [first] = group.comparisons;
-    group.sentence = first ? `A hint only: ${group.baseline} before ${first.runtime}; one round, so there is no interval.` : "";
+    group.sentence = first ? `One round: a first impression. ${first.runtime} has 1.20 × the p95 of ${group.baseline}. Run again with \`--rounds 3\`.` : "";
   }
   if (state === "under_way") {
     page.progress = { ended, planned, under_way: ended < planned ? { trial: ended + 1, cell: ended % page.summary.cells.length, seconds } : null };

@@ -139,9 +139,9 @@ function compare(page: Raw): void {
   const p95 = (cell: Raw): number => cell.response_time_ns.p95.value;
   group.comparisons = others.map((cell: Raw, place: number) => {
     const value = p95(cell) / p95(best);
-    return { runtime: cell.runtime, ratio: { value, interval: [value / 1.035, value * 1.036] }, judged: place === 0 ? "not_told_apart" : "larger", why_not: null };
+    return { runtime: cell.runtime, ratio: { value, interval: [value / 1.035, value * 1.036] }, relation: place === 0 ? "inconclusive" : "higher", why_not: null };
   });
   const ratio = ({ ratio: { value, interval } }: Raw, words: string) => `${value.toFixed(2)} × ${words}(${interval[0].toFixed(2)} to ${interval[1].toFixed(2)})`;
   const [tie, second, third] = group.comparisons;
-  group.sentence = `${best.runtime} is not told apart from ${tie.runtime}: p95 of response time ${(p95(best) / 1e6).toFixed(1)} ms; ${second.runtime} takes ${ratio(second, "as long ")}, ${third.runtime} ${ratio(third, "")}, ${group.comparisons.length - 3} more below; 95 % intervals over ${ROUNDS} rounds.`;
+  group.sentence = `No runtime is clearly ahead of ${best.runtime}. ${second.runtime} is ${ratio(second, "as slow")}, ${third.runtime} ${ratio(third, "")}. ${tie.runtime}: too close to ${best.runtime} to call.`;
 }

@@ -5,6 +5,7 @@ use super::compact::{self, Column, Part};
 use super::layout::{Field, Tone};
 use super::notes::{self, Note, Weight};
 use super::lines::Lines;
+use super::page::model::Headline;
 use super::{Style, notes::mark};
 use crate::summary::headline;
 use crate::summary::model::{CellSummary, Group, LoadModel, Stat, Summary};
@@ -30,11 +31,15 @@ pub fn answer(summary: &Summary, style: &Style) -> String {
     lines.finish()
 }
 
-/// The headlines of each app: its name and the sentences.
-pub fn headlines(summary: &Summary) -> Vec<(String, String)> {
+/// The headlines of each app.
+pub fn headlines(summary: &Summary) -> Vec<Headline> {
     let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
     apps.dedup();
-    apps.into_iter().map(|app| (app.to_owned(), Answer::of(summary, app).headline())).collect()
+    let one = |app: &str| {
+        let answer = Answer::of(summary, app);
+        Headline { app: app.to_owned(), text: answer.headline(), facts: answer.facts() }
+    };
+    apps.into_iter().map(one).collect()
 }
 
 /// One app: its loads, and the rows of each.
@@ -84,12 +89,12 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        let correct = self.correct();
+        let facts = self.facts();
         let notes = self.notes();
-        if correct.is_some() || !said.is_empty() || !notes.is_empty() {
+        if facts.len() + said.len() + notes.len() > 0 {
             lines.blank();
         }
-        correct.iter().chain(&said).for_each(|line| lines.paragraph(line, Tone::Plain, 2));
+        facts.iter().chain(&said).for_each(|line| lines.paragraph(line, Tone::Plain, 2));
         for note in notes {
             let tone = if note.weight == Weight::Bad { Tone::Bad } else { Tone::Warning };
             lines.paragraph(&note.text, tone, 2);
@@ -115,6 +120,11 @@ impl<'a> Answer<'a> {
             true => self.app.to_owned(),
             false => format!("{}: {}", self.app, parts.join(" · ")),
         }
+    }
+
+    /// What holds for all rows.
+    fn facts(&self) -> Vec<String> {
+        self.correct().into_iter().collect()
     }
 
     fn correct(&self) -> Option<String> {

@@ -44,6 +44,7 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         runs: vec![run::of(stored)],
         names: BTreeMap::new(),
         summary: for_the_page(stored, summary),
+        headlines: super::headlines(summary),
         progress: run::progress(stored, series.last()),
         series,
         curves: curve::of_run(data, summary),
@@ -65,6 +66,7 @@ pub fn laid_over(pages: Vec<Page>, laid: Overlay) -> Page {
             .map(|(name, (runtime, run))| (name, Named { runtime, run }))
             .collect(),
         summary: laid.summary,
+        headlines: Vec::new(),
         series: Vec::new(),
         curves: Vec::new(),
         evidence: Evidence::default(),

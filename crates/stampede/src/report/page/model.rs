@@ -27,6 +27,8 @@ pub struct Page {
     pub names: BTreeMap<String, Named>,
     /// As in `summary.json`, without the seconds of its trials.
     pub summary: Summary,
+    /// The answer for each app; empty where several runs are combined.
+    pub headlines: Vec<Headline>,
     /// One for each trial that has a load, and one for a trial that has not ended.
     pub series: Vec<Series>,
     /// One for each cell with a trial that counts.
@@ -41,6 +43,17 @@ pub struct Page {
     /// Where it comes from; `None`: it is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+}
+
+/// What a run found for an app, in sentences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Headline {
+    /// The app's name.
+    pub app: String,
+    /// How the rows compare with the baseline; lines where several loads have their own.
+    pub text: String,
+    /// What holds for all rows, a sentence each.
+    pub facts: Vec<String>,
 }
 
 /// A run, and how to run it again.
