@@ -2,7 +2,9 @@
 //! `rounds: auto` promise can be counted. `crates/stats/tests/simulated.rs` counts 2 000 runs of
 //! each kind in every test run; `bench/sure/main.rs` counts 100 000 and prints tables.
 
-use stampede_stats::compare::{Compared, Difference, compare};
+use stampede_stats::baseline::Relation;
+use stampede_stats::compare::compare;
+use stampede_stats::unpaired::Compared;
 use stampede_stats::estimate::Estimate;
 use stampede_stats::letters::letters;
 use stampede_stats::random::Random;
@@ -77,7 +79,7 @@ pub fn against_the_best(values: &[Vec<f64>]) -> Vec<Compared> {
 
 /// Whether any cell was called different.
 pub fn calls_different(compared: &[Compared]) -> bool {
-    let is = |one: &Compared| matches!(one.judged, Difference::Larger | Difference::Smaller);
+    let is = |one: &Compared| matches!(one.relation, Relation::Higher | Relation::Lower);
     compared.iter().any(is)
 }
 
@@ -96,7 +98,7 @@ pub fn not_different(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
 /// Share of runs that call the second cell slower than the first.
 pub fn found(case: &Case, rounds: u32, runs: u32, seed: u64) -> f64 {
     share(runs, seed, |random| {
-        compare(&ratios(&case.run(rounds, random), 0))[0].judged == Difference::Larger
+        compare(&ratios(&case.run(rounds, random), 0))[0].relation == Relation::Higher
     })
 }
 

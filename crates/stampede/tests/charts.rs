@@ -506,6 +506,7 @@ fn whole(values: &[f64]) -> Vec<Number> {
 /// A page with these series and nothing beside them.
 fn page_of(run: &RunData, series: Vec<Series>) -> Page {
     Page {
+        headlines: Vec::new(),
         format: FORMAT,
         stampede: "0.1.0".to_owned(),
         runs: Vec::new(),

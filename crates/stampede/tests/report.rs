@@ -3,9 +3,9 @@
 mod report_fixture;
 
 use console::measure_text_width;
-use report_fixture::{Shots, add, cell, closed, open, run, spread, troubled};
+use report_fixture::{Shots, add, cell, closed, open, run, spread, steady_and_peak, troubled};
 use stampede::fact::Fact;
-use stampede::report::{Colour, Letters, Style, csv, json, markdown, text};
+use stampede::report::{Colour, Letters, Style, answer, csv, json, markdown, text};
 use stampede::store::record::Judged;
 use stampede::summary::model::CellVerdict;
 use stampede::summary::{RunData, summarize};
@@ -21,6 +21,30 @@ fn text_for_every_width() {
         insta::assert_snapshot!(format!("troubled_{width}"), page(&troubled(), width));
     }
     insta::assert_snapshot!("closed_80", page(&closed(), 80));
+}
+
+/// The first screen: headline, one table for both loads, and what holds for all rows.
+#[test]
+fn the_answer_fits_80_and_100_columns() {
+    let summary = summarize(&steady_and_peak());
+    for width in [40, 80, 100] {
+        let page = answer(&summary, &Style::plain(width));
+        for line in page.lines() {
+            assert!(measure_text_width(line) <= width, "{width}: {line}");
+        }
+        insta::assert_snapshot!(format!("answer_{width}"), page);
+    }
+}
+
+#[test]
+fn the_answer_for_a_tie_a_failure_and_one_round() {
+    let of = |run: &RunData| answer(&summarize(run), &Style::plain(100));
+    let both = [of(&troubled()), of(&closed()), of(&open())].join("\n---\n");
+    insta::assert_snapshot!("answer_others", both);
+    let mut one_round = steady_and_peak();
+    one_round.trials.truncate(10);
+    one_round.record.order.truncate(1);
+    insta::assert_snapshot!("answer_one_round", of(&one_round));
 }
 
 #[test]

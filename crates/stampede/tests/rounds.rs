@@ -9,9 +9,9 @@ use std::time::Duration;
 use common::{Place, finish, stderr, stdout};
 use report_fixture::{MS, SECOND, Shots, add, cell, run};
 use serde_json::Value;
+use stampede::fact::{Fact, IntervalOf};
 use stampede::report::{self, Style};
 use stampede::store::record::{AutoEnd, AutoRecord, Judged, LookRecord};
-use stampede::summary::model::CellSummary;
 use stampede::summary::steady::{self, Steady};
 use stampede::summary::{RunData, Summary, narrow, summarize};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
@@ -54,13 +54,12 @@ fn auto_looks_after_five_rounds_and_ends_where_the_interval_is_narrow() {
     // 10 ms are 10 ms: an interval as wide as its value would take a machine gone mad.
     assert_eq!(run["auto"]["ended"], "precision", "{run:#}");
     assert_eq!((lengths(&run), &run["rounds"]), (vec![1; 5], &Value::from(5)));
-    let said = run["auto"]["looks"][0]["said"].as_str().unwrap_or_default();
-    assert!(
-        said.starts_with("after 5 rounds: enough: the widest interval, of throughput"),
-        "{said}"
-    );
-    assert!(stderr(&output).contains(said), "told as it happens: {}", stderr(&output));
-    assert!(stdout(&output).contains("after 5 rounds: enough"), "{}", stdout(&output));
+    let found = &run["auto"]["looks"][0]["found"];
+    assert_eq!((&found["code"], &found["rounds"]), (&"precise_enough".into(), &5.into()), "{run:#}");
+    assert_eq!(found["widest"]["of"]["figure"], "throughput", "{run:#}");
+    let text = found["text"].as_str().unwrap_or_default();
+    assert!(stderr(&output).contains(text), "told as it happens: {}", stderr(&output));
+    assert!(stdout(&output).contains(text), "{}", stdout(&output));
     // The same a year later.
     let again = finish(place.stampede(&["report", "last", "--format", "json"]), LIMIT);
     let summary: Value = serde_json::from_str(&stdout(&again)).expect("JSON");
@@ -149,8 +148,8 @@ fn text(summary: &Summary) -> String {
 }
 
 fn groups(summary: &Summary) -> Vec<(&str, &str)> {
-    let of = |cell: &'_ CellSummary| (cell.runtime.as_str(), cell.significance_groups.as_str());
-    summary.cells.iter().map(of).collect()
+    let cells = summary.cells.iter();
+    cells.map(|cell| (cell.runtime.as_str(), cell.significance_groups.as_str())).collect()
 }
 
 #[test]
@@ -336,25 +335,25 @@ fn a_look_asks_both_for_the_figures_and_for_the_ratios() {
     // Rounds differ by much, ratios by nothing: the ratio is sure, the figures are not.
     let moody =
         measured(&[("a", &[10.0, 12.0, 9.0, 11.0, 10.0]), ("b", &[20.0, 24.0, 18.0, 22.0, 20.0])]);
-    let seen = narrow::look(&summarize(&moody), 0.05);
-    assert!(!seen.is_narrow && seen.to_string().contains("of p95 of response time of"), "{seen}");
+    let seen = narrow::widest(&summarize(&moody), 0.05);
+    assert!(!seen.is_narrow() && matches!(seen.of, Some(IntervalOf::Figure { .. })), "{seen:?}");
     // The other way round: each is sure, but each of the ratios has the noise of both.
     let quiet =
         measured(&[("a", &[10.0, 10.2, 10.0, 10.2, 10.1]), ("b", &[20.4, 20.0, 20.4, 20.0, 20.2])]);
     let quiet = summarize(&quiet);
-    let seen = narrow::look(&quiet, 0.035);
+    let seen = narrow::widest(&quiet, 0.035);
     assert!(
-        !seen.is_narrow && seen.to_string().contains("of the ratio of b to the best"),
-        "{seen}"
+        !seen.is_narrow() && matches!(&seen.of, Some(IntervalOf::Ratio { runtime, .. }) if runtime == "b"),
+        "{seen:?}"
     );
-    assert!(narrow::look(&quiet, 0.06).is_narrow);
+    assert!(narrow::widest(&quiet, 0.06).is_narrow());
     // What failed becomes no narrower.
     let mut failed = measured(&[("a", &[10.0, 10.0, 10.0])]);
     failed.trials.iter_mut().for_each(|trial| {
         let load = trial.record.load.as_mut().expect("a load");
         load.counts.planned *= 2;
     });
-    assert!(narrow::look(&summarize(&failed), 0.05).is_narrow);
+    assert!(narrow::widest(&summarize(&failed), 0.05).is_narrow());
 }
 
 #[test]
@@ -366,7 +365,7 @@ fn a_run_that_decides_itself_is_whole_only_once_it_has() {
     assert!(!run.record.is_whole(5), "it may go on to 8");
     if let Some(auto) = &mut run.record.auto {
         auto.ended = Some(AutoEnd::Precision);
-        auto.looks.push(LookRecord { rounds: 5, said: "after 5 rounds: enough".to_owned() });
+        auto.looks.push(LookRecord { rounds: 5, found: Fact::bare("after 5 rounds: enough".to_owned()) });
     }
     assert!(run.record.is_whole(5));
     assert!(text(&summarize(&run)).contains("`rounds: auto`: after 5 rounds: enough"));

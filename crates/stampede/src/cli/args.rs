@@ -59,7 +59,7 @@ pub enum Command {
     Init(InitArgs),
     /// Check this machine and suggest fixes
     Doctor(DoctorArgs),
-    /// Print the table of a run, or of several combined; or write its page or charts
+    /// Print the answer of a run, or of several combined; or write its page or charts
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
     /// Compare runs with the first one: what is slower or faster, and how sure that is

@@ -17,7 +17,7 @@ use crate::plan::model::{LoadChoice, Plan};
 use crate::plan::AT_A_TIME;
 use crate::runtime::{Catalogue, Places};
 use crate::store::RunFolder;
-use crate::store::record::{Judged, PeakRecord};
+use crate::store::record::{Judged, PeakRate, PeakRecord};
 use crate::trial::ground::{Ground, Run};
 use crate::{interrupt, keeper, machine, progress};
 
@@ -26,6 +26,11 @@ use crate::{interrupt, keeper, machine, progress};
 pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
     if plan.loads.iter().all(|load| load.rate_share.is_none()) {
         return Ok(());
+    }
+    if plan.apps.len() > 1 {
+        let text = "a rate that is a share of the peak needs a plan with one app".to_owned();
+        return Err(Failure::rendered(text)
+            .hint("each app has a peak of its own: name rates, such as `rate: 200`, or write a plan for each app"));
     }
     match measured(plan)? {
         Ok(peak) => set_rates(plan, peak),
@@ -52,21 +57,21 @@ struct Peak {
 }
 
 fn set_rates(plan: &mut Plan, peak: Peak) {
+    let mut rates = Vec::new();
     for load in &mut plan.loads {
         let Some(share) = load.rate_share.take() else { continue };
         let rate = rounded((peak.throughput_per_second * share).max(SLOWEST));
         if let Model::Open { schedule, .. } = &mut load.model {
             *schedule = Segments::constant(MicroRate((rate * 1e6) as u64), schedule.length());
         }
-        plan.peak = Some(PeakRecord {
-            runtime: plan.baseline.clone(),
-            load: load.name.clone(),
-            throughput_per_second: peak.throughput_per_second,
-            rate_share: share,
-            rate_per_second: rate,
-            length_ns: peak.length.0,
-        });
+        rates.push(PeakRate { load: load.name.clone(), share, rate_per_second: rate });
     }
+    plan.peak = Some(PeakRecord {
+        runtime: plan.baseline.clone(),
+        throughput_per_second: peak.throughput_per_second,
+        length_ns: peak.length.0,
+        rates,
+    });
 }
 
 /// Two digits: nobody needs 1 237.5 requests a second.

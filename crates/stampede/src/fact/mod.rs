@@ -6,6 +6,7 @@
 //! new code does not raise the format.
 
 mod generator;
+mod look;
 mod machine;
 mod mismatch;
 mod not_compared;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use generator::Generator;
+pub use look::{IntervalOf, Look, Widest};
 pub use machine::Machine;
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
 pub use not_compared::NotCompared;
@@ -224,6 +226,8 @@ pub fn schema() -> Value {
         not_comparable: Vec<Fact<Mismatch>>,
         /// Why a row is not compared with the baseline: `why_not`.
         not_compared: Vec<Fact<NotCompared>>,
+        /// What `rounds: auto` found: `auto.looks[].found`.
+        looks: Vec<Fact<Look>>,
         /// What the plan asks of a row, and what its SAPI decides: `asked` and `forced`.
         php: Vec<Fact<Php>>,
         /// Of what a runtime showed before and after the load: its `notices`.

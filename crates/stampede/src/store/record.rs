@@ -9,7 +9,7 @@ use stampede_load::report::{Connections, Counts, End};
 
 pub use super::cell::{CellRecord, FiredRecord, LoadModel, Spread};
 use super::expectations::Expectations;
-use crate::fact::{Fact, Notice, Observation, Reason, observation};
+use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
 /// Raised when a field changes its meaning; readers refuse what is newer.
@@ -116,21 +116,28 @@ impl RunRecord {
     }
 }
 
-/// A fixed rate that was chosen: a share of the most that the baseline served.
+/// The most that the baseline served, and the rates that are a share of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakRecord {
     /// Runtime whose peak it is.
     pub runtime: String,
-    /// Name of the load whose rate was chosen.
-    pub load: String,
-    /// Correct answers a second under the closed load, over the last two thirds of the measurement.
+    /// Correct answers a second under the closed load.
     pub throughput_per_second: f64,
-    /// The rate ÷ that throughput.
-    pub rate_share: f64,
-    /// Requests a second that were chosen.
-    pub rate_per_second: f64,
     /// How long the closed load took.
     pub length_ns: u64,
+    /// The rates.
+    pub rates: Vec<PeakRate>,
+}
+
+/// A rate that was chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakRate {
+    /// Name of its load.
+    pub load: String,
+    /// The rate ÷ the peak, as asked for.
+    pub share: f64,
+    /// Requests a second, rounded to two digits.
+    pub rate_per_second: f64,
 }
 
 /// `rounds: auto`.
@@ -151,8 +158,9 @@ pub struct AutoRecord {
 pub struct LookRecord {
     /// After how many rounds.
     pub rounds: u32,
-    /// Why it went on or stopped, in words.
-    pub said: String,
+    /// Why it went on or stopped.
+    #[serde(alias = "said")]
+    pub found: Fact<Look>,
 }
 
 /// What ended `rounds: auto`.

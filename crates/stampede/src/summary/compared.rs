@@ -1,5 +1,6 @@
 //! What rows are compared in, and how each compares with the baseline: a part of `summary.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_stats::baseline::{self, Relation, RoundsNeeded};
 use stampede_stats::estimate::Estimate;
@@ -7,7 +8,7 @@ use stampede_stats::estimate::Estimate;
 use crate::fact::{Fact, NotCompared};
 
 /// What cells are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
     /// p95 of response time: the open model's.

@@ -195,8 +195,9 @@ pub fn why_not(primary: Primary, cell: &CellSummary) -> Option<NotCompared> {
         return Some(NotCompared::NoCorrectAnswer {});
     }
     let failed_share = 1.0 - cell.counts.ok_share().unwrap_or(0.0);
+    let too_many = (cell.counts.planned - cell.counts.ok) * ONE_IN > cell.counts.planned;
     // A rising load is meant to break it.
-    if failed_share > TOLERATED && cell.breaking.is_none() {
+    if too_many && cell.breaking.is_none() {
         return Some(NotCompared::Failed { failed_share, kinds: cell.counts.worst_kinds() });
     }
     match primary.figure(&cell.figures) {
@@ -207,6 +208,6 @@ pub fn why_not(primary: Primary, cell: &CellSummary) -> Option<NotCompared> {
     }
 }
 
-/// The share of requests that may fail in a row that is compared. Errors are quick and cost little, so a runtime that
-/// fails more looks better than it is.
-const TOLERATED: f64 = 0.01;
+/// One request in so many may fail in a row that is compared. Errors are quick and cost little, so a runtime that fails
+/// more looks better than it is.
+const ONE_IN: u64 = 100;

@@ -162,15 +162,21 @@ impl<'a> Headline<'a> {
         }
         let largest = self.group.comparisons.iter().filter_map(Comparison::largest_difference);
         let largest = words::percent(largest.fold(0.0, f64::max) * 100.0);
-        let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
-        let rounds = match rounds.and_then(|all| all.into_iter().max()) {
-            Some(rounds) => format!("About {rounds} rounds would settle it."),
-            None => "More than 200 rounds would be needed to settle it.".to_owned(),
-        };
+        let rounds = self.rounds_needed();
         format!(
             "No runtime is clearly ahead of {}; the largest possible difference is {largest}. {rounds}",
             self.base()
         )
+    }
+
+    /// What would settle all that is too close to call.
+    fn rounds_needed(&self) -> String {
+        let inconclusive = self.with(Standing::Inconclusive);
+        let rounds: Option<Vec<u32>> = inconclusive.iter().map(|one| one.rounds_needed).collect();
+        match rounds.and_then(|all| all.into_iter().max()) {
+            Some(rounds) => format!("About {rounds} rounds would settle it."),
+            None => "More than 200 rounds would be needed to settle it.".to_owned(),
+        }
     }
 
     /// Rows that are better than the baseline; or that none is.
@@ -268,7 +274,8 @@ impl<'a> Headline<'a> {
         }
         let names = self.names(Standing::Inconclusive);
         if !names.is_empty() {
-            said.push(format!("{}: too close to {base} to call.", words::list(&names)));
+            let rounds = self.rounds_needed();
+            said.push(format!("{}: too close to {base} to call. {rounds}", words::list(&names)));
         }
         said
     }

@@ -42,7 +42,7 @@ pub fn summarize(run: &RunData) -> Summary {
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
     let auto = looks
-        .map(|look| Notice::RoundsLook { detail: format!("`rounds: auto`: {}", look.said) }.into());
+        .map(|look| Notice::RoundsLook { detail: format!("`rounds: auto`: {}", look.found) }.into());
     let auto: Vec<Fact<Notice>> = auto.collect();
     let mut summary = Summary {
         format: model::FORMAT,

@@ -1,67 +1,46 @@
 //! Whether every interval that a run is about is narrow: what `rounds: auto` looks at.
 
-use std::fmt;
-
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::width;
 
 use super::model::{Figure, Summary};
-use super::headline::noun;
-use super::words;
+use crate::fact::{IntervalOf, Widest};
 
-/// What a look saw.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Look {
-    /// Whether every interval is narrow.
-    pub is_narrow: bool,
-    /// Wanted, as a share of the value.
-    pub precision: f64,
-    /// The widest interval: whose, and its width; no width: it has too few rounds.
-    pub widest: Option<(String, Option<f64>)>,
-}
-
-/// Looks at the primary figure of every cell, and at the ratio of each to the baseline. At both: the
+/// The widest interval of the primary figure of every cell, and of the ratio of each to the baseline. Of both: the
 /// table prints both with their intervals, and either may be the wider one. A ratio has the noise
 /// of two cells, but not what a round does to both; a figure has that too. Left out is what no
 /// number of rounds makes narrow: a figure that failed, a lower bound, a cell that never counted.
-pub fn look(summary: &Summary, precision: f64) -> Look {
-    let mut all: Vec<(String, Option<f64>)> = Vec::new();
+pub fn widest(summary: &Summary, precision: f64) -> Widest {
+    let mut all: Vec<(IntervalOf, Option<f64>)> = Vec::new();
     for group in &summary.groups {
-        let noun = noun(group.primary);
         for cell in summary.cells_of(group) {
             if let Figure::Exact(estimate) = group.primary.figure(&cell.figures) {
-                all.push((format!("{noun} of {}", cell.runtime), known(&estimate)));
+                let (figure, runtime) = (group.primary, cell.runtime.clone());
+                all.push((IntervalOf::Figure { figure, runtime }, known(&estimate)));
             }
         }
         for other in &group.comparisons {
             if let Some(ratio) = other.ratio {
-                all.push((format!("the ratio of {} to {}", other.runtime, group.baseline.as_deref().unwrap_or("the baseline")), known(&ratio)));
+                let runtime = other.runtime.clone();
+                let baseline = group.baseline.clone().unwrap_or_default();
+                all.push((IntervalOf::Ratio { runtime, baseline }, known(&ratio)));
             }
         }
     }
     // None is wider than any.
-    let size = |one: &(String, Option<f64>)| one.1.unwrap_or(f64::INFINITY);
+    let size = |one: &(IntervalOf, Option<f64>)| one.1.unwrap_or(f64::INFINITY);
     let widest = all.into_iter().max_by(|a, b| size(a).total_cmp(&size(b)));
-    let is_narrow = widest.as_ref().is_none_or(|widest| size(widest) < precision);
-    Look { is_narrow, precision, widest }
+    let (of, width_share) = widest.map_or((None, None), |(of, width)| (Some(of), width));
+    Widest { of, width_share, precision_share: precision }
+}
+
+impl Widest {
+    /// Whether it is as narrow as was asked for.
+    pub fn is_narrow(&self) -> bool {
+        self.of.is_none() || self.width_share.is_some_and(|width| width < self.precision_share)
+    }
 }
 
 fn known(estimate: &Estimate) -> Option<f64> {
     width(estimate).filter(|width| width.is_finite())
-}
-
-impl fmt::Display for Look {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wanted = words::percent(self.precision * 100.0);
-        match &self.widest {
-            None => f.write_str("no figure has an interval that more rounds would make narrower"),
-            Some((whose, None)) => {
-                write!(f, "{whose} has no interval yet (goal: narrower than {wanted})")
-            }
-            Some((whose, Some(width))) => {
-                let width = words::percent(width * 100.0);
-                write!(f, "the widest interval, {whose}, is {width} wide (goal: {wanted})")
-            }
-        }
-    }
 }

@@ -10,11 +10,10 @@ use super::time_left::TimeLeft;
 use super::{Retry, Subject, cells, trial};
 use crate::causes::chain;
 use crate::event::{Event, Left, Listen, Until};
-use crate::fact::Notice;
+use crate::fact::{Fact, Look, Notice};
 use crate::interrupt;
 use crate::keeper;
 use crate::plan::model::Rounds;
-use crate::progress::words;
 use crate::store::record::{AutoEnd, AutoRecord, Judged, LookRecord, RunRecord, TrialRecord};
 use crate::store::{self, RunFolder, StoreError};
 use crate::summary::{RunData, narrow, summarize};
@@ -213,14 +212,10 @@ impl Course<'_> {
         if spent + next.0 <= auto.max_time_ns {
             return Ok(Go::On);
         }
-        let said = format!(
-            "after {}: stops, for another round of about {} would end later than {} after the start \
-             (`max_time`)",
-            words::number_of(rounds as u32, "round"),
-            words::length(next),
-            words::length(Nanos(auto.max_time_ns))
-        );
-        self.end(rounds, AutoEnd::MaxTime, said)
+        let rounds_done = rounds as u32;
+        let (next_round_ns, max_time_ns) = (next.0, auto.max_time_ns);
+        let found = Look::MaxTime { rounds: rounds_done, next_round_ns, max_time_ns };
+        self.end(rounds, AutoEnd::MaxTime, found)
     }
 
     /// Looks at what is on disk, as the report will.
@@ -229,29 +224,29 @@ impl Course<'_> {
         let precision = auto.precision_share;
         let stored = store::read_run(self.folder.path())?;
         let summary = summarize(&RunData::read(&stored)?);
-        let seen = narrow::look(&summary, precision);
-        let head = format!("after {rounds} rounds: ");
-        if seen.is_narrow {
-            return self.end(rounds as usize, AutoEnd::Precision, format!("{head}enough: {seen}"));
+        let widest = narrow::widest(&summary, precision);
+        if widest.is_narrow() {
+            let found = Look::Enough { rounds, widest };
+            return self.end(rounds as usize, AutoEnd::Precision, found);
         }
         let Some(next) = next_look(rounds) else {
-            let said = format!("{head}stops, for more tell little more: {seen}");
-            return self.end(rounds as usize, AutoEnd::Rounds, said);
+            let found = Look::Over { rounds, widest };
+            return self.end(rounds as usize, AutoEnd::Rounds, found);
         };
         self.record.order =
             cells::grown(&self.comparison.cells, &self.record.order, next, self.record.seed);
         self.leave_out(rounds as usize);
         self.record.rounds = next;
-        self.said(rounds, format!("{head}goes on to {next}: {seen}"));
+        self.note_look(rounds, Look::GoesOn { rounds, next, widest });
         self.folder.rewrite(&self.record)?;
         Ok(Go::On)
     }
 
-    fn end(&mut self, rounds: usize, why: AutoEnd, said: String) -> Result<Go, StoreError> {
+    fn end(&mut self, rounds: usize, why: AutoEnd, found: Look) -> Result<Go, StoreError> {
         // What was planned and not begun is not missing.
         self.record.order.truncate(rounds);
         self.record.rounds = rounds as u32;
-        self.said(rounds as u32, said);
+        self.note_look(rounds as u32, found);
         if let Some(auto) = &mut self.record.auto {
             auto.ended = Some(why);
         }
@@ -259,10 +254,11 @@ impl Course<'_> {
         Ok(Go::End)
     }
 
-    fn said(&mut self, rounds: u32, said: String) {
-        self.listener.event(&Event::Notice(&said));
+    fn note_look(&mut self, rounds: u32, found: Look) {
+        let found = Fact::from(found);
+        self.listener.event(&Event::Notice(&found.to_string()));
         if let Some(auto) = &mut self.record.auto {
-            auto.looks.push(LookRecord { rounds, said });
+            auto.looks.push(LookRecord { rounds, found });
         }
     }
 }

@@ -331,3 +331,38 @@ pub fn closed() -> RunData {
     }
     run
 }
+
+/// Five runtimes, three rounds, a fixed rate and the peak: one far ahead, one slower, one too close to call, one that fails.
+pub fn steady_and_peak() -> RunData {
+    let kinds = [
+        ("nginx-fpm", 2_600_000, 4_560),
+        ("frankenphp-worker", 930_000, 13_300),
+        ("apache-modphp", 2_450_000, 4_620),
+        ("caddy-fpm", 3_000_000, 3_880),
+        ("roadrunner", 1_200_000, 10_500),
+    ];
+    let steady = |name: &str| cell(name, "steady", "open", "const(200,10s)");
+    let peak = |name: &str| cell(name, "peak", "closed", "8 at a time, no pause, for 10 s");
+    let cells: Vec<CellRecord> = kinds
+        .iter()
+        .map(|kind| steady(kind.0))
+        .chain(kinds.iter().map(|kind| peak(kind.0)))
+        .collect();
+    let mut run = run(cells, 3);
+    run.record.baseline = Some("nginx-fpm".to_owned());
+    for round in 0..3 {
+        for (index, (_, ns, answers)) in kinds.iter().enumerate() {
+            // Rounds differ by a per cent, and each runtime in its own way.
+            let moved = 1.0 + [0.0, 0.01, -0.008][(round + index) % 3];
+            let at = |value: u64| (value as f64 * moved) as u64;
+            add(&mut run, index, Shots { answered_ns: spread(2_000, at(*ns)), ..Shots::default() });
+            let failed =
+                if index == 3 { vec![("http:502", answers * 3 / 97)] } else { Vec::new() };
+            let answered_ns = spread(at(*answers), 8 * 10 * SECOND / answers);
+            let spent = vec![(0.9, 0.08, (30 + index as u64) << 20, 8 << 20); 10];
+            let index = kinds.len() + index;
+            add(&mut run, index, Shots { answered_ns, failed, spent, ..Shots::default() });
+        }
+    }
+    run
+}

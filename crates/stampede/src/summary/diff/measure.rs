@@ -148,9 +148,9 @@ impl Measure {
         match change {
             Change::Worse => worse,
             Change::Better => better,
-            Change::Same => "same",
-            Change::NotToldApart => "not told apart",
-            Change::Hint => "a hint only",
+            Change::Equivalent => "about the same",
+            Change::Inconclusive => "too close to call",
+            Change::TooFewRounds => "first impression",
         }
     }
 }

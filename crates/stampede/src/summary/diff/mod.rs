@@ -10,9 +10,10 @@ mod expected;
 mod measure;
 mod model;
 
-use stampede_stats::compare::{Difference, compare};
+use stampede_stats::baseline::Relation;
+use stampede_stats::compare::compare;
 use stampede_stats::estimate::Estimate;
-use stampede_stats::unpaired::{self, Shift, Sides};
+use stampede_stats::unpaired::{self, Compared, Judged as JudgedShift, Shift, Sides};
 
 pub use expected::Unfit;
 pub use measure::Measure;
@@ -345,14 +346,15 @@ fn figures(pairs: &[Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Figure
     let mut all: Vec<FigureDiff> = pairs.iter().map(|pair| uncompared(pair, measure)).collect();
     let fit: Vec<usize> = (0..pairs.len()).filter(|place| all[*place].why_not.is_none()).collect();
     let of: Vec<&Pair<'_>> = fit.iter().map(|place| &pairs[*place]).collect();
-    for (place, (estimate, judged)) in fit.iter().zip(compared(&of, measure, pairing)) {
+    for (place, compared) in fit.iter().zip(compared(&of, measure, pairing)) {
         let one = &mut all[*place];
-        let Some(estimate) = estimate else {
+        let Some(estimate) = compared.ratio else {
             one.why_not = Some("no round has a trial of both that counts".to_owned());
             continue;
         };
-        one.judged = Some(change(judged, measure));
-        one.worse = Some(worse(&estimate, measure));
+        one.judged = Some(change(compared.relation, measure));
+        // An expectation is a promise by itself, whatever else was compared.
+        one.worse = Some(worse(&Estimate { interval: compared.alone, ..estimate }, measure));
         *(if measure == Measure::Ok { &mut one.points } else { &mut one.ratio }) = Some(estimate);
     }
     all
@@ -374,28 +376,22 @@ fn uncompared(pair: &Pair<'_>, measure: Measure) -> FigureDiff {
     }
 }
 
-fn compared(
-    pairs: &[&Pair<'_>],
-    measure: Measure,
-    pairing: Pairing,
-) -> Vec<(Option<Estimate>, Difference)> {
-    if measure == Measure::Ok {
-        return shares(pairs, pairing);
-    }
-    let compared = match pairing {
-        Pairing::WithinRounds => {
+/// Ratios; of shares of correct answers their differences.
+fn compared(pairs: &[&Pair<'_>], measure: Measure, pairing: Pairing) -> Vec<Compared> {
+    match (measure, pairing) {
+        (Measure::Ok, _) => shares(pairs, pairing),
+        (_, Pairing::WithinRounds) => {
             let ratio = |(base, other): (f64, f64)| other / base;
             let ratios = |pair: &&Pair<'_>| rounds(pair, measure).into_iter().map(ratio).collect();
             compare(&pairs.iter().map(ratios).collect::<Vec<_>>())
         }
-        Pairing::BetweenRuns => {
+        (_, Pairing::BetweenRuns) => {
             unpaired::compare(&pairs.iter().map(|pair| sides(pair, measure)).collect::<Vec<_>>())
         }
-    };
-    compared.into_iter().map(|one| (one.ratio, one.judged)).collect()
+    }
 }
 
-fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<(Option<Estimate>, Difference)> {
+fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<Compared> {
     let shift = |pair: &&Pair<'_>| match pairing {
         Pairing::WithinRounds => {
             let rounds = rounds(pair, Measure::Ok);
@@ -407,13 +403,16 @@ fn shares(pairs: &[&Pair<'_>], pairing: Pairing) -> Vec<(Option<Estimate>, Diffe
         }
     };
     let shifts: Vec<Option<Shift>> = pairs.iter().map(shift).collect();
-    let estimate = |shift: &Shift| Estimate {
-        value: shift.mean,
-        interval: shift.interval(0.95),
-        trials: shift.trials,
+    let one = |(shift, judged): (&Option<Shift>, JudgedShift)| Compared {
+        ratio: shift.map(|shift| Estimate {
+            value: shift.mean,
+            interval: judged.interval,
+            trials: shift.trials,
+        }),
+        alone: shift.and_then(|shift| shift.interval(0.95)),
+        relation: judged.relation,
     };
-    let judged = unpaired::judge(&shifts, OK_MARGIN);
-    shifts.iter().map(|shift| shift.as_ref().map(estimate)).zip(judged).collect()
+    shifts.iter().zip(unpaired::judge(&shifts, OK_MARGIN)).map(one).collect()
 }
 
 /// One correct answer in a thousand: what `ok >= 99.9%` allows.
@@ -432,15 +431,15 @@ fn sides(pair: &Pair<'_>, measure: Measure) -> Sides {
     Sides { base: values(&pair.base), other: values(&pair.other) }
 }
 
-fn change(judged: Difference, measure: Measure) -> Change {
+fn change(judged: Relation, measure: Measure) -> Change {
     match judged {
-        Difference::Larger if measure.is_good() => Change::Better,
-        Difference::Smaller if measure.is_good() => Change::Worse,
-        Difference::Larger => Change::Worse,
-        Difference::Smaller => Change::Better,
-        Difference::Same => Change::Same,
-        Difference::NotToldApart => Change::NotToldApart,
-        Difference::Hint => Change::Hint,
+        Relation::Higher if measure.is_good() => Change::Better,
+        Relation::Lower if measure.is_good() => Change::Worse,
+        Relation::Higher => Change::Worse,
+        Relation::Lower => Change::Better,
+        Relation::Equivalent => Change::Equivalent,
+        Relation::Inconclusive => Change::Inconclusive,
+        Relation::TooFewRounds => Change::TooFewRounds,
     }
 }
 
@@ -470,16 +469,16 @@ fn sentence(pair: &Pair<'_>, figure: &FigureDiff) -> String {
         Change::Worse | Change::Better => {
             format!("{other} is {} than {base}", figure.measure.verdict(judged))
         }
-        Change::Same => format!("{other} and {base} are the same within 3 %"),
-        Change::NotToldApart => format!("{other} is not told apart from {base}"),
-        Change::Hint => format!("{other} against {base}"),
+        Change::Equivalent => format!("{other} is about the same as {base} (within 3 %)"),
+        Change::Inconclusive => format!("{other}: too close to {base} to call"),
+        Change::TooFewRounds => format!("{other} compared with {base}"),
     };
     let times = words::ratio(ratio.value);
     let sure = match ratio.interval {
         Some((low, high)) => {
             format!(" ({} to {})", words::significant(low), words::significant(high))
         }
-        None => "; fewer than three trials: no interval, treat as a hint".to_owned(),
+        None => "; fewer than three trials: no interval, a first impression".to_owned(),
     };
     format!("{head}: {noun} {times}{sure}")
 }

@@ -170,11 +170,11 @@ pub enum Change {
     /// Surely better, by more than the margin.
     Better,
     /// Surely within the margin.
-    Same,
+    Equivalent,
     /// Neither can be said.
-    NotToldApart,
-    /// Fewer than three trials: a hint, nothing more.
-    Hint,
+    Inconclusive,
+    /// Fewer than three trials: a first impression.
+    TooFewRounds,
 }
 
 /// An expectation about a change, judged for a cell.
