@@ -47,7 +47,7 @@ pub struct Answer {
     pub app: String,
     /// Load's name.
     pub load: String,
-    /// Who is ahead, by how much, and how sure that is.
+    /// How the rows compare with the baseline, and how sure that is.
     pub sentence: String,
 }
 

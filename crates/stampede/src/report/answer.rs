@@ -65,6 +65,11 @@ impl<'a> Answer<'a> {
     }
 
     fn headline(&self) -> String {
+        let has_trials = |(_, cells): &Rows<'_>| cells.iter().any(|cell| !cell.trials.is_empty());
+        if let Some((group, _)) = self.groups.first().filter(|_| !self.groups.iter().any(has_trials)) {
+            // Before the first trial has ended, all loads say the same.
+            return group.sentence.clone();
+        }
         let is_compared = self.groups.iter().all(|(group, _)| group.baseline.is_some());
         if let Some((steady, peak)) = self.steady_and_peak().filter(|_| is_compared) {
             return headline::of_two((peak.0, &peak.1), (steady.0, &steady.1));

@@ -73,7 +73,7 @@ impl Summary {
             let own =
                 |cell: &&model::CellSummary| (&cell.app, &cell.load) == (&group.app, &group.load);
             if self.cells.iter().filter(own).all(|cell| cell.trials.is_empty()) {
-                group.sentence = "nothing is measured yet.".to_owned();
+                group.sentence = "Nothing is measured yet.".to_owned();
             }
         }
     }

@@ -77,7 +77,7 @@ pub struct Group {
     pub rate_per_second: Option<f64>,
     /// The figure that the cells are sorted by and compared in.
     pub primary: Primary,
-    /// Who is ahead, by how much, and how sure that is.
+    /// How the rows compare with the baseline, and how sure that is.
     pub sentence: String,
     /// The row that the others are compared with, chosen before the run; `None`: nothing is compared.
     pub baseline: Option<String>,
