@@ -335,7 +335,7 @@ fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
 
 /// Naming runtimes does not ask for a load, nor a load for runtimes.
 #[test]
-fn runtimes_alone_are_compared_under_the_default_load() {
+fn runtimes_alone_are_compared_under_the_default_loads() {
     if skipped(&["php"]) {
         return;
     }
@@ -348,12 +348,104 @@ fn runtimes_alone_are_compared_under_the_default_load() {
         stdout(&output) + &stderr(&output)
     };
     let said = dry(&["--runtimes", "php-builtin"]);
-    assert!(said.contains("`--users 8 --for 10s --rounds 3`"), "{said}");
-    let said = dry(&["--runtimes", "php-builtin", "--rounds", "1"]);
-    assert!(said.contains("`--users 8 --for 10s`"), "{said}");
-    // A load without its length is a mistake all the same.
-    let args = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--rate", "5"];
+    assert!(said.contains("round 3") && !said.contains("round 4"), "{said}");
+    assert!(said.contains("steady (50 % of the baseline's peak, for 10 s)"), "{said}");
+    assert!(said.contains("peak (8 at a time, no pause, for 10 s)"), "{said}");
+    let said = dry(&["--runtimes", "php-builtin", "--rounds", "1", "--for", "2s"]);
+    assert!(!said.contains("round 2") && said.contains("no pause, for 2 s"), "{said}");
+    // A number of requests ends a load of its own only.
+    let said = dry(&["--runtimes", "php-builtin", "--requests", "100"]);
+    assert!(!said.contains("steady") && said.contains("no pause, 100 requests"), "{said}");
+    // A load without its length has one.
+    let said = dry(&["--runtimes", "php-builtin", "--rate", "5"]);
+    assert!(said.contains("const(5,10s)"), "{said}");
+}
+
+/// Every part of a plan that is left out has a default, and none asks for another.
+#[test]
+fn a_plan_may_leave_out_its_app_its_runtimes_or_its_load() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let dry = |text: &str| {
+        place.write("partial.yaml", text);
+        let output = finish(place.stampede(&["compare", "partial.yaml", "--dry-run"]), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{text}\n{}", stderr(&output));
+        stdout(&output)
+    };
+    let said = dry("runtimes: [php-builtin]\nload: [\"const(5,1s)\"]\n");
+    assert!(said.contains("php-builtin · hello · const(5,1s)"), "{said}");
+    let said = dry("app: hello\nload: [\"const(5,1s)\"]\n");
+    assert!(said.contains("php-builtin · hello · const(5,1s)"), "{said}");
+    let said = dry("app: hello\nruntimes: [php-builtin]\n");
+    assert!(said.contains("php-builtin · hello · steady") && said.contains("· peak"), "{said}");
+}
+
+/// A directory of PHP is the app, where nothing names another.
+#[test]
+fn without_any_flag_the_directorys_app_is_compared() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let dry = || {
+        let args = ["compare", "--runtimes", "php-builtin", "--dry-run"];
+        let output = finish(place.stampede(&args), LIMIT);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(dry().contains("--app hello"), "{}", dry());
+    place.write("public/index.php", "<?php echo 'shop';");
+    assert!(dry().contains("--app ."), "{}", dry());
+    // A plan that stands there is run as it is.
+    place.write("stampede.yaml", "app: hello\nload: [\"const(5,1s)\"]\n");
+    assert!(dry().contains("stampede.yaml") && dry().contains("const(5,1s)"), "{}", dry());
+}
+
+/// The baseline is chosen before the run: by a flag, by the plan, or the first one named.
+#[test]
+fn the_baseline_is_chosen_before_the_run() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let plan = "app: hello\nruntimes: [php-builtin, {two: {use: php-builtin, workers: 2}}]\n\
+                load: [\"const(5,1s)\"]\n";
+    let chosen = |text: &str, flags: &[&str]| {
+        place.write("plan.yaml", text);
+        let args = [&["compare", "plan.yaml", "--dry-run", "--json"][..], flags].concat();
+        let output = finish(place.stampede(&args), LIMIT);
+        let run: Value = serde_json::from_str(&stdout(&output)).unwrap_or_default();
+        (output.status.code(), run["run"]["baseline"].as_str().unwrap_or_default().to_owned())
+    };
+    let is = |name: &str| (Some(0), name.to_owned());
+    assert_eq!(chosen(plan, &[]), is("php-builtin"));
+    assert_eq!(chosen(&format!("{plan}baseline: two\n"), &[]), is("two"));
+    assert_eq!(chosen(&format!("{plan}baseline: two\n"), &["--baseline", "php-builtin"]), is("php-builtin"));
+    let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run", "--baseline", "tow"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("`two`"), "the nearest name: {}", stderr(&output));
+}
+
+/// The peak of the baseline is measured first, and half of it is the rate of the other load.
+#[test]
+fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let place = Place::new();
+    let args = ["compare", "--app", "hello", "--runtimes", "php-builtin", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
     let output = finish(place.stampede(&args), LIMIT);
-    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-    assert!(stderr(&output).contains("`for` is missing"), "{}", stderr(&output));
+    let text = std::fs::read_to_string(place.run().join("run.json")).expect("a run");
+    let run: Value = serde_json::from_str(&text).expect("JSON");
+    let peak = &run["peak"];
+    assert_eq!(peak["runtime"], "php-builtin", "{}", stderr(&output));
+    let (all, rate) = (&peak["throughput_per_second"], &peak["rates"][0]["rate_per_second"]);
+    let (all, rate) = (all.as_f64().expect("a peak"), rate.as_f64().expect("a rate"));
+    // Rounded to two digits.
+    assert!((rate / all - 0.5).abs() < 0.03, "{rate} of {all}");
+    let schedule = run["cells"][0]["load_text"].as_str().unwrap_or_default();
+    assert!(schedule.starts_with("const(") && schedule.ends_with(",1s)"), "{schedule}");
+    assert!(stdout(&output).contains("steady: ") && stdout(&output).contains("peak: "), "{}", stdout(&output));
 }
