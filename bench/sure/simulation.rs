@@ -4,11 +4,11 @@
 
 use stampede_stats::baseline::Relation;
 use stampede_stats::compare::compare;
-use stampede_stats::unpaired::Compared;
 use stampede_stats::estimate::Estimate;
 use stampede_stats::letters::letters;
 use stampede_stats::random::Random;
 use stampede_stats::rounds::{LOOKS, width};
+use stampede_stats::unpaired::Compared;
 
 /// A kind of run. Cell 0 is the baseline's truth: 1.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct Case {
     pub noise: f64,
     /// The shape of that noise.
     pub shape: Shape,
-    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within rounds do not see
-    /// it.
+    /// Standard deviation of the log of what a round does to all its cells alike. Ratios within
+    /// rounds do not see it.
     pub mood: f64,
 }
 

@@ -38,11 +38,11 @@ fn three_real_runtimes_are_compared_and_nothing_is_left() {
     );
 
     let summary = summary(&place);
-    let cells = summary["cells"].as_array().expect("cells");
-    assert_eq!(cells.len(), 3);
-    for cell in cells {
-        assert_eq!(cell["app"], "hello", "{cell:#}");
-        assert_eq!(cell["load"], "steady", "{cell:#}");
+    let cases = summary["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        assert_eq!(case["app"], "hello", "{case:#}");
+        assert_eq!(case["load"], "steady", "{case:#}");
     }
     for trial in std::fs::read_dir(place.run().join("trials")).expect("trials").flatten() {
         let record: Value = serde_json::from_str(
@@ -87,7 +87,7 @@ fn again_from_disk(place: &Place, first: &str) {
     let run = place.run().display().to_string();
     let text = finish(place.stampede(&["report", &run]), LIMIT);
     assert!(first.starts_with(&stdout(&text)), "another table:\n{first}\n---\n{}", stdout(&text));
-    for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cells\"")] {
+    for (format, part) in [("markdown", "### hello"), ("csv", "runtime,"), ("json", "\"cases\"")] {
         let output = finish(place.stampede(&["report", "last", "--format", format]), LIMIT);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stdout(&output).contains(part), "{format}: {}", stdout(&output));
@@ -107,7 +107,7 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
         "hello",
         "--runtimes",
         "broken,php-builtin",
-        "--users",
+        "--concurrency",
         "2",
         "--for",
         "1s",
@@ -122,9 +122,9 @@ fn a_runtime_that_does_not_start_shows_its_log_and_the_others_go_on() {
     assert!(all.contains("cannot bind the moon"), "its last log line is missing:\n{all}");
     let summary = summary(&place);
     let verdict = |name: &str| {
-        let cells = summary["cells"].as_array().expect("cells");
-        let cell = cells.iter().find(|cell| cell["runtime"] == name);
-        cell.expect("a row for each")["verdict"].clone()
+        let cases = summary["cases"].as_array().expect("cases");
+        let case = cases.iter().find(|case| case["runtime"] == name);
+        case.expect("a row for each")["verdict"].clone()
     };
     assert_eq!(verdict("broken"), "invalid", "{summary:#}");
     assert_ne!(verdict("php-builtin"), "invalid", "{summary:#}");
@@ -157,8 +157,8 @@ fn an_ordinary_user_can_compare() {
     }
     let place = Place::new();
     place.write("plan.yaml", THREE);
-    for folder in [place.path().to_path_buf(), place.tmp()] {
-        std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).expect("chown");
+    for directory in [place.path().to_path_buf(), place.tmp()] {
+        std::os::unix::fs::chown(directory, Some(NOBODY), Some(NOBODY)).expect("chown");
     }
     // The binary itself may lie where that user cannot go.
     let binary = place.path().join("stampede");
@@ -175,7 +175,7 @@ fn an_ordinary_user_can_compare() {
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let output = finish(command, LIMIT);
     assert_measured(&place, &output);
-    assert_eq!(summary(&place)["cells"].as_array().map(Vec::len), Some(3));
+    assert_eq!(summary(&place)["cases"].as_array().map(Vec::len), Some(3));
     assert_eq!(place.left_behind(), Vec::<String>::new());
 }
 
@@ -247,7 +247,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
             "hello",
             "--runtimes",
             "php-builtin",
-            "--users",
+            "--concurrency",
             "1",
             "--for",
             "1s",
@@ -265,22 +265,25 @@ fn bad_input_is_refused_before_anything_starts() {
     let place = Place::new();
     place.write("empty/readme.txt", "no app here");
     place.write("taken/keep.txt", "mine");
-    place.write("bad.yaml", "app: hello\nruntimes: [php-builtin]\nlaod: [{users: 4, for: 20s}]\n");
+    place.write(
+        "bad.yaml",
+        "app: hello\nruntimes: [php-builtin]\nlaod: [{concurrency: 4, for: 20s}]\n",
+    );
     place.write(
         "setting.yaml",
-        "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [{php-builtin: {wrokers: 4}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "value.yaml",
-        "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [{nginx-fpm: {pm: sometimes}}]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "not-honoured.yaml",
-        "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nmax_requests: 500\nruntimes: [apache-modphp]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     place.write(
         "bad-only.yaml",
-        "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{users: 4, for: 20s}]\n",
+        "app: hello\nruntimes: [nginx-fpm, php-builtin]\nload: [{concurrency: 4, for: 20s}]\n",
     );
     for (name, args) in MISTAKES {
         let output = finish(place.stampede(args), LIMIT);
@@ -422,8 +425,12 @@ fn the_baseline_is_chosen_before_the_run() {
     let is = |name: &str| (Some(0), name.to_owned());
     assert_eq!(chosen(plan, &[]), is("php-builtin"));
     assert_eq!(chosen(&format!("{plan}baseline: two\n"), &[]), is("two"));
-    assert_eq!(chosen(&format!("{plan}baseline: two\n"), &["--baseline", "php-builtin"]), is("php-builtin"));
-    let output = finish(place.stampede(&["compare", "plan.yaml", "--dry-run", "--baseline", "tow"]), LIMIT);
+    assert_eq!(
+        chosen(&format!("{plan}baseline: two\n"), &["--baseline", "php-builtin"]),
+        is("php-builtin")
+    );
+    let output =
+        finish(place.stampede(&["compare", "plan.yaml", "--dry-run", "--baseline", "tow"]), LIMIT);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`two`"), "the nearest name: {}", stderr(&output));
 }
@@ -435,7 +442,19 @@ fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
         return;
     }
     let place = Place::new();
-    let args = ["compare", "--app", "hello", "--runtimes", "php-builtin", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
+    let args = [
+        "compare",
+        "--app",
+        "hello",
+        "--runtimes",
+        "php-builtin",
+        "--for",
+        "1s",
+        "--warm-up",
+        "0s",
+        "--rounds",
+        "1",
+    ];
     let output = finish(place.stampede(&args), LIMIT);
     let text = std::fs::read_to_string(place.run().join("run.json")).expect("a run");
     let run: Value = serde_json::from_str(&text).expect("JSON");
@@ -445,7 +464,11 @@ fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
     let (all, rate) = (all.as_f64().expect("a peak"), rate.as_f64().expect("a rate"));
     // Rounded to two digits.
     assert!((rate / all - 0.5).abs() < 0.03, "{rate} of {all}");
-    let schedule = run["cells"][0]["load_text"].as_str().unwrap_or_default();
+    let schedule = run["cases"][0]["load_text"].as_str().unwrap_or_default();
     assert!(schedule.starts_with("const(") && schedule.ends_with(",1s)"), "{schedule}");
-    assert!(stdout(&output).contains("steady: ") && stdout(&output).contains("peak: "), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("steady: ") && stdout(&output).contains("peak: "),
+        "{}",
+        stdout(&output)
+    );
 }

@@ -5,9 +5,9 @@ use crate::unpaired::{self, Compared, Shift};
 /// A difference of 3 % or less is of no use to anybody, and rarely the runtime's doing.
 pub const MARGIN: f64 = 1.03;
 
-/// Compares pairs. `ratios[i]` are pair `i`'s ratios, one a round, so that what a round does to both cancels out
-/// (randomized blocks; Abedi and Brecht, ICPE 2017). Word and interval come from one test:
-/// [`unpaired::judge`], Student's t on logs.
+/// Compares pairs. `ratios[i]` are pair `i`'s ratios, one a round, so that what a round does to
+/// both cancels out (randomized blocks; Abedi and Brecht, ICPE 2017). Word and interval come from
+/// one test: [`unpaired::judge`], Student's t on logs.
 pub fn compare(ratios: &[Vec<f64>]) -> Vec<Compared> {
     let shift = |ratios: &Vec<f64>| {
         let fit = ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite());
@@ -80,7 +80,8 @@ mod tests {
         let alone = compare(std::slice::from_ref(&weak))[0];
         let among = compare(&[weak, noise.clone(), noise])[0];
         assert_eq!((alone.relation, among.relation), (Relation::Higher, Relation::Inconclusive));
-        let low = |one: &Compared| one.ratio.and_then(|ratio| ratio.interval).expect("four rounds").0;
+        let low =
+            |one: &Compared| one.ratio.and_then(|ratio| ratio.interval).expect("four rounds").0;
         assert!(low(&alone) > 1.0 && low(&among) < 1.0);
         assert_eq!(alone.alone, among.alone, "what it says by itself stays");
     }

@@ -18,8 +18,8 @@ pub struct Sides {
 /// One pair, compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
-    /// Other ÷ base. The 95 % intervals of all pairs that were compared at once hold together. `None`
-    /// where a side has no value.
+    /// Other ÷ base. The 95 % intervals of all pairs that were compared at once hold together.
+    /// `None` where a side has no value.
     pub ratio: Option<Estimate>,
     /// The 95 % interval of this pair alone, whatever else was compared.
     pub alone: Option<(f64, f64)>,
@@ -28,8 +28,8 @@ pub struct Compared {
 }
 
 /// Compares cells of two runs, other ÷ base, by Welch's t on logs: the two sides may scatter
-/// differently and have different numbers of trials (Welch, Biometrika, 1947). An estimate's number of
-/// trials is that of the side with fewer. What is said follows [`judge`].
+/// differently and have different numbers of trials (Welch, Biometrika, 1947). An estimate's number
+/// of trials is that of the side with fewer. What is said follows [`judge`].
 pub fn compare(cells: &[Sides]) -> Vec<Compared> {
     let ln = |values: &[f64]| -> Option<Vec<f64>> {
         let fit = values.iter().all(|value| *value > 0.0 && value.is_finite());
@@ -101,8 +101,8 @@ impl Shift {
         self.interval_of(covers, 1)
     }
 
-    /// The same where so many intervals are to hold together (Šidák, *Journal of the American Statistical
-    /// Association* 62, 1967).
+    /// The same where so many intervals are to hold together (Šidák, *Journal of the American
+    /// Statistical Association* 62, 1967).
     fn interval_of(&self, covers: f64, together: u32) -> Option<(f64, f64)> {
         (self.trials >= FEWEST).then(|| {
             let each = covers.powf(1.0 / f64::from(together.max(1)));
@@ -121,11 +121,12 @@ pub struct Judged {
     pub relation: Relation,
 }
 
-/// What may be said of shifts with a margin on either side of zero. *Higher* and *lower*: the interval lies
-/// beyond zero and the shift beyond the margin. Not: the interval beyond the margin. That would find a 5 %
-/// slow-down in five rounds of 2 % noise in a third of all runs only, this finds it in 97 % (`tests/simulated.rs`).
-/// *Equivalent*: the 90 % interval lies inside the margin (two one-sided tests at 5 %; Schuirmann,
-/// *Journal of Pharmacokinetics and Biopharmaceutics* 15, 1987).
+/// What may be said of shifts with a margin on either side of zero. *Higher* and *lower*: the
+/// interval lies beyond zero and the shift beyond the margin. Not: the interval beyond the margin.
+/// That would find a 5 % slow-down in five rounds of 2 % noise in a third of all runs only, this
+/// finds it in 97 % (`tests/simulated.rs`). *Equivalent*: the 90 % interval lies inside the margin
+/// (two one-sided tests at 5 %; Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15,
+/// 1987).
 pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Judged> {
     let has_interval = |shift: &&Option<Shift>| shift.is_some_and(|shift| shift.trials >= FEWEST);
     let together = u32::try_from(shifts.iter().filter(has_interval).count()).unwrap_or(u32::MAX);
@@ -137,7 +138,9 @@ pub fn judge(shifts: &[Option<Shift>], margin: f64) -> Vec<Judged> {
         let relation = match (interval, shift.interval_of(0.90, together)) {
             (Some((low, _)), _) if low > 0.0 && shift.mean > margin => Relation::Higher,
             (Some((_, high)), _) if high < 0.0 && shift.mean < -margin => Relation::Lower,
-            (Some(_), Some((low, high))) if low >= -margin && high <= margin => Relation::Equivalent,
+            (Some(_), Some((low, high))) if low >= -margin && high <= margin => {
+                Relation::Equivalent
+            }
             (Some(_), _) => Relation::Inconclusive,
             (None, _) => Relation::TooFewRounds,
         };
@@ -181,8 +184,9 @@ mod tests {
         compare(cells).iter().map(|compared| compared.relation).collect()
     }
 
-    /// Base 1, 2, 3: mean 2, variance 1, of the mean 1/3. Other 4, 6, 8, 10: mean 7, variance 20/3, of the
-    /// mean 5/3. Error √2; degrees of freedom 4 ÷ ((1/9)/2 + (25/9)/3) = 4 ÷ (53/54) = 4.08, rounded down.
+    /// Base 1, 2, 3: mean 2, variance 1, of the mean 1/3. Other 4, 6, 8, 10: mean 7, variance 20/3,
+    /// of the mean 5/3. Error √2; degrees of freedom 4 ÷ ((1/9)/2 + (25/9)/3) = 4 ÷ (53/54) = 4.08,
+    /// rounded down.
     #[test]
     fn welch_by_hand() {
         let shift = Shift::between(&[1.0, 2.0, 3.0], &[4.0, 6.0, 8.0, 10.0]).expect("values");

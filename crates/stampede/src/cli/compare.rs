@@ -20,12 +20,12 @@ use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;
 use crate::report::{self, Shown};
 use crate::runtime::{Catalogue, Mode, Places};
-use crate::store::{RunFolder, StoreError, StoredRun, StoredTrial};
+use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_length, suggest};
 use crate::summary::Summary;
 use crate::summary::model::{Comparison as Compared, Standing};
 use crate::trial::comparison::Comparison;
-use crate::trial::{cells, refusal};
+use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, plan, progress, store};
 
 /// Runs a comparison, prints the table.
@@ -54,16 +54,20 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut folder = RunFolder::create(out.as_deref(), comparison.record())
+    let mut directory = RunDirectory::create(out.as_deref(), comparison.record())
         .map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    comparison.run(&mut folder, progress.as_mut()).map_err(|error| Failure::from_store(&error))?;
-    finish(&folder.close(), &comparison, args.json)
+    comparison
+        .run(&mut directory, progress.as_mut())
+        .map_err(|error| Failure::from_store(&error))?;
+    finish(&directory.close(), &comparison, args.json)
 }
 
 fn is_free(out: Option<&Path>) -> Result<(), Failure> {
-    match out.filter(|folder| folder.exists()) {
-        Some(folder) => Err(Failure::from_store(&StoreError::Exists { folder: folder.into() })),
+    match out.filter(|directory| directory.exists()) {
+        Some(directory) => {
+            Err(Failure::from_store(&StoreError::Exists { directory: directory.into() }))
+        }
         None => Ok(()),
     }
 }
@@ -75,7 +79,7 @@ fn other_version(
     catalogue: &Catalogue,
 ) -> Result<Option<Copies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
-    // What is wrong with the folder is said of the folder.
+    // What is wrong with the directory is said of the directory.
     refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
@@ -121,7 +125,8 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         Some(path) => plan::read(path, &overrides),
         None => plan::from_flags(&overrides),
     };
-    let plan = read.map_err(|error| Failure::from_plan(&refusal::misplaced(error, catalogue)))?;
+    let plan =
+        read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, catalogue)))?;
     if gaps.load {
         chosen.extend(plan.loads.iter().map(|load| format!("load {}", load_words(load))));
     }
@@ -133,7 +138,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
 
 /// `steady: 50 % of the baseline's peak`.
 fn load_words(load: &LoadChoice) -> String {
-    format!("{}: {}", load.name, cells::load_words(load))
+    format!("{}: {}", load.name, cases::load_words(load))
 }
 
 /// This directory where it looks like an app, else the catalogue's smallest one.
@@ -143,9 +148,11 @@ fn default_app() -> &'static str {
 }
 
 /// What PHP projects have in their directory.
-const APP_FILES: [&str; 5] = ["composer.json", "index.php", "public/index.php", "web/index.php", "app.yaml"];
+const APP_FILES: [&str; 5] =
+    ["composer.json", "index.php", "public/index.php", "web/index.php", "app.yaml"];
 
-/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is large.
+/// The fewest that `rounds: auto` would look at, too: three show a difference only where it is
+/// large.
 const AGAINST_ROUNDS: &str = "5";
 
 /// Fills in the runtimes that can serve the apps here. What was chosen, for the reader.
@@ -184,9 +191,11 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
 /// What to do with the answer, under the table.
 fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Summary) -> String {
     let shown = path.display();
-    let measured = summary.cells.iter().any(|cell| cell.trials_counted > 0);
+    let measured = summary.cases.iter().any(|case| case.trials_counted > 0);
     let mut text = String::new();
-    if let Some(runtime) = worker_that_leads(summary).filter(|_| comparison.record().against.is_none()) {
+    if let Some(runtime) =
+        worker_that_leads(summary).filter(|_| comparison.record().against.is_none())
+    {
         let app = shell_words::join(comparison.app());
         text += &format!(
             "\nWorker mode keeps state between requests. Before you switch, check that your app is safe in \
@@ -203,11 +212,14 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
     text + &format!("\nReport: {report}\nAll figures: stampede report {shown} --details\n")
 }
 
-/// A runtime of the catalogue that keeps the app in memory and is better than a baseline that does not.
+/// A runtime of the catalogue that keeps the app in memory and is better than a baseline that does
+/// not.
 fn worker_that_leads(summary: &Summary) -> Option<&str> {
     let keeps_state = |name: &str| {
-        let cell = summary.cells.iter().find(|cell| cell.runtime == name);
-        cell.is_some_and(|cell| [Mode::Worker, Mode::EventLoop].iter().any(|mode| cell.mode == mode.name()))
+        let case = summary.cases.iter().find(|case| case.runtime == name);
+        case.is_some_and(|case| {
+            [Mode::Worker, Mode::EventLoop].iter().any(|mode| case.mode == mode.name())
+        })
     };
     let better = summary.groups.iter().flat_map(|group| {
         let is_better = |one: &&Compared| one.standing(group.primary) == Standing::Better;
@@ -220,7 +232,7 @@ fn worker_that_leads(summary: &Summary) -> Option<&str> {
 fn has_logs(run: &Path) -> bool {
     let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
     let mut logs = trials.filter_map(|trial| std::fs::read_dir(trial.path().join("logs")).ok());
-    logs.any(|mut folder| folder.next().is_some())
+    logs.any(|mut directory| directory.next().is_some())
 }
 
 fn outcome(stored: &StoredRun, summary: &Summary) -> Outcome {
@@ -256,26 +268,26 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
     for notice in &record.notices {
         text.push_str(&format!("note: {notice}\n"));
     }
-    for (round, cells) in (1..).zip(&record.order) {
+    for (round, cases) in (1..).zip(&record.order) {
         text.push_str(&format!("round {round}\n"));
-        for &index in cells {
-            let cell = &record.cells[index];
+        for &index in cases {
+            let case = &record.cases[index];
             let length: Nanos = comparison.trial_expected(index);
             text.push_str(&format!(
                 "  {} · {} · {} ({}), {}\n",
-                cell.runtime,
-                cell.app,
-                cell.load,
-                cell.load_text,
+                case.runtime,
+                case.app,
+                case.load,
+                case.load_text,
                 words::length(length)
             ));
         }
     }
-    for cell in record.cells.iter().filter(|cell| cell.refused.is_some()) {
-        let why = cell.refused.as_ref().map(ToString::to_string).unwrap_or_default();
+    for case in record.cases.iter().filter(|case| case.refused.is_some()) {
+        let why = case.refused.as_ref().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!(
             "not measured: {} · {} · {}: {why}\n",
-            cell.runtime, cell.app, cell.load
+            case.runtime, case.app, case.load
         ));
     }
     text

@@ -1,7 +1,8 @@
-//! Rates that are a share of the baseline's peak: the peak is measured before the comparison begins.
+//! Rates that are a share of the baseline's peak: the peak is measured before the comparison
+//! begins.
 //!
-//! A rate that all runtimes can serve shows how long answers take when nobody waits in a queue. Which rate that is depends on the
-//! app and the machine, so nobody can name one beforehand.
+//! A rate that all runtimes can serve shows how long answers take when nobody waits in a queue.
+//! Which rate that is depends on the app and the machine, so nobody can name one beforehand.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,16 +14,16 @@ use stampede_load::time::Nanos;
 use super::Failure;
 use crate::event::Event;
 use crate::fact::{NoPeak, Notice};
-use crate::plan::model::{LoadChoice, Plan};
 use crate::plan::AT_A_TIME;
+use crate::plan::model::{LoadChoice, Plan};
 use crate::runtime::{Catalogue, Places};
-use crate::store::RunFolder;
+use crate::store::RunDirectory;
 use crate::store::record::{Judged, PeakRate, PeakRecord};
 use crate::trial::ground::{Ground, Run};
 use crate::{interrupt, keeper, machine, progress};
 
-/// Gives every load that asks for a share of the peak its rate. Where the peak cannot be measured these loads are left out,
-/// and a notice says why; if no load would be left, that is a failure.
+/// Gives every load that asks for a share of the peak its rate. Where the peak cannot be measured
+/// these loads are left out, and a notice says why; if no load would be left, that is a failure.
 pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
     if plan.loads.iter().all(|load| load.rate_share.is_none()) {
         return Ok(());
@@ -37,7 +38,9 @@ pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
         Err(why) => {
             let runtime = plan.baseline.clone();
             let (left_out, kept): (Vec<LoadChoice>, Vec<LoadChoice>) =
-                std::mem::take(&mut plan.loads).into_iter().partition(|load| load.rate_share.is_some());
+                std::mem::take(&mut plan.loads)
+                    .into_iter()
+                    .partition(|load| load.rate_share.is_some());
             let loads = left_out.into_iter().map(|load| load.name).collect();
             let notice = Notice::NoPeak { runtime, loads, why };
             if kept.is_empty() {
@@ -100,16 +103,17 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
         .map_err(|error| Failure::new(&error))?;
     let record = ground.run_record();
     let out = directory.path().join("peak");
-    let folder = RunFolder::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
+    let directory =
+        RunDirectory::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
     let load = ground.plan.loads[0].clone();
     let length = LONGEST;
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
-    let mut run = Run::new(record, folder, progress.as_mut());
+    let mut run = Run::new(record, directory, progress.as_mut());
     let trial = ground
         .measure(&mut run, &ground.plan.runtimes[0], &load, length)
         .map_err(|error| Failure::from_store(&error))?;
-    let throughput = trial.cell.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
+    let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
     Ok(match (throughput, trial.record.verdict.judged) {
         (Some(throughput_per_second), Judged::Valid | Judged::Suspect) => {
             Ok(Peak { throughput_per_second, length })
@@ -133,7 +137,8 @@ fn alone(plan: &Plan) -> Plan {
         Model::Open { .. } => AT_A_TIME.parse().unwrap_or(1),
     };
     load.model = Model::Closed { users, until: Until::For(LONGEST) };
-    (load.rate_share, load.only, load.except, load.expect) = (None, Vec::new(), Vec::new(), Vec::new());
+    (load.rate_share, load.only, load.except, load.expect) =
+        (None, Vec::new(), Vec::new(), Vec::new());
     alone.loads = vec![load];
     alone
 }

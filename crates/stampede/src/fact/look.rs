@@ -100,7 +100,9 @@ impl fmt::Display for Widest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let goal = words::percent(self.precision_share * 100.0);
         match (&self.of, self.width_share) {
-            (None, _) => f.write_str("no figure has an interval that more rounds would make narrower"),
+            (None, _) => {
+                f.write_str("no figure has an interval that more rounds would make narrower")
+            }
             (Some(of), None) => write!(f, "{of} has no interval yet (goal: narrower than {goal})"),
             (Some(of), Some(width)) => {
                 let width = words::percent(width * 100.0);

@@ -59,7 +59,9 @@ impl fmt::Display for NotCompared {
             NotCompared::NoCommonRound {} => {
                 f.write_str("has no round with a valid trial of both itself and the baseline")
             }
-            NotCompared::Baseline {} => f.write_str("cannot be compared, because the baseline has no figure"),
+            NotCompared::Baseline {} => {
+                f.write_str("cannot be compared, because the baseline has no figure")
+            }
         }
     }
 }

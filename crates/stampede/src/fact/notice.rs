@@ -286,7 +286,9 @@ impl fmt::Display for NoPeak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoPeak::Refused { reason } => reason.fmt(f),
-            NoPeak::Invalid { reasons } if reasons.is_empty() => f.write_str("it gave no correct answer"),
+            NoPeak::Invalid { reasons } if reasons.is_empty() => {
+                f.write_str("it gave no correct answer")
+            }
             NoPeak::Invalid { reasons } => f.write_str(&super::joined(reasons)),
         }
     }
@@ -321,12 +323,15 @@ impl fmt::Display for Notice {
             }
             Notice::NoPeak { runtime, loads, why } => {
                 let loads = words::list(&quoted(loads));
-                write!(f, "load {loads} is left out: the peak of `{runtime}` could not be measured: {why}")
+                write!(
+                    f,
+                    "load {loads} is left out: the peak of `{runtime}` could not be measured: {why}"
+                )
             }
             Notice::External { runtime, detail } => write!(f, "`{runtime}`: {detail}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
-                "`{runtime}` fires at {host}, which is not this machine; only what you are allowed to load"
+                "`{runtime}` sends to {host}, which is not this machine; only what you are allowed to load"
             ),
             Notice::Against { detail }
             | Notice::RoundsLook { detail }
@@ -382,7 +387,7 @@ impl Notice {
             ),
             Notice::KeepAliveOff { load, runtime, why } => write!(
                 f,
-                "load `{load}`: a connection per shot for every runtime, because `{runtime}` {why} \
+                "load `{load}`: a connection per request for every runtime, because `{runtime}` {why} \
                  (`keep_alive: true` forces kept ones and leaves it out)"
             ),
             Notice::OtherSites { sites } => write!(
@@ -447,7 +452,8 @@ fn quoted(names: &[String]) -> Vec<String> {
 }
 
 impl Notice {
-    /// Whether it only says how the run came about, and nothing that changes how its figures are read.
+    /// Whether it only says how the run came about, and nothing that changes how its figures are
+    /// read.
     pub fn is_detail(&self) -> bool {
         matches!(
             self,

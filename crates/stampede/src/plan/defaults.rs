@@ -1,7 +1,8 @@
 //! What stands where a plan and its flags say nothing.
 //!
-//! A plan may leave out its app, its runtimes or its loads. Each has a default of its own, so that leaving out one never asks
-//! for another. Which app and which runtimes depends on the directory and the machine, and is the caller's to fill in.
+//! A plan may leave out its app, its runtimes or its loads. Each has a default of its own, so that
+//! leaving out one never asks for another. Which app and which runtimes depends on the directory
+//! and the machine, and is the caller's to fill in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,15 +41,15 @@ pub fn gaps(path: Option<&Path>, flags: &Overrides) -> Result<Gaps, PlanError> {
     })
 }
 
-/// The loads of a comparison that names none: the most that each runtime serves, and how long its answers take at a
-/// rate that all can serve. As a plan has them.
+/// The loads of a comparison that names none: the most that each runtime serves, and how long its
+/// answers take at a rate that all can serve. As a plan has them.
 pub(super) fn loads(with_steady: bool) -> Result<Node, PlanError> {
     let steady = if with_steady { STEADY } else { "" };
-    of_text(format!("{steady}peak: {{users: {AT_A_TIME}, for: {LENGTH}}}\n"))
+    of_text(format!("{steady}peak: {{concurrency: {AT_A_TIME}, for: {LENGTH}}}\n"))
 }
 
-/// As many connections as the peak has: more would have to be closed after each request by runtimes that hold a worker
-/// for each, and half of the peak rarely needs more.
+/// As many connections as the peak has: more would have to be closed after each request by runtimes
+/// that hold a worker for each, and half of the peak rarely needs more.
 const STEADY: &str = "steady: {rate: \"50%\", for: 10s, max_in_flight: 8}\n";
 /// As many as a runtime has workers where nobody says it: a kept connection fits each, also where
 /// it holds its worker.
@@ -86,7 +87,7 @@ pub fn apps(path: Option<&Path>, flags: &Overrides) -> Result<Plan, PlanError> {
 
 /// Parts that every plan has; nobody wrote them, so no mistake points here.
 const STAND_INS: &str =
-    "runtimes: [live: {url: \"http://127.0.0.1\"}]\nload: [{users: 1, requests: 1}]\n";
+    "runtimes: [external: {url: \"http://127.0.0.1\"}]\nload: [{concurrency: 1, requests: 1}]\n";
 
 fn of_text(text: String) -> Result<Node, PlanError> {
     let (name, base) = ("default".to_owned(), PathBuf::new());

@@ -12,8 +12,8 @@ mod defaults;
 mod error;
 mod expect;
 mod expectation;
+mod external;
 mod flags;
-mod live;
 mod loads;
 mod locate;
 pub mod model;
@@ -23,10 +23,10 @@ mod requests;
 mod runtimes;
 mod schema;
 mod secrets;
-mod stray;
 pub mod tank;
 mod tank_keys;
 mod tree;
+mod unknown_keys;
 pub(crate) mod urls;
 mod value;
 
@@ -36,7 +36,7 @@ pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, refused, said_for_all, unknown};
 pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
 pub use schema::schema;
-pub use stray::{Stray, strays};
+pub use unknown_keys::{UnknownKey, unknown_keys};
 pub use value::parse_size;
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
-//! The answer: headline, one table, and what the reader must know to believe it. All other figures are details.
+//! The answer: headline, one table, and what the reader must know to believe it. All other figures
+//! are details.
 
 use super::columns::{figure, names, rows, vs, vs_interval};
 use super::compact::{self, Column, Part};
 use super::layout::{Field, Tone};
-use super::notes::{self, Note, Weight};
 use super::lines::Lines;
+use super::notes::{self, Note, Weight};
 use super::page::model::Headline;
 use super::{Style, notes::mark};
 use crate::summary::headline;
-use crate::summary::model::{CellSummary, Group, LoadModel, Stat, Summary};
+use crate::summary::model::{CaseSummary, Group, LoadModel, Stat, Summary};
 use crate::summary::words;
 
-/// Renders what a run found for a terminal, app by app. No line is wider than the style's width unless a single word is.
+/// Renders what a run found for a terminal, app by app. No line is wider than the style's width
+/// unless a single word is.
 pub fn answer(summary: &Summary, style: &Style) -> String {
     let mut lines = Lines::new(*style);
     let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
@@ -22,7 +24,8 @@ pub fn answer(summary: &Summary, style: &Style) -> String {
         }
         Answer::of(summary, app).write(summary, &mut lines);
     }
-    let notices = summary.notices.iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
+    let notices =
+        summary.notices.iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
     let notices: Vec<String> = notices.map(ToString::to_string).collect();
     if !notices.is_empty() {
         lines.blank();
@@ -45,28 +48,34 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
 /// One app: its loads, and the rows of each.
 struct Answer<'a> {
     app: &'a str,
-    groups: Vec<(&'a Group, Vec<&'a CellSummary>)>,
+    groups: Vec<(&'a Group, Vec<&'a CaseSummary>)>,
 }
 
 impl<'a> Answer<'a> {
     fn of(summary: &'a Summary, app: &'a str) -> Answer<'a> {
         let groups = summary.groups.iter().filter(|group| group.app == app);
-        let groups = groups.map(|group| (group, summary.cells_of(group).collect())).collect();
+        let groups = groups.map(|group| (group, summary.cases_of(group).collect())).collect();
         Answer { app, groups }
     }
 
     /// The load with a fixed rate, and the one that shows the peak, where there are just these two.
     fn steady_and_peak(&self) -> Option<(&Rows<'a>, &Rows<'a>)> {
         match self.groups.as_slice() {
-            [a, b] if (a.0.model, b.0.model) == (LoadModel::Open, LoadModel::Closed) => Some((a, b)),
-            [a, b] if (a.0.model, b.0.model) == (LoadModel::Closed, LoadModel::Open) => Some((b, a)),
+            [a, b] if (a.0.model, b.0.model) == (LoadModel::Open, LoadModel::Closed) => {
+                Some((a, b))
+            }
+            [a, b] if (a.0.model, b.0.model) == (LoadModel::Closed, LoadModel::Open) => {
+                Some((b, a))
+            }
             _ => None,
         }
     }
 
     fn headline(&self) -> String {
-        let has_trials = |(_, cells): &Rows<'_>| cells.iter().any(|cell| !cell.trials.is_empty());
-        if let Some((group, _)) = self.groups.first().filter(|_| !self.groups.iter().any(has_trials)) {
+        let has_trials = |(_, cases): &Rows<'_>| cases.iter().any(|case| !case.trials.is_empty());
+        if let Some((group, _)) =
+            self.groups.first().filter(|_| !self.groups.iter().any(has_trials))
+        {
             // Before the first trial has ended, all loads say the same.
             return group.sentence.clone();
         }
@@ -108,16 +117,16 @@ impl<'a> Answer<'a> {
 
     /// `shop: PHP 8.3.6 · each runtime on the same 1 CPU, 1.00 GiB · 3 rounds`.
     fn title(&self, summary: &Summary) -> String {
-        let cells: Vec<&CellSummary> =
-            self.groups.iter().flat_map(|(_, cells)| rows(cells)).collect();
+        let cases: Vec<&CaseSummary> =
+            self.groups.iter().flat_map(|(_, cases)| rows(cases)).collect();
         let mut parts = Vec::new();
-        if let Some(first) = cells.first() {
-            let is_same = |cell: &&CellSummary| cell.php_version == first.php_version;
-            if !first.php_version.is_empty() && cells.iter().all(is_same) {
+        if let Some(first) = cases.first() {
+            let is_same = |case: &&CaseSummary| case.php_version == first.php_version;
+            if !first.php_version.is_empty() && cases.iter().all(is_same) {
                 parts.push(format!("PHP {}", first.php_version));
             }
         }
-        parts.extend(budget(&cells));
+        parts.extend(budget(&cases));
         if summary.rounds > 0 {
             parts.push(words::number_of(summary.rounds, "round"));
         }
@@ -133,16 +142,18 @@ impl<'a> Answer<'a> {
     }
 
     fn correct(&self) -> Option<String> {
-        let mut cells = self.groups.iter().flat_map(|(_, cells)| rows(cells)).peekable();
-        cells.peek()?;
-        cells.all(|cell| cell.counts.ok == cell.counts.planned).then(|| "All answers were correct.".to_owned())
+        let mut cases = self.groups.iter().flat_map(|(_, cases)| rows(cases)).peekable();
+        cases.peek()?;
+        cases
+            .all(|case| case.counts.ok == case.counts.planned)
+            .then(|| "All answers were correct.".to_owned())
     }
 
     /// What a reader must know, each once, whichever load it is of.
     fn notes(&self) -> Vec<Note> {
         let mut all: Vec<Note> = Vec::new();
-        for (group, cells) in &self.groups {
-            for note in notes::of(group, cells) {
+        for (group, cases) in &self.groups {
+            for note in notes::of(group, cases) {
                 if note.weight != Weight::Plain && !all.contains(&note) {
                     all.push(note);
                 }
@@ -153,7 +164,7 @@ impl<'a> Answer<'a> {
 }
 
 /// A load and its rows, the best first.
-type Rows<'a> = (&'a Group, Vec<&'a CellSummary>);
+type Rows<'a> = (&'a Group, Vec<&'a CaseSummary>);
 
 /// One table: a part for each load, its rows in the order of one of them.
 fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Vec<String>) {
@@ -163,10 +174,10 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
     }
     let is_alone = loads.len() == 1;
     let mut parts: Vec<Part> = Vec::new();
-    for (group, cells) in loads {
-        let own: Vec<Option<&CellSummary>> = shown
+    for (group, cases) in loads {
+        let own: Vec<Option<&CaseSummary>> = shown
             .iter()
-            .map(|cell| cells.iter().copied().find(|one| one.runtime == cell.runtime))
+            .map(|case| cases.iter().copied().find(|one| one.runtime == case.runtime))
             .collect();
         let columns = match group.model {
             LoadModel::Open => at_rate(group, &own, is_alone),
@@ -187,27 +198,35 @@ fn table(loads: &[&Rows<'_>], order: &Rows<'_>, lines: &mut Lines, said: &mut Ve
 }
 
 /// Names with the marks of all loads.
-fn names_of(shown: &[&CellSummary], loads: &[&Rows<'_>]) -> super::layout::Column {
+fn names_of(shown: &[&CaseSummary], loads: &[&Rows<'_>]) -> super::layout::Column {
     let mut column = names(shown);
-    for (field, cell) in column.fields.iter_mut().zip(shown) {
-        let of = loads.iter().flat_map(|(_, cells)| cells.iter().filter(|one| one.runtime == cell.runtime));
-        let mut signs: Vec<char> = of.flat_map(|cell| mark(cell).trim().chars().collect::<Vec<_>>()).collect();
+    for (field, case) in column.fields.iter_mut().zip(shown) {
+        let of = loads
+            .iter()
+            .flat_map(|(_, cases)| cases.iter().filter(|one| one.runtime == case.runtime));
+        let mut signs: Vec<char> =
+            of.flat_map(|case| mark(case).trim().chars().collect::<Vec<_>>()).collect();
         signs.dedup();
         let mut seen = Vec::new();
-        signs.retain(|sign| !seen.contains(sign) && { seen.push(*sign); true });
+        signs.retain(|sign| {
+            !seen.contains(sign) && {
+                seen.push(*sign);
+                true
+            }
+        });
         let signs: String = signs.into_iter().collect();
         field.text = match signs.is_empty() {
-            true => cell.runtime.clone(),
-            false => format!("{} {signs}", cell.runtime),
+            true => case.runtime.clone(),
+            false => format!("{} {signs}", case.runtime),
         };
     }
     column
 }
 
 /// A load with a schedule.
-fn at_rate(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<Column> {
+fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
     let time = |stat: Stat| {
-        move |cell: &CellSummary| figure(cell.figures.response_time_ns.get(stat), words::time)
+        move |case: &CaseSummary| figure(case.figures.response_time_ns.get(stat), words::time)
     };
     let mut columns = vec![
         column("p50", 1, rows, time(Stat::Percentile(500))),
@@ -226,12 +245,12 @@ fn at_rate(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<
 }
 
 /// A load of so many requests at a time.
-fn at_peak(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<Column> {
+fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
     let time = |stat: Stat| {
-        move |cell: &CellSummary| figure(cell.figures.service_time_ns.get(stat), words::time)
+        move |case: &CaseSummary| figure(case.figures.service_time_ns.get(stat), words::time)
     };
-    let mut columns = vec![column("requests/s", 9, rows, |cell| {
-        figure(cell.figures.throughput_per_second, words::rate)
+    let mut columns = vec![column("requests/s", 9, rows, |case| {
+        figure(case.figures.throughput_per_second, words::rate)
     })];
     columns.extend(compared(group, rows));
     if is_alone {
@@ -245,33 +264,35 @@ fn at_peak(group: &Group, rows: &[Option<&CellSummary>], is_alone: bool) -> Vec<
 }
 
 /// The ratio to the baseline and its interval; nothing where nothing is compared.
-fn compared(group: &Group, rows: &[Option<&CellSummary>]) -> Vec<Column> {
+fn compared(group: &Group, rows: &[Option<&CaseSummary>]) -> Vec<Column> {
     let Some(baseline) = group.baseline.as_ref().filter(|_| !group.comparisons.is_empty()) else {
         return Vec::new();
     };
-    let mut columns = vec![column(&format!("vs {baseline}"), 9, rows, |cell| vs(group, cell))];
-    let interval = column("95 % interval", 6, rows, |cell| vs_interval(group, cell));
+    let mut columns = vec![column(&format!("vs {baseline}"), 9, rows, |case| vs(group, case))];
+    let interval = column("95 % interval", 6, rows, |case| vs_interval(group, case));
     if interval.fields.iter().any(|field| !field.text.is_empty()) {
         columns.push(interval);
     }
     columns
 }
 
-fn cost(rows: &[Option<&CellSummary>]) -> Column {
-    column("CPU/request", 4, rows, |cell| figure(cell.figures.cpu_cost_us, |us| words::time(us * 1e3)))
+fn cost(rows: &[Option<&CaseSummary>]) -> Column {
+    column("CPU/request", 4, rows, |case| {
+        figure(case.figures.cpu_cost_us, |us| words::time(us * 1e3))
+    })
 }
 
-fn memory(rows: &[Option<&CellSummary>]) -> Column {
-    column("memory", 2, rows, |cell| figure(cell.figures.memory_bytes_max, words::bytes))
+fn memory(rows: &[Option<&CaseSummary>]) -> Column {
+    column("memory", 2, rows, |case| figure(case.figures.memory_bytes_max, words::bytes))
 }
 
 /// The share of requests that failed, where one did.
-fn errors(rows: &[Option<&CellSummary>]) -> Option<Column> {
-    let has_failed = |cell: &&CellSummary| cell.counts.ok < cell.counts.planned;
-    rows.iter().flatten().any(|cell| has_failed(cell)).then(|| {
-        column("errors", 8, rows, |cell| {
-            let share = 1.0 - cell.counts.ok_share().unwrap_or(1.0);
-            match has_failed(&cell) {
+fn errors(rows: &[Option<&CaseSummary>]) -> Option<Column> {
+    let has_failed = |case: &&CaseSummary| case.counts.ok < case.counts.planned;
+    rows.iter().flatten().any(|case| has_failed(case)).then(|| {
+        column("errors", 8, rows, |case| {
+            let share = 1.0 - case.counts.ok_share().unwrap_or(1.0);
+            match has_failed(&case) {
                 true => Field { tone: Tone::Bad, ..Field::plain(words::percent(share * 100.0)) },
                 false => Field::plain("0"),
             }
@@ -282,21 +303,21 @@ fn errors(rows: &[Option<&CellSummary>]) -> Option<Column> {
 fn column(
     title: &str,
     keep: u8,
-    rows: &[Option<&CellSummary>],
-    field: impl Fn(&CellSummary) -> Field,
+    rows: &[Option<&CaseSummary>],
+    field: impl Fn(&CaseSummary) -> Field,
 ) -> Column {
-    let fields = rows.iter().map(|cell| cell.map_or_else(Field::default, &field)).collect();
+    let fields = rows.iter().map(|case| case.map_or_else(Field::default, &field)).collect();
     Column { title: title.to_owned(), fields, keep }
 }
 
 /// `each runtime on the same 1 CPU, 1.00 GiB`.
-fn budget(cells: &[&CellSummary]) -> Option<String> {
-    let first = cells.first()?;
-    let is_same = |cell: &&&CellSummary| {
-        (cell.budget_cpus, cell.budget_memory_bytes, cell.budget_unequal)
+fn budget(cases: &[&CaseSummary]) -> Option<String> {
+    let first = cases.first()?;
+    let is_same = |case: &&&CaseSummary| {
+        (case.budget_cpus, case.budget_memory_bytes, case.budget_unequal)
             == (first.budget_cpus, first.budget_memory_bytes, false)
     };
-    if !cells.iter().all(|cell| is_same(&cell)) {
+    if !cases.iter().all(|case| is_same(&case)) {
         return Some("unequal budgets".to_owned());
     }
     let cpus = match first.budget_cpus {
@@ -307,8 +328,8 @@ fn budget(cells: &[&CellSummary]) -> Option<String> {
         0 => String::new(),
         bytes => format!(", {}", words::bytes(bytes as f64)),
     };
-    let is_same = |cell: &&CellSummary| cell.workers == first.workers;
-    let workers = match first.workers.filter(|_| cells.iter().all(is_same)) {
+    let is_same = |case: &&CaseSummary| case.workers == first.workers;
+    let workers = match first.workers.filter(|_| cases.iter().all(is_same)) {
         Some(workers) => format!(", {}", words::number_of(workers, "worker")),
         None => String::new(),
     };

@@ -51,7 +51,9 @@ impl Part {
         };
         let (equal, kept) = std::mem::take(&mut self.columns).into_iter().partition(is_equal);
         self.columns = kept;
-        let said = |column: &Column| format!("{} is {} in every row.", column.title, column.fields[0].text);
+        let said = |column: &Column| {
+            format!("{} is {} in every row.", column.title, column.fields[0].text)
+        };
         let equal: Vec<Column> = equal;
         equal.iter().map(said).collect()
     }
@@ -107,7 +109,9 @@ fn titles(style: &Style, name_width: usize, parts: &[Part]) -> String {
         line += &" ".repeat(gap + GAP.min(width));
         // The last title may be longer than its columns.
         let room = match place + 1 == parts.len() {
-            true => style.columns().saturating_sub(measure_text_width(&console::strip_ansi_codes(&line))),
+            true => style
+                .columns()
+                .saturating_sub(measure_text_width(&console::strip_ansi_codes(&line))),
             false => width.saturating_sub(GAP),
         };
         let title = style.cut(&part.title, room);

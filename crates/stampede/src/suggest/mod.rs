@@ -5,8 +5,8 @@ mod written;
 use std::collections::BTreeMap;
 
 use crate::fact::Notice;
-use crate::plan::{Gaps, LENGTH, Overrides};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
+use crate::plan::{Gaps, LENGTH, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
 use crate::summary::words;
 
@@ -19,8 +19,8 @@ pub struct Suggestion {
     pub taken: Vec<Suggested>,
     /// Others that are here and can serve it.
     pub beside: Vec<Suggested>,
-    /// Those that cannot serve it, and usual ones that are not here; together where the reason is the
-    /// same.
+    /// Those that cannot serve it, and usual ones that are not here; together where the reason is
+    /// the same.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -88,13 +88,13 @@ impl SuggestError {
 pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, SuggestError> {
     let mut suggestion = Suggestion::default();
     for name in catalogue.runtime_names() {
-        // A wrong folder is said by `stampede runtimes`.
-        let Ok(folder) = catalogue.runtime(name) else { continue };
-        let (name, title) = (name.to_owned(), folder.manifest.title.clone());
+        // A wrong directory is said by `stampede runtimes`.
+        let Ok(directory) = catalogue.runtime(name) else { continue };
+        let (name, title) = (name.to_owned(), directory.manifest.title.clone());
         let choice = alone(&name);
         let error = apps.iter().find_map(|app| catalogue.check(&choice, app).err());
         let runtime = Suggested { name, title };
-        match (error, folder.manifest.usual) {
+        match (error, directory.manifest.default) {
             (None, true) => suggestion.taken.push(runtime),
             (None, false) => suggestion.beside.push(runtime),
             // Few machines have all of them, and few people miss one.
@@ -135,7 +135,8 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
     notices
 }
 
-/// Puts rounds into the flags, and a length where they name a load without one. What was chosen: flags that say the same.
+/// Puts rounds into the flags, and a length where they name a load without one. What was chosen:
+/// flags that say the same.
 pub fn fill_length(flags: &mut Overrides, gaps: Gaps) -> Vec<String> {
     let mut chosen = Vec::new();
     if flags.says_load() && flags.schedule.is_none() && flags.requests.is_none() {
@@ -246,7 +247,7 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
             },
         ),
         E::AppLacks { packages, .. } => (
-            format!("the app's vendor folder lacks `{}`", packages.replace(' ', "` and `")),
+            format!("the app's vendor directory lacks `{}`", packages.replace(' ', "` and `")),
             error.hint().map_or(Todo::Nothing, Todo::Do),
         ),
         E::NamedProgram { .. } | E::Extension { .. } => {
@@ -317,7 +318,7 @@ mod tests {
         let rate = Overrides { rate: given("200"), rounds: given("1"), ..Overrides::default() };
         assert_eq!(chosen(rate), ["--for 10s"]);
         let counted =
-            Overrides { users: given("4"), requests: given("9"), ..Overrides::default() };
+            Overrides { concurrency: given("4"), requests: given("9"), ..Overrides::default() };
         assert_eq!(chosen(counted), ["--rounds 3"]);
         let schedule = Overrides { schedule: given("const(5,1s)"), ..Overrides::default() };
         assert_eq!(chosen(schedule), ["--rounds 3"]);

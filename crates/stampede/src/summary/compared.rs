@@ -7,13 +7,13 @@ use stampede_stats::estimate::Estimate;
 
 use crate::fact::{Fact, NotCompared};
 
-/// What cells are sorted by.
+/// What cases are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Primary {
     /// p95 of response time: the open model's.
     ResponseTimeP95,
-    /// Its median, where a trial has too few shots for a p95.
+    /// Its median, where a trial has too few requests for a p95.
     ResponseTimeP50,
     /// Its mean, where there are too few even for a median.
     ResponseTimeMean,
@@ -33,8 +33,8 @@ impl Primary {
 pub struct Comparison {
     /// The row's runtime.
     pub runtime: String,
-    /// Its primary figure ÷ the baseline's, of geometric means over rounds. All 95 % intervals of a group
-    /// hold together. `None`: the two are not compared.
+    /// Its primary figure ÷ the baseline's, of geometric means over rounds. All 95 % intervals of a
+    /// group hold together. `None`: the two are not compared.
     pub ratio: Option<Estimate>,
     /// What the interval says; `None`: the two are not compared.
     #[serde(alias = "judged")]
@@ -42,8 +42,8 @@ pub struct Comparison {
     /// Why they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Fact<NotCompared>>,
-    /// Rounds in all that would settle an inconclusive comparison in four of five runs. `None` beside an
-    /// inconclusive one: more than 200.
+    /// Rounds in all that would settle an inconclusive comparison in four of five runs. `None`
+    /// beside an inconclusive one: more than 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_needed: Option<u32>,
 }
@@ -122,7 +122,8 @@ impl Comparison {
         }
     }
 
-    /// How far from the baseline the truth may lie, as a share: 0.09 is 9 %. `None` without an interval.
+    /// How far from the baseline the truth may lie, as a share: 0.09 is 9 %. `None` without an
+    /// interval.
     pub fn largest_difference(&self) -> Option<f64> {
         let (low, high) = self.ratio?.interval?;
         Some((1.0 - low).max(high - 1.0))
@@ -134,6 +135,6 @@ impl Comparison {
 pub struct Drift {
     /// Last round ÷ first, along a straight line through the logs.
     pub ratio: f64,
-    /// Chance to see that without a drift, adjusted for the number of cells.
+    /// Chance to see that without a drift, adjusted for the number of cases.
     pub chance: f64,
 }

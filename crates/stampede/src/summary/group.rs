@@ -1,4 +1,4 @@
-//! Cells under the same app and load: the best first, each compared with the baseline.
+//! Cases under the same app and load: the best first, each compared with the baseline.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use stampede_stats::letters::letters;
 use stampede_stats::{baseline, drift};
 
 use super::model::{
-    CellSummary, CellVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
+    CaseSummary, CaseVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
 };
 use crate::fact::NotCompared;
 use crate::store::record::{Judged, RunRecord};
@@ -16,17 +16,17 @@ use crate::store::record::{Judged, RunRecord};
 /// The groups of a run in the plan's order, nothing compared yet.
 pub fn of(record: &RunRecord) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for cell in &record.cells {
-        if groups.iter().any(|group| group.app == cell.app && group.load == cell.load) {
+    for case in &record.cases {
+        if groups.iter().any(|group| group.app == case.app && group.load == case.load) {
             continue;
         }
         groups.push(Group {
-            app: cell.app.clone(),
-            load: cell.load.clone(),
-            load_text: cell.load_text.clone(),
-            model: cell.model,
-            rate_per_second: cell.schedule.as_ref().and_then(constant),
-            primary: match cell.model {
+            app: case.app.clone(),
+            load: case.load.clone(),
+            load_text: case.load_text.clone(),
+            model: case.model,
+            rate_per_second: case.schedule.as_ref().and_then(constant),
+            primary: match case.model {
                 LoadModel::Closed => Primary::Throughput,
                 LoadModel::Open => Primary::ResponseTimeP95,
             },
@@ -46,63 +46,63 @@ fn constant(schedule: &Segments) -> Option<f64> {
     }
 }
 
-/// Sorts a group's cells, the best first, by the figure that all of them have.
-pub fn sort(group: &mut Group, cells: &mut [CellSummary]) {
-    group.primary = primary(group.model, cells);
-    cells.sort_by(|a, b| order(group.primary, a, b));
+/// Sorts a group's cases, the best first, by the figure that all of them have.
+pub fn sort(group: &mut Group, cases: &mut [CaseSummary]) {
+    group.primary = primary(group.model, cases);
+    cases.sort_by(|a, b| order(group.primary, a, b));
 }
 
-/// Sorts a group's cells, compares each with the baseline, groups all pairs, and looks for drift.
-pub fn compare(group: &mut Group, cells: &mut [CellSummary], chosen: Option<&str>) {
-    let baseline = chosen_of(cells, chosen).map(|cell| cell.runtime.clone());
-    sort(group, cells);
+/// Sorts a group's cases, compares each with the baseline, groups all pairs, and looks for drift.
+pub fn compare(group: &mut Group, cases: &mut [CaseSummary], chosen: Option<&str>) {
+    let baseline = chosen_of(cases, chosen).map(|case| case.runtime.clone());
+    sort(group, cases);
     let values: Vec<Vec<Option<f64>>> =
-        cells.iter().map(|cell| by_round(group.primary, cell)).collect();
-    for (cell, groups) in cells.iter_mut().zip(letters(&values)) {
-        cell.significance_groups = groups;
+        cases.iter().map(|case| by_round(group.primary, case)).collect();
+    for (case, groups) in cases.iter_mut().zip(letters(&values)) {
+        case.significance_groups = groups;
     }
     let drifts: Vec<_> = values.iter().map(|values| drift_of(values)).collect();
-    for (cell, drift) in cells.iter_mut().zip(drift::told(&drifts)) {
-        cell.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
+    for (case, drift) in cases.iter_mut().zip(drift::told(&drifts)) {
+        case.drift = drift.map(|drift| Drift { ratio: drift.ratio, chance: drift.chance });
     }
-    group.comparisons = match cells.iter().position(|cell| Some(&cell.runtime) == baseline.as_ref())
+    group.comparisons = match cases.iter().position(|case| Some(&case.runtime) == baseline.as_ref())
     {
-        Some(place) => with_baseline(group.primary, cells, values, place),
+        Some(place) => with_baseline(group.primary, cases, values, place),
         None => Vec::new(),
     };
     group.baseline = baseline;
 }
 
-/// The row that was chosen; where this group has not got it, the first of the plan that it has. `cells` are in the plan's
-/// order.
-fn chosen_of<'a>(cells: &'a [CellSummary], chosen: Option<&str>) -> Option<&'a CellSummary> {
-    let is_it = |cell: &&CellSummary| Some(cell.runtime.as_str()) == chosen;
-    cells.iter().find(is_it).or_else(|| cells.first())
+/// The row that was chosen; where this group has not got it, the first of the plan that it has.
+/// `cases` are in the plan's order.
+fn chosen_of<'a>(cases: &'a [CaseSummary], chosen: Option<&str>) -> Option<&'a CaseSummary> {
+    let is_it = |case: &&CaseSummary| Some(case.runtime.as_str()) == chosen;
+    cases.iter().find(is_it).or_else(|| cases.first())
 }
 
 /// Every other row that was measured.
 fn with_baseline(
     primary: Primary,
-    cells: &[CellSummary],
+    cases: &[CaseSummary],
     mut values: Vec<Vec<Option<f64>>>,
     baseline: usize,
 ) -> Vec<Comparison> {
     let reasons: Vec<Option<NotCompared>> =
-        cells.iter().map(|cell| why_not(primary, cell)).collect();
+        cases.iter().map(|case| why_not(primary, case)).collect();
     for (values, why_not) in values.iter_mut().zip(&reasons) {
         if why_not.is_some() {
             values.clear();
         }
     }
     let compared = baseline::with_baseline(&values, baseline, MARGIN);
-    let others = (0..cells.len())
-        .filter(|place| *place != baseline && cells[*place].trials_counted > 0);
+    let others =
+        (0..cases.len()).filter(|place| *place != baseline && cases[*place].trials_counted > 0);
     others
         .map(|place| {
-            let runtime = &cells[place].runtime;
-            let why_not = reasons[place].clone().or_else(|| {
-                reasons[baseline].is_some().then_some(NotCompared::Baseline {})
-            });
+            let runtime = &cases[place].runtime;
+            let why_not = reasons[place]
+                .clone()
+                .or_else(|| reasons[baseline].is_some().then_some(NotCompared::Baseline {}));
             match (why_not, &compared[place]) {
                 (Some(why), _) => Comparison::none(runtime, why),
                 (None, None) => Comparison::none(runtime, NotCompared::NoCommonRound {}),
@@ -112,13 +112,13 @@ fn with_baseline(
         .collect()
 }
 
-/// p95 where trials have enough shots for it in every cell, else what they have enough for.
-fn primary(model: LoadModel, cells: &[CellSummary]) -> Primary {
+/// p95 where trials have enough requests for it in every case, else what they have enough for.
+fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
     if model == LoadModel::Closed {
         return Primary::Throughput;
     }
     let too_few =
-        |primary: Primary| cells.iter().any(|cell| primary.figure(&cell.figures) == Figure::TooFew);
+        |primary: Primary| cases.iter().any(|case| primary.figure(&case.figures) == Figure::TooFew);
     if !too_few(Primary::ResponseTimeP95) {
         Primary::ResponseTimeP95
     } else if !too_few(Primary::ResponseTimeP50) {
@@ -140,36 +140,36 @@ impl Primary {
     }
 }
 
-/// Whether the cell may be the best: the figure exists, and something was answered.
-fn has(primary: Primary, cell: &CellSummary) -> bool {
-    cell.counts.ok > 0 && primary.figure(&cell.figures).value().is_some()
+/// Whether the case may be the best: the figure exists, and something was answered.
+fn has(primary: Primary, case: &CaseSummary) -> bool {
+    case.counts.ok > 0 && primary.figure(&case.figures).value().is_some()
 }
 
-/// Cells with the figure, the best first; then those where it failed, by their share of
+/// Cases with the figure, the best first; then those where it failed, by their share of
 /// correct answers; then those without trials that count; refused ones last.
-fn order(primary: Primary, a: &CellSummary, b: &CellSummary) -> Ordering {
-    let class = |cell: &CellSummary| match (cell.verdict, cell.trials_counted) {
-        (CellVerdict::Refused, _) => 4,
-        (CellVerdict::Missing, _) => 3,
+fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
+    let class = |case: &CaseSummary| match (case.verdict, case.trials_counted) {
+        (CaseVerdict::Refused, _) => 4,
+        (CaseVerdict::Missing, _) => 3,
         (_, 0) => 2,
-        _ if has(primary, cell) => 0,
+        _ if has(primary, case) => 0,
         _ => 1,
     };
     class(a).cmp(&class(b)).then_with(|| {
-        let value = |cell: &CellSummary| match class(cell) {
+        let value = |case: &CaseSummary| match class(case) {
             0 if primary == Primary::Throughput => {
-                primary.figure(&cell.figures).value().map(|value| -value)
+                primary.figure(&case.figures).value().map(|value| -value)
             }
-            0 => primary.figure(&cell.figures).value(),
-            _ => cell.counts.ok_share().map(|share| -share),
+            0 => primary.figure(&case.figures).value(),
+            _ => case.counts.ok_share().map(|share| -share),
         };
         value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0))
     })
 }
 
 /// The figure in a round: of the trial that counts, which may be a repeated one.
-fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
-    cell.trials
+fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
+    case.trials
         .iter()
         .find(|trial| trial.round == round && trial.verdict != Judged::Invalid)
         .and_then(|trial| primary.figure(&trial.figures).known())
@@ -177,9 +177,9 @@ fn known(primary: Primary, cell: &CellSummary, round: u32) -> Option<f64> {
 }
 
 /// The figure by round, of the trials that count.
-fn by_round(primary: Primary, cell: &CellSummary) -> Vec<Option<f64>> {
-    let rounds = cell.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
-    (1..=rounds).map(|round| known(primary, cell, round)).collect()
+fn by_round(primary: Primary, case: &CaseSummary) -> Vec<Option<f64>> {
+    let rounds = case.trials.iter().map(|trial| trial.round).max().unwrap_or(0);
+    (1..=rounds).map(|round| known(primary, case, round)).collect()
 }
 
 fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
@@ -190,17 +190,17 @@ fn drift_of(values: &[Option<f64>]) -> Option<drift::Drift> {
 }
 
 /// Why a row has no figure that can be compared; `None`: it has.
-pub fn why_not(primary: Primary, cell: &CellSummary) -> Option<NotCompared> {
-    if cell.counts.ok == 0 {
+pub fn why_not(primary: Primary, case: &CaseSummary) -> Option<NotCompared> {
+    if case.counts.ok == 0 {
         return Some(NotCompared::NoCorrectAnswer {});
     }
-    let failed_share = 1.0 - cell.counts.ok_share().unwrap_or(0.0);
-    let too_many = (cell.counts.planned - cell.counts.ok) * ONE_IN > cell.counts.planned;
+    let failed_share = 1.0 - case.counts.ok_share().unwrap_or(0.0);
+    let too_many = (case.counts.planned - case.counts.ok) * ONE_IN > case.counts.planned;
     // A rising load is meant to break it.
-    if too_many && cell.breaking.is_none() {
-        return Some(NotCompared::Failed { failed_share, kinds: cell.counts.worst_kinds() });
+    if too_many && case.breaking.is_none() {
+        return Some(NotCompared::Failed { failed_share, kinds: case.counts.worst_kinds() });
     }
-    match primary.figure(&cell.figures) {
+    match primary.figure(&case.figures) {
         Figure::Exact(_) => None,
         Figure::AtLeast(_) => Some(NotCompared::LowerBound {}),
         Figure::Failed => Some(NotCompared::PercentileFailed {}),
@@ -208,6 +208,6 @@ pub fn why_not(primary: Primary, cell: &CellSummary) -> Option<NotCompared> {
     }
 }
 
-/// One request in so many may fail in a row that is compared. Errors are quick and cost little, so a runtime that fails
-/// more looks better than it is.
+/// One request in so many may fail in a row that is compared. Errors are quick and cost little, so
+/// a runtime that fails more looks better than it is.
 const ONE_IN: u64 = 100;

@@ -1,30 +1,31 @@
 //! The headline: how each row compares with the baseline, and how sure that is.
 //!
-//! It claims only what a comparison shows. So it never says which of two rows is better if neither is the baseline.
+//! It claims only what a comparison shows. So it never says which of two rows is better if neither
+//! is the baseline.
 
 use super::compared::Standing;
 use super::group::why_not;
-use super::model::{CellSummary, Comparison, Figure, Group, LoadModel, Primary};
+use super::model::{CaseSummary, Comparison, Figure, Group, LoadModel, Primary};
 use super::words;
 use crate::fact::NotCompared;
 
 /// Sentences about a group whose rows are sorted, the best first.
-pub fn of(group: &Group, cells: &[CellSummary]) -> String {
-    let cells: Vec<&CellSummary> = cells.iter().collect();
-    Headline { group, cells: &cells, steady: None }.text()
+pub fn of(group: &Group, cases: &[CaseSummary]) -> String {
+    let cases: Vec<&CaseSummary> = cases.iter().collect();
+    Headline { group, cases: &cases, steady: None }.text()
 }
 
-/// Sentences about one app under two loads: a closed one, which shows the most that each row can serve, and an open
-/// one, at a fixed rate.
-pub fn of_two(peak: (&Group, &[&CellSummary]), steady: (&Group, &[&CellSummary])) -> String {
-    let (group, cells) = peak;
-    let headline = Headline { group, cells, steady: Some(steady) };
+/// Sentences about one app under two loads: a closed one, which shows the most that each row can
+/// serve, and an open one, at a fixed rate.
+pub fn of_two(peak: (&Group, &[&CaseSummary]), steady: (&Group, &[&CaseSummary])) -> String {
+    let (group, cases) = peak;
+    let headline = Headline { group, cases, steady: Some(steady) };
     let text = headline.text();
     match headline.joins() {
         true => text,
         // The rate shows something else than the peak.
         false => {
-            let own = Headline { group: steady.0, cells: steady.1, steady: None }.text();
+            let own = Headline { group: steady.0, cases: steady.1, steady: None }.text();
             format!("{text}\n{}: {own}", capital(&at_load(steady.0)))
         }
     }
@@ -32,22 +33,22 @@ pub fn of_two(peak: (&Group, &[&CellSummary]), steady: (&Group, &[&CellSummary])
 
 struct Headline<'a> {
     group: &'a Group,
-    cells: &'a [&'a CellSummary],
+    cases: &'a [&'a CaseSummary],
     /// The same rows at a fixed rate.
-    steady: Option<(&'a Group, &'a [&'a CellSummary])>,
+    steady: Option<(&'a Group, &'a [&'a CaseSummary])>,
 }
 
 impl<'a> Headline<'a> {
     fn text(&self) -> String {
-        let measured: Vec<&CellSummary> =
-            self.cells.iter().copied().filter(|cell| cell.trials_counted > 0).collect();
+        let measured: Vec<&CaseSummary> =
+            self.cases.iter().copied().filter(|case| case.trials_counted > 0).collect();
         match measured.as_slice() {
-            [] if self.cells.iter().any(|cell| !cell.trials.is_empty()) => {
+            [] if self.cases.iter().any(|case| !case.trials.is_empty()) => {
                 "No trial is valid: the reasons stand below.".to_owned()
             }
             [] => "Nothing was measured: the reasons stand below.".to_owned(),
             [only] if self.group.comparisons.is_empty() => self.alone(only),
-            _ if measured.iter().all(|cell| cell.counts.ok == 0) => {
+            _ if measured.iter().all(|case| case.counts.ok == 0) => {
                 "No runtime gave a correct answer: the reasons stand below.".to_owned()
             }
             _ => self.compared(),
@@ -55,20 +56,20 @@ impl<'a> Headline<'a> {
     }
 
     /// One row, and nothing to compare it with.
-    fn alone(&self, cell: &CellSummary) -> String {
+    fn alone(&self, case: &CaseSummary) -> String {
         let primary = self.group.primary;
-        if let Some(why) = why_not(primary, cell) {
-            return format!("{} {why}.", cell.runtime);
+        if let Some(why) = why_not(primary, case) {
+            return format!("{} {why}.", case.runtime);
         }
-        let (noun, figure) = (noun(primary), value(primary, cell).unwrap_or_default());
-        let sure = match own_interval(primary, cell) {
+        let (noun, figure) = (noun(primary), value(primary, case).unwrap_or_default());
+        let sure = match own_interval(primary, case) {
             Some((low, high)) => format!(" (95 % interval {low} – {high})"),
-            None => format!(" ({}: no interval)", words::number_of(cell.trials_counted, "trial")),
+            None => format!(" ({}: no interval)", words::number_of(case.trials_counted, "trial")),
         };
-        let doubt = doubt(cell);
+        let doubt = doubt(case);
         format!(
             "{}: {noun} {figure}{sure}{doubt}. Nothing was measured to compare it with.",
-            cell.runtime
+            case.runtime
         )
     }
 
@@ -94,10 +95,10 @@ impl<'a> Headline<'a> {
     /// Where the baseline has no figure.
     fn baseline_is_unfit(&self) -> Option<String> {
         let name = self.group.baseline.as_ref()?;
-        let cell = self.cells.iter().find(|cell| cell.runtime == *name)?;
-        let why = match cell.trials_counted {
+        let case = self.cases.iter().find(|case| case.runtime == *name)?;
+        let why = match case.trials_counted {
             0 => "has no valid trial".to_owned(),
-            _ => why_not(self.group.primary, cell)?.to_string(),
+            _ => why_not(self.group.primary, case)?.to_string(),
         };
         Some(format!(
             "The baseline {name} {why}, so nothing is compared. `--baseline NAME` chooses another one."
@@ -126,9 +127,13 @@ impl<'a> Headline<'a> {
 
     fn is_tie(&self) -> bool {
         let is_level = |one: &Comparison| {
-            matches!(one.standing(self.group.primary), Standing::Equivalent | Standing::Inconclusive)
+            matches!(
+                one.standing(self.group.primary),
+                Standing::Equivalent | Standing::Inconclusive
+            )
         };
-        let mut compared = self.group.comparisons.iter().filter(|one| one.ratio.is_some()).peekable();
+        let mut compared =
+            self.group.comparisons.iter().filter(|one| one.ratio.is_some()).peekable();
         compared.peek().is_some() && compared.all(is_level)
     }
 
@@ -188,7 +193,12 @@ impl<'a> Headline<'a> {
         let mut said = vec![self.lead(first)];
         for one in others.iter().take(MOST - 1) {
             let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
-            said.push(format!("{}: {}{}.", one.runtime, words::ratio(ratio), self.interval(one, "")));
+            said.push(format!(
+                "{}: {}{}.",
+                one.runtime,
+                words::ratio(ratio),
+                self.interval(one, "")
+            ));
         }
         if let more @ 1.. = others.len().saturating_sub(MOST - 1) {
             said.push(format!("{more} more are faster."));
@@ -200,12 +210,14 @@ impl<'a> Headline<'a> {
         let (name, base) = (&one.runtime, self.base());
         let ratio = one.ratio.map_or(1.0, |ratio| ratio.value);
         let sure = self.interval(one, "95 % interval ");
-        let doubt = self.cell(name).map_or("", doubt);
+        let doubt = self.case(name).map_or("", doubt);
         if self.group.primary.is_more_better() {
             let times = words::ratio(ratio);
             let cpu = if self.is_same_cpu() { " on the same CPU" } else { "" };
             let steady = self.steady_clause(name).unwrap_or_default();
-            return format!("{name} serves {times} the requests of {base}{cpu}{sure}{steady}{doubt}.");
+            return format!(
+                "{name} serves {times} the requests of {base}{cpu}{sure}{steady}{doubt}."
+            );
         }
         let (is, was) = (self.value_of(name), self.value_of(base));
         let short = short(self.group.primary);
@@ -215,9 +227,10 @@ impl<'a> Headline<'a> {
         )
     }
 
-    /// `, and at 200 requests/s its p95 is 1.31 ms instead of 4.02 ms`, where the lead is better there too.
+    /// `, and at 200 requests/s its p95 is 1.31 ms instead of 4.02 ms`, where the lead is better
+    /// there too.
     fn steady_clause(&self, name: &str) -> Option<String> {
-        let (group, cells) = self.steady?;
+        let (group, cases) = self.steady?;
         if group.primary.is_more_better() || group.baseline != self.group.baseline {
             return None;
         }
@@ -225,9 +238,9 @@ impl<'a> Headline<'a> {
         if of.standing(group.primary) != Standing::Better {
             return None;
         }
-        let cell = |name: &str| cells.iter().find(|cell| cell.runtime == name);
-        let is = value(group.primary, cell(name)?)?;
-        let was = value(group.primary, cell(self.base())?)?;
+        let case = |name: &str| cases.iter().find(|case| case.runtime == name);
+        let is = value(group.primary, case(name)?)?;
+        let was = value(group.primary, case(self.base())?)?;
         let short = short(group.primary);
         Some(format!(", and {} its {short} is {is} instead of {was}", at_load(group)))
     }
@@ -240,7 +253,8 @@ impl<'a> Headline<'a> {
 
     fn slower(&self) -> Vec<String> {
         let slower = self.with(Standing::Worse);
-        let mut said: Vec<String> = slower.iter().take(MOST).map(|one| self.slower_by(one)).collect();
+        let mut said: Vec<String> =
+            slower.iter().take(MOST).map(|one| self.slower_by(one)).collect();
         if let more @ 1.. = slower.len().saturating_sub(MOST) {
             said.push(format!("{more} more are slower."));
         }
@@ -259,7 +273,9 @@ impl<'a> Headline<'a> {
             ratio if ratio < 0.5 => {
                 format!("{name} serves {} of the requests of {base}{sure}.", words::ratio(ratio))
             }
-            ratio if ratio >= 2.0 => format!("{name} takes {} as long as {base}{sure}.", words::ratio(ratio)),
+            ratio if ratio >= 2.0 => {
+                format!("{name} takes {} as long as {base}{sure}.", words::ratio(ratio))
+            }
             _ => format!("{name} is {:.0} % slower than {base}{sure}.", by * 100.0),
         }
     }
@@ -310,20 +326,20 @@ impl<'a> Headline<'a> {
         })
     }
 
-    fn cell(&self, name: &str) -> Option<&'a CellSummary> {
-        self.cells.iter().copied().find(|cell| cell.runtime == name)
+    fn case(&self, name: &str) -> Option<&'a CaseSummary> {
+        self.cases.iter().copied().find(|case| case.runtime == name)
     }
 
     fn value_of(&self, name: &str) -> String {
-        let cell = self.cell(name);
-        cell.and_then(|cell| value(self.group.primary, cell)).unwrap_or_default()
+        let case = self.case(name);
+        case.and_then(|case| value(self.group.primary, case)).unwrap_or_default()
     }
 
     /// Whether all rows had the same CPUs.
     fn is_same_cpu(&self) -> bool {
-        let mut measured = self.cells.iter().filter(|cell| cell.trials_counted > 0);
-        let cpus = measured.clone().next().map(|cell| cell.budget_cpus);
-        measured.all(|cell| Some(cell.budget_cpus) == cpus && !cell.budget_unequal)
+        let mut measured = self.cases.iter().filter(|case| case.trials_counted > 0);
+        let cpus = measured.clone().next().map(|case| case.budget_cpus);
+        measured.all(|case| Some(case.budget_cpus) == cpus && !case.budget_unequal)
     }
 }
 
@@ -339,7 +355,10 @@ impl Group {
     /// The load in words: `200 requests/s`, `16 at a time, no pause, for 10 s`, or its schedule.
     pub fn load_words(&self) -> String {
         match self.rate_per_second {
-            Some(rate) => format!("{} requests/s", words::significant(rate).trim_end_matches(".00").trim_end_matches(".0")),
+            Some(rate) => format!(
+                "{} requests/s",
+                words::significant(rate).trim_end_matches(".00").trim_end_matches(".0")
+            ),
             None if self.load_text.is_empty() => self.load.clone(),
             None => self.load_text.clone(),
         }
@@ -353,8 +372,8 @@ fn capital(text: &str) -> String {
 }
 
 /// The primary figure of a row.
-fn value(primary: Primary, cell: &CellSummary) -> Option<String> {
-    let value = match primary.figure(&cell.figures) {
+fn value(primary: Primary, case: &CaseSummary) -> Option<String> {
+    let value = match primary.figure(&case.figures) {
         Figure::Exact(estimate) => estimate.value,
         _ => return None,
     };
@@ -365,12 +384,12 @@ fn value(primary: Primary, cell: &CellSummary) -> Option<String> {
 }
 
 /// Why the figure is to be read with care, in short.
-fn doubt(cell: &CellSummary) -> &'static str {
-    match cell.verdict {
-        _ if !cell.not_comparable.is_empty() => " (not comparable)",
-        super::model::CellVerdict::Suspect => " (suspect)",
-        _ if cell.trials_invalid == 1 => " (a trial of it was invalid)",
-        _ if cell.trials_invalid > 1 => " (trials of it were invalid)",
+fn doubt(case: &CaseSummary) -> &'static str {
+    match case.verdict {
+        _ if !case.not_comparable.is_empty() => " (not comparable)",
+        super::model::CaseVerdict::Suspect => " (suspect)",
+        _ if case.trials_invalid == 1 => " (a trial of it was invalid)",
+        _ if case.trials_invalid > 1 => " (trials of it were invalid)",
         _ => "",
     }
 }
@@ -395,10 +414,10 @@ fn short(primary: Primary) -> &'static str {
     }
 }
 
-/// The interval of the figure that cells are sorted by; a unit that both ends have is said once:
+/// The interval of the figure that cases are sorted by; a unit that both ends have is said once:
 /// `3.41` and `3.78 ms`, `981 µs` and `1.02 ms`.
-pub fn own_interval(primary: Primary, cell: &CellSummary) -> Option<(String, String)> {
-    let (low, high) = primary.figure(&cell.figures).interval()?;
+pub fn own_interval(primary: Primary, case: &CaseSummary) -> Option<(String, String)> {
+    let (low, high) = primary.figure(&case.figures).interval()?;
     if primary == Primary::Throughput {
         return Some((words::rate(low), words::rate(high)));
     }

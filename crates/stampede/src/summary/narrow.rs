@@ -6,16 +6,17 @@ use stampede_stats::rounds::width;
 use super::model::{Figure, Summary};
 use crate::fact::{IntervalOf, Widest};
 
-/// The widest interval of the primary figure of every cell, and of the ratio of each to the baseline. Of both: the
-/// table prints both with their intervals, and either may be the wider one. A ratio has the noise
-/// of two cells, but not what a round does to both; a figure has that too. Left out is what no
-/// number of rounds makes narrow: a figure that failed, a lower bound, a cell that never counted.
+/// The widest interval of the primary figure of every case, and of the ratio of each to the
+/// baseline. Of both: the table prints both with their intervals, and either may be the wider one.
+/// A ratio has the noise of two cases, but not what a round does to both; a figure has that too.
+/// Left out is what no number of rounds makes narrow: a figure that failed, a lower bound, a case
+/// that never counted.
 pub fn widest(summary: &Summary, precision: f64) -> Widest {
     let mut all: Vec<(IntervalOf, Option<f64>)> = Vec::new();
     for group in &summary.groups {
-        for cell in summary.cells_of(group) {
-            if let Figure::Exact(estimate) = group.primary.figure(&cell.figures) {
-                let (figure, runtime) = (group.primary, cell.runtime.clone());
+        for case in summary.cases_of(group) {
+            if let Figure::Exact(estimate) = group.primary.figure(&case.figures) {
+                let (figure, runtime) = (group.primary, case.runtime.clone());
                 all.push((IntervalOf::Figure { figure, runtime }, known(&estimate)));
             }
         }
