@@ -13,6 +13,7 @@ import {
   address, column, columns, isNumber, list, number, numbers, pairs, record, records, sentences, text,
   textRecord, texts, type Raw,
 } from "./raw.ts";
+import { renamed } from "./renamed.ts";
 
 export interface Read {
   page: Page;
@@ -59,7 +60,7 @@ function parse(text: string, problems: string[]): Raw {
     return {};
   }
   try {
-    const raw = record(JSON.parse(trimmed));
+    const raw = record(renamed(JSON.parse(trimmed)));
     if (!FORMATS.some((format) => raw.format === format)) {
       const format = String(raw.format ?? "unknown");
       problems.push(`The data is of format ${format}; this page reads format ${FORMATS.join(" and ")}.`);

@@ -11,6 +11,7 @@ import { lookAt, runtimesOf } from "../src/look.ts";
 import { linePath } from "../src/paths.ts";
 import { address } from "../src/raw.ts";
 import { readData, readNow, readPage } from "../src/read.ts";
+import { renamed } from "../src/renamed.ts";
 import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
 import { shownOf } from "../src/shown.ts";
 import { sorted } from "../src/sort.ts";
@@ -302,4 +303,10 @@ test("a line breaks where nothing was read, and keeps what is lowest and highest
   };
   assert.equal(of(10, [1, 2, null, 3, undefined, 4]), "M0 1 L10 2 M30 3 L50 4");
   assert.equal(of(0.25, [5, 9, 7, 1, 6]), "M0 5 L0 9 L1 7 L1 1");
+});
+
+test("data of an earlier version is read by today's names", () => {
+  const old = { cells: [{ lateness_ns_p99: 3, name: "cells" }], cell: 1, ok: [1, null] }; // old words
+  assert.deepEqual(renamed(old), { cases: [{ schedule_lag_ns_p99: 3, name: "cells" }], case: 1, ok: [1, null] }); // old words
+  assert.deepEqual(renamed({ case: 1, cell: 2 }), { case: 1 }); // old words
 });

@@ -244,7 +244,7 @@ impl Watch {
         let ended: f64 = self.window.iter().map(|(_, ended)| ended).sum();
         let found = slower * 100.0 / ended;
         let is_met = self.window.len() == seconds as usize && found >= share.percent() - ROUNDING;
-        is_met.then(|| format!("{} % of the requests were slower, over {seconds} s", short(found)))
+        is_met.then(|| format!("{} % of requests were slower, over {seconds} s", short(found)))
     }
 
     fn push(&mut self, second: (f64, f64), seconds: u32) {
@@ -406,7 +406,7 @@ fn measured(level: Level, fitting: f64, ended: f64) -> (f64, f64) {
 fn were(level: Level, found: f64) -> String {
     let number = short(found);
     match level {
-        Level::Share(_) => format!("{number} % of the requests were"),
+        Level::Share(_) => format!("{number} % of requests were"),
         Level::Count(_) if number == "1" => "1 request was".to_owned(),
         Level::Count(_) => format!("{number} requests were"),
     }

@@ -128,6 +128,7 @@ pub struct Point {
     /// What it was for.
     pub purpose: Purpose,
     /// Users of a closed load; null: it has a rate.
+    #[serde(alias = "users")]
     pub concurrency: Option<u32>,
     /// Offered rate; null: it has users.
     pub offered_per_second: Option<f64>,

@@ -82,6 +82,7 @@ pub struct Tried {
     /// How often one of them was sent, to the reference too, that of growth apart.
     pub sent: u64,
     /// The passes: each a fresh start and an order of its own.
+    #[serde(alias = "tours")]
     pub passes: Vec<String>,
     /// Users that asked in turn, each with cookies, a session and a language of their own.
     pub users: u32,
@@ -114,7 +115,7 @@ pub struct Checked {
     /// Workers that ended unasked.
     pub workers_lost: u64,
     /// Passes that its workers were asked in.
-    #[serde(default)]
+    #[serde(default, alias = "tours")]
     pub passes: u32,
     /// Requests that its workers were sent by the passes.
     pub sent: u64,

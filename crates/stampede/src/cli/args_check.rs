@@ -44,7 +44,7 @@ pub struct CheckArgs {
     pub cookies: Vec<PathBuf>,
     /// Send the requests in these orders, comma-separated: in-order, reversed, shuffled, repeated,
     /// interleaved, overlapping [default: all]
-    #[arg(long, value_name = "PASS,…", value_delimiter = ',')]
+    #[arg(long, alias = "tours", value_name = "PASS,…", value_delimiter = ',')]
     pub passes: Vec<String>,
     /// Measure growth over N requests; 0 turns it off
     #[arg(long, value_name = "N", default_value_t = 20_000)]

@@ -137,14 +137,14 @@ pub struct TrafficFlags {
           conflicts_with_all = ["method", "body", "tank"])]
     pub traffic: Option<PathBuf>,
     /// Set the file's format [default: detected from its beginning]
-    #[arg(long, value_name = "FORMAT", requires = "traffic")]
+    #[arg(long, alias = "ammo-format", value_name = "FORMAT", requires = "traffic")]
     pub traffic_format: Option<String>,
     /// Choose the order of the requests
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t = TrafficOrder::InOrder,
+    #[arg(long, alias = "ammo-order", value_enum, value_name = "ORDER", default_value_t = TrafficOrder::InOrder,
           requires = "traffic")]
     pub traffic_order: TrafficOrder,
     /// Stop after N requests of the file; --concurrency then needs no --for
-    #[arg(long, value_name = "N", requires = "traffic",
+    #[arg(long, alias = "ammo-limit", value_name = "N", requires = "traffic",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub traffic_limit: Option<u64>,
     /// Send each request once instead of repeating the file; --concurrency then needs no --for

@@ -327,6 +327,6 @@ mod tests {
         let kept = command.get_arguments().filter_map(clap::Arg::get_long);
         let kept: Vec<&str> =
             kept.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
-        insta::assert_snapshot!(kept.join(" "), @"app kind runtime urls path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
+        insta::assert_snapshot!(kept.join(" "), @"app kind runtime traffic path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
     }
 }

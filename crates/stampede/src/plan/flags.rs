@@ -296,7 +296,7 @@ impl Flags {
         }
         for (flag, key) in [
             ("path", "path"),
-            ("urls", "urls"),
+            ("traffic", "traffic"),
             // Said of each load, for a load's own client would bring its own.
             ("keep-alive", "keep_alive"),
             ("max-in-flight", "max_in_flight"),
@@ -339,7 +339,7 @@ impl Overrides {
             ("for", &self.for_),
             ("requests", &self.requests),
             ("path", &self.path),
-            ("urls", &self.urls),
+            ("traffic", &self.urls),
             ("rounds", &self.rounds),
             ("precision", &self.precision),
             ("max-time", &self.max_time),
@@ -434,9 +434,9 @@ fn habit_over(load: &mut Node, key: &'static str, value: &Node) {
         load.value = Value::Map(Vec::new());
         set(load, "schedule", schedule);
     }
-    if matches!(key, "path" | "urls") {
+    if matches!(key, "path" | "traffic") {
         remove(load, "path");
-        remove(load, "urls");
+        remove(load, "traffic");
         if load.get("requests").is_some_and(|node| matches!(node.value, Value::List(_))) {
             remove(load, "requests");
         }

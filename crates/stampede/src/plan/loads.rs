@@ -23,7 +23,7 @@ pub(super) const KEYS: [&str; 20] = [
     "concurrency",
     "for",
     "requests",
-    "urls",
+    "traffic",
     "method",
     "path",
     "headers",
@@ -383,15 +383,15 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let mut base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));
     if list.is_some() {
-        fields.not_both("requests", "urls")?;
+        fields.not_both("requests", "traffic")?;
     }
     let Some((key, list)) =
-        list.map(|n| ("requests", n)).or_else(|| fields.get("urls").map(|n| ("urls", n)))
+        list.map(|n| ("requests", n)).or_else(|| fields.get("traffic").map(|n| ("traffic", n)))
     else {
         return Ok(if says_one(fields) { vec![base] } else { Vec::new() });
     };
     fields.not_both(key, "path")?;
-    if key == "urls" && !matches!(list.value, Value::List(_)) {
+    if key == "traffic" && !matches!(list.value, Value::List(_)) {
         let (paths, site) = urls::read(list)?;
         base.site = site;
         return requests_of(&paths, list, &base);

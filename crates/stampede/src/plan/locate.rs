@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
 use super::model::{AppChoice, Plan};
+use super::renamed;
 use super::runtimes::APPEND;
 use super::tree::{self, Node, Value, shortened};
 
@@ -131,7 +132,10 @@ fn laid(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
         Some(_) => tree::parse(&source).ok(),
         None => Some(Node { place: begin.clone(), value: Value::Map(Vec::new()) }),
     };
-    let root = root.and_then(|mut root| flags.lay_over(&mut root).ok().map(|()| root));
+    let root = root.and_then(|mut root| {
+        renamed::keys(&mut root);
+        flags.lay_over(&mut root).ok().map(|()| root)
+    });
     (begin, root)
 }
 

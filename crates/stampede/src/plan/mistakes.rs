@@ -197,9 +197,9 @@ fn loads_and_requests() {
             "load: [{rate: 5, for: 5s, headers: {\"a b\": c}}]",
             "load: [{rate: 5, for: 5s, headers: {A: \"b\\r\\nc: d\"}}]",
             "load: [{rate: 5, for: 5s, headers: {content-length: 5}}]",
-            "load: [{rate: 5, for: 5s, urls: []}]",
-            "load: [{rate: 5, for: 5s, urls: [/], path: /}]",
-            "load: [{rate: 5, for: 5s, urls: [{url: /}]}]",
+            "load: [{rate: 5, for: 5s, traffic: []}]",
+            "load: [{rate: 5, for: 5s, traffic: [/], path: /}]",
+            "load: [{rate: 5, for: 5s, traffic: [{url: /}]}]",
             "load: [{rate: 5, for: 5s, only: [nginx]}]",
             "load: [{rate: 5, for: 5s, except: [nginx-fpm, roadrunner]}]",
         ]),
@@ -299,7 +299,7 @@ fn too_many() {
     let names = (0..1_001).map(|i| format!("r{i}")).collect::<Vec<_>>().join(", ");
     let all = [
         with(&format!("load: [{}]", list("\"const(5,1s)\"", 101))),
-        with(&format!("load: [{{rate: 5, for: 1s, urls: [{}]}}]", list("/", 10_001))),
+        with(&format!("load: [{{rate: 5, for: 1s, traffic: [{}]}}]", list("/", 10_001))),
         with(&format!("runtimes: [{names}]")),
         with(&format!("env: {{A: {}}}", "x".repeat(1 << 20))),
         format!("app: {}x{}", "[".repeat(40), "]".repeat(40)),

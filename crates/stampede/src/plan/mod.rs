@@ -19,6 +19,7 @@ mod locate;
 pub mod model;
 mod preset;
 mod read;
+mod renamed;
 mod requests;
 mod runtimes;
 mod schema;

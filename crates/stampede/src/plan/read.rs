@@ -17,6 +17,7 @@ use super::model::{
     AppChoice, AppKind, Begin, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, Missing,
     Plan, Rounds,
 };
+use super::renamed;
 use super::runtimes::{self, Named, env, php_ini, runtimes, selection, setting};
 use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Value, shortened};
@@ -204,6 +205,7 @@ pub(super) fn resolve(
     home: Option<PathBuf>,
 ) -> Result<Plan, PlanError> {
     const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
+    renamed::keys(root);
     match root.value {
         Value::Map(_) => flags.lay_over(root)?,
         Value::Null => {

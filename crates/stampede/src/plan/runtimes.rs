@@ -90,7 +90,7 @@ fn runtime(item: &Node, common: &Common) -> Result<Vec<Named>, PlanError> {
         Some(node) => runtime_name(node)?,
         None => name,
     };
-    if used == "external" {
+    if matches!(used, "external" | "live") {
         return Ok(vec![external(name_node, name, body)?]);
     }
     let mut choice = RuntimeChoice {

@@ -315,7 +315,7 @@ fn load() -> Value {
             ("concurrency", json!({ "type": "integer", "minimum": 1, "maximum": 1_000_000 })),
             ("for", of("length")),
             ("requests", any(&[count, list.clone()])),
-            ("urls", any(&[json!({ "type": "string", "description": "A file with a path or URL in each line." }), list])),
+            ("traffic", any(&[json!({ "type": "string", "description": "A file with a path or URL in each line." }), list])),
             ("client", of("client")),
             ("http", of("http")),
             ("keep_alive", of("keep_alive")),

@@ -50,6 +50,21 @@ fn schedule_of(load: &LoadChoice) -> String {
 }
 
 #[test]
+fn earlier_names_of_keys_are_read() {
+    // A name that a person chose stays, also where it is a key's earlier one.
+    let plan = plan(
+        "app: ~/shop
+runtimes: [live: {url: \"http://127.0.0.1:8080\"}]
+load: {users: {users: 4, for: 1s, urls: [/a, /b]}}", // old words
+    );
+    assert_eq!(names(&plan), ["live"]); // old words
+    assert!(plan.runtimes[0].is_external());
+    assert_eq!(plan.loads[0].name, "users");
+    assert!(matches!(plan.loads[0].model, Model::Closed { concurrency: 4, .. }));
+    assert_eq!(plan.loads[0].requests.len(), 2);
+}
+
+#[test]
 fn the_shop_plan() {
     let plan = plan(SHOP);
     assert_eq!(plan.apps, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);

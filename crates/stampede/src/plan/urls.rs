@@ -1,4 +1,4 @@
-//! `urls: urls.txt`: what a load sends, a line each, from a file of its own.
+//! `traffic: urls.txt`: what a load sends, a line each, from a file of its own.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ pub struct RuntimeManifest {
     /// How it treats app state.
     pub mode: Mode,
     /// Whether it is compared where nobody names runtimes: what people mostly serve PHP with.
-    #[serde(default)]
+    #[serde(default, alias = "usual")]
     pub default: bool,
     /// Kinds of apps that it runs.
     pub app_kinds: Vec<AppKind>,
@@ -150,7 +150,7 @@ pub struct VariantManifest {
     #[serde(rename = "use")]
     pub of: Spanned<String>,
     /// As of any runtime; not taken over from the other.
-    #[serde(default)]
+    #[serde(default, alias = "usual")]
     pub default: bool,
     /// Settings of that runtime's own → what they are when the plan is silent.
     pub settings: BTreeMap<String, Scalar>,

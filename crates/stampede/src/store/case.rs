@@ -28,7 +28,7 @@ pub struct CaseRecord {
     /// Why it is not measured at all; `None`: it is.
     pub refused: Option<Fact<Reason>>,
     /// What is sent to what; `None`: an earlier version did not write it down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "fired")]
     pub sent: Option<SentRecord>,
 }
 

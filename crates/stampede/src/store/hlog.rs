@@ -113,7 +113,7 @@ pub fn merge(line: &Line, into: &mut TimeSet) {
         "response_time" => into.response_time.merge(&line.times),
         "service_time" => into.service_time.merge(&line.times),
         "connection_wait" => into.connection_wait.merge(&line.times),
-        "schedule_lag" => into.schedule_lag.merge(&line.times),
+        "schedule_lag" | "lateness" => into.schedule_lag.merge(&line.times),
         _ => {}
     }
 }

@@ -46,6 +46,7 @@ pub struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
     /// Every case, in the plan's order.
+    #[serde(alias = "cells")]
     pub cases: Vec<CaseRecord>,
     /// Case indices in the order of trials, one list a round. A case whose trial came out invalid
     /// may be there again at the round's end.
@@ -186,6 +187,7 @@ pub struct TrialRecord {
     /// 1 for the first.
     pub round: u32,
     /// Index in `RunRecord::cases`.
+    #[serde(alias = "cell")]
     pub case: usize,
     /// RFC 3339.
     pub started_at: String,
@@ -266,10 +268,11 @@ pub struct LoadRecord {
     #[serde(deserialize_with = "number_or_nan")]
     pub stretched: f64,
     /// p99 of schedule lag; of fewer than 100 requests the longest.
+    #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: u64,
     /// Schedule lag at the same rank, or at the highest that ten requests lie beyond, as they do
     /// beyond every percentile that is printed. Of fewer than 20 requests the median.
-    #[serde(default)]
+    #[serde(default, alias = "lateness_ns_sure")]
     pub schedule_lag_ns_sure: u64,
     /// Requests that took longer than an hour and are counted as an hour.
     #[serde(default)]
@@ -413,6 +416,7 @@ pub enum Provider {
     #[default]
     Native,
     /// Already running: nothing of it is stampede's.
+    #[serde(alias = "live")]
     External,
 }
 

@@ -119,7 +119,7 @@ const LOAD: &str = "load:
   # day: {rate: 100, for: 60s}
   # climb: line(1,500,2m)
   # Pages in turn, or of a file with a path or URL in each line (urls: urls.txt):
-  # pages: {concurrency: 8, for: 10s, urls: [/, /about]}
+  # pages: {concurrency: 8, for: 10s, traffic: [/, /about]}
 ";
 
 const REST: &str = "warm_up: 5s             # sent before each trial, and thrown away

@@ -41,6 +41,7 @@ pub struct Summary {
     /// One for each app and load, in the plan's order.
     pub groups: Vec<Group>,
     /// All cases: by group, the best first.
+    #[serde(alias = "cells")]
     pub cases: Vec<CaseSummary>,
 }
 
@@ -333,6 +334,7 @@ pub struct Figures {
     /// Wait for a connection that was not busy: the runtime's doing.
     pub connection_wait_ns_p99: Figure,
     /// The generator's own fault.
+    #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: Figure,
     /// From start to the first correct answer.
     pub first_answer_ns: Figure,

@@ -106,10 +106,11 @@ const SOME: usize = 6;
 
 /// `one trial`, `two trials`, `3 trials`.
 pub fn number_of(count: u32, thing: &str) -> String {
+    let many = if thing.ends_with('s') { "es" } else { "s" };
     match count {
         1 => format!("one {thing}"),
-        2 => format!("two {thing}s"),
-        count => format!("{count} {thing}s"),
+        2 => format!("two {thing}{many}"),
+        count => format!("{count} {thing}{many}"),
     }
 }
 

@@ -260,7 +260,7 @@ fn made() -> Report {
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: Ended::Autostop,
-        autostop: Some("http(5xx,10%,5s): 12 % of the requests were `5xx`, for 5 s".to_owned()),
+        autostop: Some("http(5xx,10%,5s): 12 % of requests were `5xx`, for 5 s".to_owned()),
         expectations: vec![
             expectation("p95 < 100ms", ExpectationOutcome::Met, None),
             expectation("ok >= 99.9%", ExpectationOutcome::NotMet, Some("98.6 %")),
