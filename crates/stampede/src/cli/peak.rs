@@ -19,7 +19,7 @@ use crate::plan::model::{LoadChoice, Plan};
 use crate::runtime::{Catalogue, Places};
 use crate::store::RunDirectory;
 use crate::store::record::{Judged, PeakRate, PeakRecord};
-use crate::trial::ground::{Ground, Run};
+use crate::trial::search_context::{Run, SearchContext};
 use crate::{interrupt, keeper, machine, progress};
 
 /// Gives every load that asks for a share of the peak its rate. Where the peak cannot be measured
@@ -88,9 +88,10 @@ const SLOWEST: f64 = 0.5;
 
 /// Measures the baseline under the plan's first closed load. The trial itself is thrown away.
 fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
-    let ground = Ground::new(alone(plan), Catalogue::load(Places::from_env()), machine::facts())
-        .map_err(|refusal| Failure::from_refusal(&refusal))?;
-    if let Some(why) = &ground.refused[0] {
+    let context =
+        SearchContext::new(alone(plan), Catalogue::load(Places::from_env()), machine::facts())
+            .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    if let Some(why) = &context.refused[0] {
         return Ok(Err(NoPeak::Refused { reason: why.clone() }));
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
@@ -101,17 +102,17 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
         .permissions(fs::Permissions::from_mode(0o700))
         .tempdir()
         .map_err(|error| Failure::new(&error))?;
-    let record = ground.run_record();
+    let record = context.run_record();
     let out = directory.path().join("peak");
     let directory =
         RunDirectory::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
     let mut progress = progress::for_stderr();
-    let load = ground.plan.loads[0].clone();
+    let load = context.plan.loads[0].clone();
     let length = LONGEST;
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
     let mut run = Run::new(record, directory, progress.as_mut());
-    let trial = ground
-        .measure(&mut run, &ground.plan.runtimes[0], &load, length)
+    let trial = context
+        .measure(&mut run, &context.plan.runtimes[0], &load, length)
         .map_err(|error| Failure::from_store(&error))?;
     let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
     Ok(match (throughput, trial.record.verdict.judged) {
@@ -132,11 +133,11 @@ fn alone(plan: &Plan) -> Plan {
     let is_closed = |load: &&LoadChoice| matches!(load.model, Model::Closed { .. });
     let closed = plan.loads.iter().find(is_closed);
     let mut load = closed.unwrap_or(&plan.loads[0]).clone();
-    let users = match load.model {
-        Model::Closed { users, .. } => users,
+    let concurrency = match load.model {
+        Model::Closed { concurrency, .. } => concurrency,
         Model::Open { .. } => AT_A_TIME.parse().unwrap_or(1),
     };
-    load.model = Model::Closed { users, until: Until::For(LONGEST) };
+    load.model = Model::Closed { concurrency, until: Until::For(LONGEST) };
     (load.rate_share, load.only, load.except, load.expect) =
         (None, Vec::new(), Vec::new(), Vec::new());
     alone.loads = vec![load];
