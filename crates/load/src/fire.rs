@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use serde::Serialize;
+
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::ammo::{AmmoError, AmmoNotes, Passes, Source, Tagging, supply};
@@ -32,15 +34,13 @@ use crate::turn::SessionFirst;
 use crate::{Stop, open_files, turn};
 
 /// Why nothing was fired. Once shots are fired, whatever goes wrong is an outcome.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LoadError {
     /// `Load::ammo` is empty.
     #[error("no request to fire")]
     NoAmmo,
-    /// A file that is no ammo.
-    #[error(transparent)]
-    Ammo(#[from] AmmoError),
     /// `max_in_flight`, `users` or passes are zero.
     #[error("`{0}` is 0, at least 1 is needed")]
     Zero(&'static str),
@@ -53,14 +53,27 @@ pub enum LoadError {
         /// Which.
         cpu: usize,
         /// What the kernel said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// No engine: no file descriptor left, or a path too long for a unix socket.
     #[error("load engine cannot be set up")]
-    Engine(#[source] io::Error),
+    Engine(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
     /// No thread.
     #[error("load thread cannot be started")]
-    Thread(#[source] io::Error),
+    Thread(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
+    /// A file that is no ammo.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Ammo(#[from] AmmoError),
 }
 
 /// Fires a load and says what came back. Blocks until its last shot ended: as long as the

@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use percent_encoding::percent_decode_str;
 use stampede_load::ammo::{AmmoError, Request};
 use stampede_load::protocol::fastcgi::{self, Script};
@@ -13,7 +15,7 @@ use stampede_load::spec::{Address, Habits, Wire};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
-use crate::addresses::{self, Choice, is_here};
+use crate::addresses::{self, Choice, Taken, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
@@ -51,14 +53,14 @@ impl Target {
 
     /// Of a name with several addresses: tries those that `may` be connected to, once each, and
     /// keeps the first that accepts. What a person should know of it; `None`: there is one address.
-    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<String> {
+    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<Taken> {
         if self.addresses.len() < 2 {
             return None;
         }
         let tried: Vec<_> = self.addresses.iter().copied().filter(|one| may(one.ip())).collect();
         let choice = Choice::of(&tried)?;
         self.address = Address::Tcp(choice.address);
-        Some(choice.note(&self.name, &self.addresses))
+        Some(choice.taken(&self.name, &self.addresses))
     }
 
     /// Tells the server the name of a `Host` header inside TLS (SNI), where the URL has an address:
@@ -102,9 +104,9 @@ impl Target {
         habits: Habits,
     ) -> Result<Request, AmmoError> {
         match &self.script {
-            None => Request::build(method, path, headers, body, habits, None),
+            None => Ok(Request::build(method, path, headers, body, habits, None)?),
             Some(script) => {
-                fastcgi::request(script, method, path, headers, body, habits.connection)
+                Ok(fastcgi::request(script, method, path, headers, body, habits.connection)?)
             }
         }
     }
@@ -295,7 +297,8 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TargetError> {
 }
 
 /// What is no target.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TargetError {
     /// Not written as URLs are.
     #[error("`{shown}` is not a URL")]
@@ -303,6 +306,7 @@ pub enum TargetError {
         /// As given, secrets masked.
         shown: String,
         /// Why.
+        #[serde(skip)]
         source: InvalidUri,
     },
     /// FTP, say.
@@ -340,11 +344,16 @@ pub enum TargetError {
         /// The host.
         host: String,
         /// What the system said; `None`: it gave an empty list.
+        #[serde(skip)]
         source: Option<io::Error>,
     },
     /// TLS cannot be spoken with it.
     #[error(transparent)]
-    Tls(#[from] SetupError),
+    Tls(
+        #[serde(skip)]
+        #[from]
+        SetupError,
+    ),
 }
 
 impl TargetError {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::EntryError;
 use super::Header;
 use super::input::{Draft, Fault, Input, Step};
 
@@ -40,8 +41,8 @@ impl JsonLines {
                 Ok(entry) => entry,
                 Err(error) => {
                     // It counts lines of its own text, of which there is one.
-                    let what = error.to_string().replace(" at line 1 column", " at column");
-                    return Err(input.broken(what, EXPECTED));
+                    let json_error = error.to_string().replace(" at line 1 column", " at column");
+                    return Err(input.broken(EntryError::Json { json_error }, EXPECTED));
                 }
             };
             entry.write(input.line_number(), draft);

@@ -34,7 +34,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let wanted = wanted.of(&ground);
     let mut hunts: Vec<Hunt> = (0..ground.plan.runtimes.len())
         .map(|index| match &ground.refused[index] {
-            Some(why) => Hunt::refused(ground.name(index), wanted.clone(), &why.to_string()),
+            Some(why) => Hunt::refused(ground.name(index), wanted.clone(), why),
             None => Hunt::new(ground.name(index), wanted.clone()),
         })
         .collect();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
+use stampede_load::ammo::EntryError;
 
 use super::*;
 
@@ -185,7 +186,12 @@ fn sentences_are_as_they_were() {
         of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
         of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
         of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
-        of(Traffic::FileBroken { entries: 1, first: "line 3: no method".into() }.into()),
+        of(Traffic::FileBroken {
+            entries: 1,
+            line: 3,
+            error: EntryError::HeadersWithoutEnd { bytes: 9 },
+        }
+        .into()),
         of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
     ];
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));

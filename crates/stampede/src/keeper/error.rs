@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Why a stack could not be started or stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum KeeperError {
     /// The id names cgroups and files.
     #[error("stack id `{0}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
@@ -28,6 +29,7 @@ pub enum KeeperError {
         /// The folder or entry.
         path: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The keeper itself did not start.
@@ -36,6 +38,7 @@ pub enum KeeperError {
         /// The binary that was executed.
         program: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The keeper ended before its time; the stack was ended too.
@@ -58,6 +61,7 @@ pub enum KeeperError {
         /// Program.
         program: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// A working folder, log or work folder cannot be used.
@@ -68,6 +72,7 @@ pub enum KeeperError {
         /// Folder or file.
         path: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The user that a process shall run as cannot be taken.
@@ -80,6 +85,7 @@ pub enum KeeperError {
         /// Group id.
         gid: u32,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// Something is still there after everything was tried.
@@ -92,7 +98,11 @@ pub enum KeeperError {
     },
     /// CPUs of our own could not be set or read.
     #[error("cannot set the CPUs of our own threads")]
-    Affinity(#[source] io::Error),
+    Affinity(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
 }
 
 impl KeeperError {

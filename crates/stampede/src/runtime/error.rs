@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
 use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuntimeError {
     /// The plan or a flag names a runtime that is in no folder.
     #[error("unknown runtime `{name}`")]
@@ -183,6 +186,7 @@ pub enum RuntimeError {
         /// Runtime and file, or the field of `runtime.yaml`.
         file: String,
         /// What the template engine says.
+        #[serde(skip)]
         #[source]
         source: minijinja::Error,
     },
@@ -280,6 +284,7 @@ pub enum RuntimeError {
         /// File or folder.
         path: PathBuf,
         /// What the system says.
+        #[serde(skip)]
         #[source]
         source: std::io::Error,
     },
@@ -303,6 +308,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What the keeper says.
+        #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -312,6 +318,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What is gone.
+        #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -323,6 +330,7 @@ pub enum RuntimeError {
         /// Of the whole stack; 0: no limit.
         limit_bytes: u64,
         /// What went wrong.
+        #[serde(skip)]
         #[source]
         source: Box<RuntimeError>,
     },
@@ -529,7 +537,8 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
 }
 
 /// Where a program's file was named.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GivenBy {
     /// A setting of the plan, of this name.
     Setting(String),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
-pub use super::cell::{CellRecord, FiredRecord, LoadModel, Spread};
+pub use super::cell::{CellRecord, Closed, FiredRecord, LoadModel, LoadShape, Spread};
 use super::expectations::Expectations;
 use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};

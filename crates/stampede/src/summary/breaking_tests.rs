@@ -83,6 +83,7 @@ fn cell(load_text: &str, model: LoadModel) -> CellRecord {
         model,
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
+        closed: None,
         refused: None,
         fired: None,
     }

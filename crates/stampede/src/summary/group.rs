@@ -22,6 +22,7 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
             app: cell.app.clone(),
             load: cell.load.clone(),
             load_text: cell.load_text.clone(),
+            shape: cell.shape(),
             model: cell.model,
             primary: match cell.model {
                 LoadModel::Closed => Primary::Throughput,

@@ -17,7 +17,7 @@ use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CellRecord, FORMAT, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{CellRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
@@ -287,6 +287,7 @@ fn cell_record(plan: &Plan, apps: &[App], cell: &Cell, traits: &[Traits]) -> Cel
         model: LoadModel::from(&load.model),
         load_text: cells::load_text(&load.model),
         schedule: cells::schedule(&load.model),
+        closed: Closed::of(&load.model),
         refused: cell.refused.clone(),
         fired: Some(fired::fired(load, &apps[app])),
     }

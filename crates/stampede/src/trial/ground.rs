@@ -16,7 +16,7 @@ use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CellRecord, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{CellRecord, Closed, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
 use crate::store::{RunFolder, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id};
 use crate::summary::model::CellSummary;
 use crate::summary::{RunData, summarize};
@@ -135,7 +135,7 @@ impl Ground {
     /// The load's threads go to their CPUs; what is to be known is said.
     pub fn begin(&self, listener: &mut dyn Listen) {
         for notice in &self.plan.notices {
-            listener.event(&Event::Notice(&notice.to_string()));
+            listener.event(&Event::Notice(&fact::told(notice)));
         }
         if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
@@ -166,6 +166,7 @@ impl Ground {
             model: LoadModel::from(&load.model),
             load_text: cells::load_text(&load.model),
             schedule: cells::schedule(&load.model),
+            closed: Closed::of(&load.model),
             refused: None,
             fired: Some(fired::fired(load, &self.app)),
         };
@@ -256,8 +257,8 @@ impl<'a> Run<'a> {
         self.number += 1;
         let record = &mut self.record;
         let same = |known: &CellRecord| {
-            (&known.runtime, &known.load, &known.load_text)
-                == (&cell.runtime, &cell.load, &cell.load_text)
+            (&known.runtime, &known.load, known.shape())
+                == (&cell.runtime, &cell.load, cell.shape())
         };
         let index = record.cells.iter().position(same).unwrap_or_else(|| {
             record.cells.push(cell);

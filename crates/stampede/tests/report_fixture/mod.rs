@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CellRecord, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord,
-    TrialRecord, Verdict,
+    CellRecord, Closed, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord,
+    RuntimeRecord, TrialRecord, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
 use stampede_load::report::{Connections, Counts, End, TimeSet};
@@ -78,6 +78,7 @@ pub fn cell(runtime: &str, load: &str, model: &str, load_text: &str) -> CellReco
         model: if model == "closed" { LoadModel::Closed } else { LoadModel::Open },
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
+        closed: Closed::parse(load_text),
         refused: None,
         fired: None,
     }

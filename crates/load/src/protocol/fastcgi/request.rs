@@ -1,7 +1,7 @@
 //! A request to a FastCGI responder, with the parameters that a web server would give.
 
 use super::record::{KeepConnection, write_param, write_request};
-use crate::ammo::{AmmoError, AnswerShape, Request, check};
+use crate::ammo::{AnswerShape, Request, RequestError, check};
 use crate::spec::ConnectionHabit;
 
 /// The script that answers, as the server finds it on its disk.
@@ -59,7 +59,7 @@ pub fn request(
     headers: &[(String, String)],
     body: &[u8],
     habit: ConnectionHabit,
-) -> Result<Request, AmmoError> {
+) -> Result<Request, RequestError> {
     check(method, uri, headers, body)?;
     let mut all = of_the_site(script, method, uri);
     of_the_body(&mut all, method, headers, body);

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stampede_load::ammo::AmmoError;
+use stampede_load::ammo::{AmmoError, EntryError};
 
 /// Why it is not known what to ask for.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +20,14 @@ pub enum RequestError {
     #[error(transparent)]
     Ammo(AmmoError),
     /// A line that is no request, far behind the first.
-    #[error("{what} in ammo `{}`", path.display())]
+    #[error("line {line}: {what} in ammo `{}`", path.display())]
     Broken {
         /// Which file.
         path: PathBuf,
-        /// Line, and what is wrong with it.
-        what: String,
+        /// 1 for the first.
+        line: u64,
+        /// What is wrong with it.
+        what: EntryError,
     },
     /// A URL of another site.
     #[error("line {line} of ammo `{}`: {what}", path.display())]
@@ -159,7 +161,11 @@ mod tests {
             of(""),
             of("# nothing yet\n"),
             of("GET /\n"),
-            RequestError::Broken { path: "urls.txt".into(), what: "line 9: `x` is no path".into() },
+            RequestError::Broken {
+                path: "urls.txt".into(),
+                line: 9,
+                what: EntryError::NoHeader { line: "[x".into() },
+            },
             of("/a\n/b tag and more\n"),
             of_bytes(b"\x1f\x8b\x08"),
             of("/a\n# the CDN\n//cdn.example/x.js\n"),

@@ -100,15 +100,15 @@ fn about_early_end(fired: &Fired, model: &Model) -> Option<Traffic> {
 pub fn about_ammo(fired: &Fired) -> Vec<Judgement> {
     let ammo = &fired.ammo;
     let mut found: Vec<Judgement> = Vec::new();
-    if let Some(error) = ammo.failed.clone() {
-        found.push((Judged::Invalid, Traffic::FileFailed { error }.into()));
+    if let Some(failure) = ammo.failed.clone() {
+        found.push((Judged::Invalid, Traffic::FileFailed { failure }.into()));
     }
-    if let Some(first) = ammo.broken_first.clone() {
+    if let Some((line, error)) = ammo.broken_first.clone() {
         let entries = ammo.broken;
-        found.push((Judged::Suspect, Traffic::FileBroken { entries, first }.into()));
+        found.push((Judged::Suspect, Traffic::FileBroken { entries, line, error }.into()));
     }
     for (why, count) in &ammo.skipped {
-        let skipped = Traffic::FileSkipped { entries: *count, why: why.to_string() };
+        let skipped = Traffic::FileSkipped { entries: *count, why: why.clone() };
         found.push((Judged::Valid, skipped.into()));
     }
     if let Some(host) = &ammo.other_host {
