@@ -461,6 +461,7 @@ mod tests {
         assert_eq!(client(KeepAlive::On), KeepAlive::On);
     }
 
+    #[cfg(not(feature = "codes-for-text"))]
     #[test]
     fn what_would_fire_elsewhere_is_refused_with_a_hint() {
         let long = format!("unix:/{}", "a".repeat(120));

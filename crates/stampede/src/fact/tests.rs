@@ -132,7 +132,7 @@ fn the_schema_in_the_docs_is_the_schema() {
 /// One of each shape: what is printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
-    let of = |reason: Fact<Reason>| reason.to_string();
+    let of = |reason: Fact<Reason>| reason.sentence();
     let text = [
         of(Generator::Short { sent_share: 0.981 }.into()),
         of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),

@@ -21,7 +21,7 @@ pub enum KeeperError {
         /// The folder.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        why: Unsafe,
     },
     /// The journal cannot be read or written: without it nothing is started.
     #[error("cannot use journal `{path}`")]
@@ -103,6 +103,21 @@ pub enum KeeperError {
         #[source]
         io::Error,
     ),
+}
+
+/// Why a folder is not ours alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsafe {
+    /// It leads elsewhere, or holds nothing.
+    #[error("it is a link or no folder")]
+    NoFolder,
+    /// Somebody else's.
+    #[error("it belongs to another user")]
+    OtherOwner,
+    /// Its mode lets others write.
+    #[error("others may write there")]
+    WritableByOthers,
 }
 
 impl KeeperError {
@@ -253,7 +268,7 @@ mod tests {
         let errors = [
             KeeperError::BadId("a/b".to_owned()),
             KeeperError::InUse(id.clone()),
-            KeeperError::JournalUnsafe { path: path(), why: "others may write there".to_owned() },
+            KeeperError::JournalUnsafe { path: path(), why: Unsafe::WritableByOthers },
             KeeperError::Journal { path: path(), source: errno(libc::ENOSPC) },
             KeeperError::Keeper { program: path(), source: errno(libc::EAGAIN) },
             KeeperError::Gone { id: id.clone() },

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
+use super::problem::{GivenBy, PrepareEnd, Unverified};
 use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
@@ -162,7 +163,7 @@ pub enum RuntimeError {
         /// The script, from the app's folder.
         script: String,
         /// How it ended.
-        how: String,
+        how: PrepareEnd,
         /// Last lines of what it said, each on a line of its own.
         log: String,
     },
@@ -396,7 +397,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What happened.
-        problem: String,
+        problem: Unverified,
     },
 }
 
@@ -533,25 +534,6 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known: {}", known.join(", ")),
-    }
-}
-
-/// Where a program's file was named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GivenBy {
-    /// A setting of the plan, of this name.
-    Setting(String),
-    /// A variable of the environment.
-    Variable(String),
-}
-
-impl std::fmt::Display for GivenBy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GivenBy::Setting(name) => write!(f, "setting `{name}`"),
-            GivenBy::Variable(name) => f.write_str(name),
-        }
     }
 }
 

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::catalogue::RuntimeFolder;
-use super::error::{GivenBy, RuntimeError};
+use super::error::RuntimeError;
 use super::manifest::Need;
+use super::problem::GivenBy;
 use crate::store::record::CustomBuild;
 
 /// What of the surroundings decides where things are found. Passed in, so that a test can

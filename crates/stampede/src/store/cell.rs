@@ -1,11 +1,10 @@
 //! A cell as it is on disk: what is fired, at what.
 
+use super::unknown::or_none;
 use crate::fact::{Fact, Reason};
 use std::fmt;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use stampede_load::schedule::Segments;
 use stampede_load::spec::{Arrivals, Model, Until};
 
@@ -119,7 +118,8 @@ pub struct FiredRecord {
     pub app_kind: String,
     /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
     pub requests: String,
-    /// How arrivals spread; `None`: the model is closed.
+    /// How arrivals spread; `None`: the model is closed, or a later version wrote what is not known here.
+    #[serde(default, deserialize_with = "or_none")]
     pub arrivals: Option<Spread>,
 }
 
@@ -171,13 +171,6 @@ impl fmt::Display for Spread {
             Spread::Poisson => "poisson",
         })
     }
-}
-
-/// What a later version wrote and is not known here is no reason not to read the rest.
-fn or_none<'de, T: DeserializeOwned, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod log;
 pub mod name;
 pub mod read;
 pub mod record;
+mod unknown;
 mod write;
 
 use std::io;

@@ -9,6 +9,7 @@ use stampede_load::report::{Connections, Counts, End};
 
 pub use super::cell::{CellRecord, Closed, FiredRecord, LoadModel, LoadShape, Spread};
 use super::expectations::Expectations;
+use super::unknown::{known_items, known_values};
 use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
@@ -276,7 +277,11 @@ pub struct RuntimeRecord {
     /// Program → version as printed.
     pub versions: BTreeMap<String, String>,
     /// Those of them that are no release of their makers: program → what it is instead.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "known_values",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub custom_builds: BTreeMap<String, CustomBuild>,
     /// Settings in force, defaults included.
     pub settings: BTreeMap<String, Value>,
@@ -300,7 +305,7 @@ pub struct RuntimeRecord {
     /// And after it.
     pub after: Option<Observed>,
     /// What its logs said under load that tells of a limit or of a failure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "known_items", skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
 }
 

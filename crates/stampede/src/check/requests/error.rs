@@ -147,6 +147,7 @@ mod tests {
         format!("error: {}\n\nhint: {}\n", crate::causes::chain(error), error.hint())
     }
 
+    #[cfg(not(feature = "codes-for-text"))]
     #[test]
     fn each_error_says_what_where_and_what_next() {
         let of_bytes = |bytes: &[u8]| file::of(bytes, "urls.txt".as_ref()).expect_err("no list");
