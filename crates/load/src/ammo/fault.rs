@@ -142,10 +142,12 @@ pub enum EntryError {
         line: String,
     },
     /// What the reader of JSON says, and a column where it has one.
-    #[error("{json_error}")]
+    #[error("{json_error}{}", at_column(*column))]
     Json {
         /// Its words.
         json_error: String,
+        /// Where in its line, 1 for the first; null: the entry has several lines.
+        column: Option<u64>,
     },
     /// An object lacks a member.
     #[error("missing field `{name}`")]
@@ -171,6 +173,10 @@ pub enum EntryError {
 
 fn one_of(expected: &[char]) -> String {
     expected.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(" or ")
+}
+
+fn at_column(column: Option<u64>) -> String {
+    column.map_or(String::new(), |column| format!(" at column {column}"))
 }
 
 fn instead(found: Option<&str>) -> String {

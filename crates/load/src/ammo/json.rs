@@ -83,7 +83,11 @@ impl Json<'_> {
             // The place in the value is not that in the file, and serde_json has no other way to leave it out.
             let said = error.to_string();
             let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
-            self.broken(if is_too_long { TOO_LONG } else { EntryError::Json { json_error } })
+            self.broken(if is_too_long {
+                TOO_LONG
+            } else {
+                EntryError::Json { json_error, column: None }
+            })
         })
     }
 

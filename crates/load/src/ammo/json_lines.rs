@@ -41,8 +41,10 @@ impl JsonLines {
                 Ok(entry) => entry,
                 Err(error) => {
                     // It counts lines of its own text, of which there is one.
-                    let json_error = error.to_string().replace(" at line 1 column", " at column");
-                    return Err(input.broken(EntryError::Json { json_error }, EXPECTED));
+                    let said = error.to_string();
+                    let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
+                    let column = Some(error.column() as u64);
+                    return Err(input.broken(EntryError::Json { json_error, column }, EXPECTED));
                 }
             };
             entry.write(input.line_number(), draft);
