@@ -47,7 +47,9 @@ fn a_sentence_of_format_1_is_shown_as_it_was() {
     assert!(other.is_bare() && other.text.starts_with("the generator was late"));
     let written = serde_json::to_value(&reason).expect("JSON");
     assert_eq!(written["code"], "text");
-    assert_eq!(read::<Reason>(written), reason);
+    if cfg!(not(feature = "codes-for-text")) {
+        assert_eq!(read::<Reason>(written), reason);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use stampede_load::report::{Connections, Counts, End};
 
 pub use super::cell::{CellRecord, Closed, FiredRecord, LoadModel, LoadShape, Spread};
 use super::expectations::Expectations;
-use super::unknown::{known_items, known_values};
+use super::unknown::known_values;
 use crate::fact::{Fact, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
@@ -305,7 +305,7 @@ pub struct RuntimeRecord {
     /// And after it.
     pub after: Option<Observed>,
     /// What its logs said under load that tells of a limit or of a failure.
-    #[serde(default, deserialize_with = "known_items", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,
 }
 

@@ -21,13 +21,6 @@ pub fn known_values<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     Ok(all.into_iter().filter_map(|(name, value)| Some((name, known(value)?))).collect())
 }
 
-/// A list without the items that are not known.
-pub fn known_items<'de, T: DeserializeOwned, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error> {
-    Ok(Vec::<Value>::deserialize(deserializer)?.into_iter().filter_map(known).collect())
-}
-
 fn known<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }
@@ -36,7 +29,7 @@ fn known<T: DeserializeOwned>(value: Value) -> Option<T> {
 mod tests {
     use serde_json::json;
 
-    use crate::store::record::{CustomBuild, FiredRecord, Means, RuntimeRecord, Spread};
+    use crate::store::record::{CustomBuild, FiredRecord, RuntimeRecord, Spread};
 
     #[test]
     fn how_arrivals_of_a_later_version_spread_is_not_known_and_the_rest_is() {
@@ -50,14 +43,10 @@ mod tests {
     }
 
     #[test]
-    fn builds_and_log_lines_of_a_later_version_are_left_out() {
+    fn builds_of_a_later_version_are_left_out() {
         let mut written = serde_json::to_value(RuntimeRecord::default()).expect("JSON");
         written["custom_builds"] = json!({"rr": "library", "php": "patched"});
-        let line = |means: &str| json!({"program": "php", "means": means, "lines": 1, "first": ""});
-        written["said"] = json!([line("php-memory"), line("moon-phase")]);
         let read: RuntimeRecord = serde_json::from_value(written).expect("a record");
         assert_eq!(read.custom_builds, [("rr".to_owned(), CustomBuild::Library)].into());
-        assert_eq!(read.said.len(), 1);
-        assert_eq!(read.said[0].means, Means::PhpMemory);
     }
 }

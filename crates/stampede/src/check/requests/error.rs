@@ -137,7 +137,7 @@ impl RequestError {
 
 const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, or the ammo of Yandex Tank";
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "codes-for-text")))]
 mod tests {
     use super::super::{Credentials, Policy, file, routes};
     use super::*;
@@ -147,7 +147,6 @@ mod tests {
         format!("error: {}\n\nhint: {}\n", crate::causes::chain(error), error.hint())
     }
 
-    #[cfg(not(feature = "codes-for-text"))]
     #[test]
     fn each_error_says_what_where_and_what_next() {
         let of_bytes = |bytes: &[u8]| file::of(bytes, "urls.txt".as_ref()).expect_err("no list");

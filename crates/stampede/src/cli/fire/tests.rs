@@ -305,6 +305,7 @@ fn made() -> Report {
     }
 }
 
+#[cfg(not(feature = "codes-for-text"))]
 #[test]
 fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
     let open = summary::text(&made());
