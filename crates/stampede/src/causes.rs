@@ -1,14 +1,14 @@
 //! An error and its causes: as one line, and as data.
 //!
-//! An error enum derives `Serialize` with its variants in snake case: the variant is the code, its fields are the
-//! facts. What the system or another program said is text.
+//! An error enum derives `Serialize` with its variants in snake case: the variant is the code, its
+//! fields are the facts. What the system or another program said is text.
 
 use std::error::Error;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use stampede_load::LoadError;
-use stampede_load::ammo::AmmoError;
+use stampede_load::traffic::TrafficError;
 
 use crate::fact::Cause;
 use crate::keeper::KeeperError;
@@ -29,8 +29,8 @@ pub fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// An error's own sentence. A build with the feature `codes-for-text` has its variant instead, in lower case with
-/// underscores: nothing may depend on a sentence.
+/// An error's own sentence. A build with the feature `codes-for-text` has its variant instead, in
+/// lower case with underscores: nothing may depend on a sentence.
 pub fn said(error: &dyn Error) -> String {
     if cfg!(feature = "codes-for-text") { variant(error) } else { error.to_string() }
 }
@@ -86,7 +86,7 @@ const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
     of_kind::<StoreError>,
     of_kind::<CountError>,
     of_kind::<LoadError>,
-    of_kind::<AmmoError>,
+    of_kind::<TrafficError>,
 ];
 
 fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Option<Data> {

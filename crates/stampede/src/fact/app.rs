@@ -87,11 +87,11 @@ impl fmt::Display for Detected {
             (false, false) => write!(f, ", of kind `{kind}`"),
         }?;
         match docroot.as_str() {
-            "." => f.write_str(", served from the folder itself"),
+            "." => f.write_str(", served from the directory itself"),
             docroot => write!(f, ", served from `{docroot}/`"),
         }?;
         match self.may_be_part {
-            true => f.write_str("; the folder above has a composer.json: is the app that one?"),
+            true => f.write_str("; the directory above has a composer.json: is the app that one?"),
             false => Ok(()),
         }
     }
@@ -190,7 +190,7 @@ impl fmt::Display for Unsuited {
                  entered"
             ),
             Unsuited::PackagesMissing { packages } => {
-                write!(f, "the app's vendor folder lacks `{}`", packages.join("` and `"))
+                write!(f, "the app's vendor directory lacks `{}`", packages.join("` and `"))
             }
             Unsuited::Unusable { cause } => f.write_str(&cause.text),
         }

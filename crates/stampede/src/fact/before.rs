@@ -61,13 +61,13 @@ impl fmt::Display for Before {
                     [connections, needed, limit].map(|n| words::count(*n));
                 write!(
                     f,
-                    "{connections} connections need {needed} open files, and the hard limit is {limit}: shots beyond \
+                    "{connections} connections need {needed} open files, and the hard limit is {limit}: requests beyond \
                      that fail as `net:no-file`"
                 )
             }
             Before::FewPorts { connections, ports } => write!(
                 f,
-                "{} connections need as many local ports, and this machine has {}: shots beyond that fail as \
+                "{} connections need as many local ports, and this machine has {}: requests beyond that fail as \
                  `net:no-port`",
                 words::count(*connections),
                 words::count(*ports)
@@ -79,8 +79,8 @@ impl fmt::Display for Before {
                 };
                 write!(
                     f,
-                    "a connection per shot, {many}, and this machine has {} local ports: where a closed connection \
-                     holds its port for a minute, shots fail as `net:no-port` ({WIDEN})",
+                    "a connection per request, {many}, and this machine has {} local ports: where a closed connection \
+                     holds its port for a minute, requests fail as `net:no-port` ({WIDEN})",
                     words::count(*ports)
                 )
             }
@@ -89,7 +89,7 @@ impl fmt::Display for Before {
                 write!(f, "`{key}` in line {line} is passed over: {instead}")
             }
             Before::PathUnused { path } => {
-                write!(f, "`{path}` of the URL is not fired: the ammo has its paths")
+                write!(f, "`{path}` of the URL is not sent: the traffic has its paths")
             }
         }
     }

@@ -34,7 +34,8 @@ pub enum Found {
     /// Its change from another version or run.
     #[serde(rename = "change")]
     Change {
-        /// Whether it is shown that the expectation is broken; false: it is not shown that it holds.
+        /// Whether it is shown that the expectation is broken; false: it is not shown that it
+        /// holds.
         is_shown: bool,
         /// As `found` of the comparison, in English.
         detail: String,

@@ -4,8 +4,8 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_load::ammo::{EntryError, ReadFailure};
 use stampede_load::outcome::{self, FailureKind, Net};
+use stampede_load::traffic::{EntryError, ReadFailure};
 
 use crate::summary::words;
 

@@ -174,7 +174,7 @@ pub enum Notice {
         runtime: String,
         /// The number.
         workers: u32,
-        /// The folder of the tuning.
+        /// The directory of the tuning.
         run: String,
         /// Whether it was tuned with the plan's first app, of several.
         first_app_alone: bool,
@@ -302,7 +302,7 @@ impl fmt::Display for Notice {
             Notice::External { runtime, found } => write!(f, "`{runtime}`: {found}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
-                "`{runtime}` fires at {host}, which is not this machine; only what you are allowed to load"
+                "`{runtime}` sends to {host}, which is not this machine; only what you are allowed to load"
             ),
             Notice::Against(versions) => versions.fmt(f),
             Notice::Damaged { damage } => damage.fmt(f),
@@ -357,7 +357,7 @@ impl Notice {
             ),
             Notice::KeepAliveOff { load, runtime, unfit } => write!(
                 f,
-                "load `{load}`: a connection per shot for every runtime, because `{runtime}` {unfit} \
+                "load `{load}`: a connection per request for every runtime, because `{runtime}` {unfit} \
                  (`keep_alive: true` forces kept ones and leaves it out)"
             ),
             Notice::OtherSites { sites } => write!(

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_load::ammo::{EntryError, ReadFailure, Skip};
+use stampede_load::traffic::{EntryError, ReadFailure, Skip};
 
 use super::{Before, Cause, Fact, Found, Nothing};
 use crate::runtime::Followed;
@@ -250,8 +250,11 @@ impl fmt::Display for Traffic {
                 write!(f, "the database does not tell how many queries reached it: {cause}")
             }
             Traffic::RequestsOver { requests, after_ns } => {
-                let (shots, after) = (words::count(*requests), words::time(*after_ns as f64));
-                write!(f, "the ammo was over after {shots} shots, in {after}: before the schedule")
+                let (requests, after) = (words::count(*requests), words::time(*after_ns as f64));
+                write!(
+                    f,
+                    "the traffic was over after {requests} requests, in {after}: before the schedule"
+                )
             }
             Traffic::NotMet { expectation, found } => match found {
                 Some(found) => write!(f, "{expectation}: {found}"),
@@ -273,19 +276,19 @@ impl Traffic {
                 match failure {
                     None => f.write_str("workers held by other connections"),
                     Some(Failure { kind, requests }) => {
-                        write!(f, "{} shots failed as `{kind}`", words::count(*requests))
+                        write!(f, "{} requests failed as `{kind}`", words::count(*requests))
                     }
                 }
             }
             Traffic::ConnectionsClosed { requests } => write!(
                 f,
-                "{} of its shots met a kept connection that the server closed: servers do that when all their threads \
+                "{} of its requests met a kept connection that the server closed: servers do that when all their threads \
                  are busy, most of all just after their start: warm up longer, or keep no connections",
                 words::count(*requests)
             ),
-            Traffic::ConnectionsNotKept {} => {
-                f.write_str("it closed every connection after its answer: each shot had to connect")
-            }
+            Traffic::ConnectionsNotKept {} => f.write_str(
+                "it closed every connection after its answer: each request had to connect",
+            ),
             Traffic::SlowConnects { connections, opened } => write!(
                 f,
                 "{} of {} connections took a second or more: the kernel asks again after one where the server's queue \
@@ -300,25 +303,29 @@ impl Traffic {
     fn of_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Traffic::FileFailed { failure } => {
-                write!(f, "the ammo file could not be read to its end: {failure}")
+                write!(f, "the request file could not be read to its end: {failure}")
             }
             Traffic::FileBroken { entries: 1, line, error } => {
-                write!(f, "one entry of the ammo is no request: line {line}: {error}")
+                write!(f, "one entry of the traffic is no request: line {line}: {error}")
             }
             Traffic::FileBroken { entries, line, error } => {
                 let entries = words::count(*entries);
-                write!(f, "{entries} entries of the ammo are no requests: line {line}: {error}")
+                write!(f, "{entries} entries of the traffic are no requests: line {line}: {error}")
             }
             Traffic::FileSkipped { entries, why } => {
-                write!(f, "ammo: {} skipped: {why}", words::count(*entries))
+                write!(f, "traffic: {} skipped: {why}", words::count(*entries))
             }
             Traffic::FileOtherHost { host } => write!(
                 f,
-                "ammo: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
+                "traffic: URLs name other hosts, such as `{host}`; all went to the load's own address, with that name as \
                  `Host`"
             ),
             Traffic::FileShuffled { within } => {
-                write!(f, "ammo: shuffled among some {} requests at a time", words::count(*within))
+                write!(
+                    f,
+                    "traffic: shuffled among some {} requests at a time",
+                    words::count(*within)
+                )
             }
             _ => Ok(()),
         }

@@ -29,16 +29,16 @@ fn known<T: DeserializeOwned>(value: Value) -> Option<T> {
 mod tests {
     use serde_json::json;
 
-    use crate::store::record::{CustomBuild, FiredRecord, RuntimeRecord, Spread};
+    use crate::store::record::{CustomBuild, RuntimeRecord, SentRecord, Spread};
 
     #[test]
     fn how_arrivals_of_a_later_version_spread_is_not_known_and_the_rest_is() {
-        let fired = |arrivals: &str| -> FiredRecord {
+        let load_result = |arrivals: &str| -> SentRecord {
             let written = json!({"app_kind": "script", "requests": "GET /", "arrivals": arrivals});
             serde_json::from_value(written).expect("a record")
         };
-        assert_eq!(fired("poisson").arrivals, Some(Spread::Poisson));
-        let newer = fired("bursts");
+        assert_eq!(sent("poisson").arrivals, Some(Spread::Poisson));
+        let newer = sent("bursts");
         assert_eq!((newer.arrivals, newer.requests.as_str()), (None, "GET /"));
     }
 

@@ -1,4 +1,4 @@
-//! How an expectation of a cell came out.
+//! How an expectation of a case came out.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ pub use crate::fact::Found;
 use crate::fact::{Fact, figure};
 use crate::plan::model::Bound;
 
-/// An expectation, judged for a cell.
+/// An expectation, judged for a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// As written in the plan.
@@ -38,7 +38,7 @@ pub enum Expected {
         #[serde(deserialize_with = "figure::read")]
         figure: Fact<Found>,
     },
-    /// Cannot be said: too few shots, a lower bound only, or it needs another run.
+    /// Cannot be said: too few requests, a lower bound only, or it needs another run.
     Unknown {
         /// What is known of the figure; none: nothing.
         #[serde(

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use stampede_load::LoadError;
-use stampede_load::ammo::AmmoError;
+use stampede_load::traffic::TrafficError;
 
 use super::paths::PagesError;
 use crate::causes::cause;
+use crate::external::ExternalError;
 use crate::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
-use crate::live::LiveError;
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
@@ -21,7 +21,7 @@ pub enum NotMeasured {
     Runtime(#[from] RuntimeError),
     /// What runs already is not there, or does not show itself.
     #[error(transparent)]
-    Live(#[from] LiveError),
+    External(#[from] ExternalError),
     /// What is measured is no longer what it was.
     #[error(transparent)]
     Gone(#[from] Gone),
@@ -36,11 +36,11 @@ pub enum NotMeasured {
     },
     /// A request of the load cannot be built.
     #[error(transparent)]
-    Request(#[from] AmmoError),
+    Request(#[from] TrafficError),
     /// Nothing watches the processes.
     #[error(transparent)]
     Monitor(#[from] MonitorError),
-    /// The load was not fired.
+    /// The load was not sent.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The person asked for an end.
@@ -70,7 +70,7 @@ pub enum Gone {
 pub enum Retry {
     /// The machine may have been busy, or a port taken.
     MayHelp,
-    /// The same app would give the same answer, the same folder the same error.
+    /// The same app would give the same answer, the same directory the same error.
     Futile,
 }
 
@@ -88,7 +88,7 @@ impl NotMeasured {
     fn reason(&self) -> Fact<Reason> {
         match self {
             NotMeasured::Runtime(error) => Server::Failed { cause: cause(error) }.into(),
-            NotMeasured::Live(error) => Server::Failed { cause: cause(error) }.into(),
+            NotMeasured::External(error) => Server::Failed { cause: cause(error) }.into(),
             NotMeasured::Gone(error) => Server::Gone { cause: cause(error) }.into(),
             NotMeasured::Pages(PagesError::Failing { pages, log }) => {
                 let (count, pages) = first(pages);
@@ -118,7 +118,7 @@ impl NotMeasured {
     pub fn cause(&self) -> Cause {
         match self {
             NotMeasured::Runtime(error) => cause(error),
-            NotMeasured::Live(error) => cause(error),
+            NotMeasured::External(error) => cause(error),
             NotMeasured::Gone(error) => cause(error),
             NotMeasured::Pages(error) => cause(error),
             NotMeasured::Request(error) => cause(error),

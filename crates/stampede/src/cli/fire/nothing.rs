@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stampede_load::outcome::{FailureKind, Net};
-use stampede_load::report::{End, Fired};
+use stampede_load::report::{End, LoadResult};
 use stampede_load::spec::{Address, Load, Wire};
 
 use super::ready::Ready;
@@ -16,21 +16,21 @@ use crate::fact::{Fact, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
-/// Why a load has no correct answer. `None`: something was correct, nothing was due, or a person stopped it
-/// who had seen answers, or before any request ended.
-pub fn of(fired: &Fired, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
-    let counts = &fired.counts;
+/// Why a load has no correct answer. `None`: something was correct, nothing was due, or a person
+/// stopped it who had seen answers, or before any request ended.
+pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
+    let counts = &result.counts;
     let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
-    let has_ended = fired.examples.iter().any(|example| example.at <= fired.scheduled);
-    let is_interrupted = fired.end == End::Stopped && !is_stopped_by_rule;
+    let has_ended = result.examples.iter().any(|example| example.at <= result.scheduled);
+    let is_interrupted = result.end == End::Stopped && !is_stopped_by_rule;
     if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
         return None;
     }
     let target = shown(&load.target);
     if counts.planned == 0 {
-        let failed = fired.ammo.failed.clone().map(NoRequest::Failed);
+        let failed = result.traffic.failed.clone().map(NoRequest::Failed);
         let broken = || {
-            let (line, error) = fired.ammo.broken_first.clone()?;
+            let (line, error) = result.traffic.broken_first.clone()?;
             Some(NoRequest::Broken { line, error })
         };
         let (kind, failures, file) = (Kind::Unsent, Vec::new(), failed.or_else(broken)?);
@@ -43,7 +43,7 @@ pub fn of(fired: &Fired, is_stopped_by_rule: bool, load: &Load) -> Option<Nothin
         failures: kinds
             .iter()
             .take(KINDS_MAX)
-            .map(|(kind, n)| seen(kind, *n, fired, load))
+            .map(|(kind, n)| seen(kind, *n, result, load))
             .collect(),
         others: kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum(),
         dropped: counts.dropped,
@@ -58,7 +58,7 @@ pub fn failure(nothing: &Nothing, report: &Report, ready: &Ready) -> Failure {
     let first = commonest(&report.errors).into_iter().next();
     let hint = match (nothing.kind, first) {
         (Kind::Unsent, _) => return failure,
-        (_, None) => "look at what the summary says of dropped shots".to_owned(),
+        (_, None) => "look at what the summary says of dropped requests".to_owned(),
         (_, Some((kind, _))) => match FailureKind::of(kind) {
             FailureKind::Net(net) => of_network(net, ready),
             FailureKind::Http(status) => of_status(status, report, ready),
@@ -78,8 +78,8 @@ fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     kinds
 }
 
-fn seen(kind: &str, requests: u64, fired: &Fired, load: &Load) -> Seen {
-    let example = fired.examples.iter().find(|example| example.kind == kind);
+fn seen(kind: &str, requests: u64, result: &LoadResult, load: &Load) -> Seen {
+    let example = result.examples.iter().find(|example| example.kind == kind);
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
     Seen {
         kind: kind.to_owned(),

@@ -1,0 +1,102 @@
+//! What is no traffic, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{EntryError, RequestError, Skip};
+
+/// What cannot be made into requests.
+#[derive(Clone, Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TrafficError {
+    /// A file that is not there, or cannot be read.
+    #[error("cannot read request file `{}`", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[serde(skip)]
+        source: Arc<io::Error>,
+    },
+    /// Compressed.
+    #[error("request file `{}` is compressed with gzip", .0.display())]
+    Compressed(PathBuf),
+    /// Its beginning is none of the formats'.
+    #[error("request file `{}` begins with `{begins}`, as no known format does", path.display())]
+    UnknownFormat {
+        /// Which.
+        path: PathBuf,
+        /// Its first line, shortened.
+        begins: String,
+    },
+    /// A line near the beginning that is no request.
+    #[error("line {line} of request file `{}`: {what}", path.display())]
+    Broken {
+        /// Which file.
+        path: PathBuf,
+        /// Where, 1 for the first.
+        line: u64,
+        /// What is wrong.
+        what: EntryError,
+        /// What was expected.
+        #[serde(skip)]
+        hint: &'static str,
+    },
+    /// Not one request in it.
+    #[error("request file `{}` has no request in it{}", path.display(), left_out(skipped))]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+        /// What was skipped, and how often.
+        skipped: Vec<(Skip, u64)>,
+    },
+    /// A pipe that is to be read again, and does not fit into memory.
+    #[error("request file `{}` is no regular file and can be read only once", .0.display())]
+    OnlyOnce(PathBuf),
+    /// Told to stop while a pipe was waited for.
+    #[error("request file `{}` had no request yet when the load was told to stop", .0.display())]
+    Stopped(PathBuf),
+    /// No thread to read it.
+    #[error("the thread that reads traffic cannot be started")]
+    Thread(
+        #[serde(skip)]
+        #[source]
+        Arc<io::Error>,
+    ),
+    /// Parts that make no request.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Request(#[from] RequestError),
+}
+
+impl TrafficError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            TrafficError::Request(error) => error.hint(),
+            TrafficError::Unreadable { .. } => "check that the file is there and may be read",
+            TrafficError::Compressed(_) => "unpack it first: gunzip --keep FILE.gz",
+            TrafficError::UnknownFormat { .. } => {
+                "name its format: uri, uripost, request, access.log, har or jsonl"
+            }
+            TrafficError::Broken { hint, .. } => hint,
+            TrafficError::Empty { .. } => "traffic is one request at least",
+            TrafficError::OnlyOnce(_) => "send it once, or write it to a file first",
+            TrafficError::Stopped(_) => "start the program that writes to the pipe",
+            TrafficError::Thread(_) => "the system has no thread left: see ulimit -u",
+        }
+    }
+}
+
+/// ` (skipped: 2 × no path)`.
+fn left_out(skipped: &[(Skip, u64)]) -> String {
+    let each = skipped.iter().map(|(why, count)| format!("{count} × {why}"));
+    match skipped.is_empty() {
+        true => String::new(),
+        false => format!(" (skipped: {})", each.collect::<Vec<_>>().join(", ")),
+    }
+}
