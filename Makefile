@@ -10,6 +10,8 @@ DESTDIR ?=
 PLAN ?= plans/demo.yaml
 # Parts of the bench and how long; all of it where nothing is said.
 BENCH ?=
+# Programs of tests that `test-codes` runs besides those in the library: the others look at what is printed.
+CODES_TESTS := formats store summary
 # Named here and given to cargo, so that a `CARGO_TARGET_DIR` of the caller works.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPEDE := $(TARGET)/release/stampede
@@ -71,6 +73,14 @@ test: ## Install what tests need, then run everything: format, lints, house rule
 	@scripts/install-packages test
 	@if command -v npm >/dev/null; then scripts/install-packages page; fi
 	@$(RUST) cargo xtask ci
+
+# A build that prints the code of each fact and error in place of its sentence: what passes depends on no wording.
+.PHONY: test-codes
+test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
+	@$(RUST) cargo test --locked --package stampede --features codes-for-text --lib $(CODES_TESTS:%=--test %)
+
+.PHONY: test-all
+test-all: test test-codes ## Everything: `test` and `test-codes`
 
 # Without `build`: `sudo make install` must not build as root what `make build` built.
 .PHONY: install

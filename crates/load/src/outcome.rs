@@ -135,6 +135,11 @@ impl FailureKind {
         }
     }
 
+    /// Whether an answer came that sends its client elsewhere.
+    pub fn is_redirect(self) -> bool {
+        matches!(self, FailureKind::Http(300..=399))
+    }
+
     /// How many there are of it.
     pub fn count(self, failed: &BTreeMap<String, u64>) -> u64 {
         let own = failed.iter().filter(|(key, _)| FailureKind::of(key) == self);

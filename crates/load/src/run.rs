@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use serde::Serialize;
+
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::check::RULES_MAX;
@@ -32,15 +34,13 @@ use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply
 use crate::{Stop, open_files, sched};
 
 /// Why nothing was sent. Once requests are sent, whatever goes wrong is an outcome.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LoadError {
     /// `Load::traffic` is empty.
     #[error("no request to send")]
     NoTraffic,
-    /// A file that is no traffic.
-    #[error(transparent)]
-    LoadTraffic(#[from] TrafficError),
     /// `max_in_flight`, `concurrency` or passes are zero.
     #[error("`{0}` is 0, at least 1 is needed")]
     Zero(&'static str),
@@ -53,14 +53,27 @@ pub enum LoadError {
         /// Which.
         cpu: usize,
         /// What the kernel said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// No engine: no file descriptor left, or a path too long for a unix socket.
     #[error("load engine cannot be set up")]
-    Engine(#[source] io::Error),
+    Engine(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
     /// No thread.
     #[error("load thread cannot be started")]
-    Thread(#[source] io::Error),
+    Thread(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
+    /// A file that is no traffic.
+    #[error(transparent)]
+    #[serde(untagged)]
+    LoadTraffic(#[from] TrafficError),
 }
 
 /// Runs a load and says what came back. Blocks until its last request ended: as long as the

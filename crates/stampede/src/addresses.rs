@@ -5,10 +5,13 @@
 //! and the first that accepts is taken. Trying them again for each request would measure the wrong
 //! addresses, too.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use stampede_load::spec::Address;
 
 /// All addresses of a host, each once, in the system's order.
@@ -78,18 +81,39 @@ impl Choice {
     }
 
     /// What a person should know: what the name stands for, and which address is taken.
-    pub fn note(&self, name: &str, all: &[SocketAddr]) -> String {
-        let address = self.address;
-        let ips: Vec<String> = all.iter().map(|one| one.ip().to_string()).collect();
-        let stands_for = format!("`{name}` is {}", listed(&ips));
-        let silent: Vec<String> = self.silent.iter().map(ToString::to_string).collect();
-        if !self.is_there() {
-            return format!("{stands_for}; nothing accepts connections at {}", listed(&silent));
+    pub fn taken(&self, name: &str, all: &[SocketAddr]) -> Taken {
+        Taken {
+            name: name.to_owned(),
+            addresses: all.iter().map(|one| one.ip().to_string()).collect(),
+            silent: self.silent.iter().map(ToString::to_string).collect(),
+            taken: self.is_there().then(|| self.address.to_string()),
         }
-        match silent.as_slice() {
-            [] => format!("{stands_for}; requests go to {address}"),
-            silent => format!(
-                "{stands_for}; nothing accepts connections at {}, so requests go to {address}",
+    }
+}
+
+/// What a name with several addresses stands for, and which of them is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Taken {
+    /// The name.
+    pub name: String,
+    /// All its addresses.
+    pub addresses: Vec<String>,
+    /// Those that accepted no connection, with their port.
+    pub silent: Vec<String>,
+    /// That which requests go to, with its port; null: none accepts a connection.
+    pub taken: Option<String>,
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Taken { name, addresses, silent, taken } = self;
+        write!(f, "`{name}` is {}; ", listed(addresses))?;
+        match taken {
+            None => write!(f, "nothing accepts connections at {}", listed(silent)),
+            Some(taken) if silent.is_empty() => write!(f, "requests go to {taken}"),
+            Some(taken) => write!(
+                f,
+                "nothing accepts connections at {}, so requests go to {taken}",
                 listed(silent)
             ),
         }
@@ -157,7 +181,7 @@ mod tests {
     fn what_was_taken_is_said() {
         let all: [SocketAddr; 2] = ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
         let note = |address, silent: &[SocketAddr]| {
-            Choice { address, silent: silent.to_vec() }.note("localhost", &all)
+            Choice { address, silent: silent.to_vec() }.taken("localhost", &all).to_string()
         };
         let is = "`localhost` is ::1 and 127.0.0.1; ";
         assert_eq!(note(all[0], &[]), format!("{is}requests go to [::1]:80"));

@@ -1,14 +1,141 @@
-//! An error and its causes as one line.
+//! An error and its causes: as one line, and as data.
+//!
+//! An error enum derives `Serialize` with its variants in snake case: the variant is the code, its
+//! fields are the facts. What the system or another program said is text.
 
 use std::error::Error;
 
+use serde::Serialize;
+use serde_json::{Map, Value};
+use stampede_load::LoadError;
+use stampede_load::traffic::TrafficError;
+
+use crate::external::ExternalError;
+use crate::fact::Cause;
+use crate::keeper::KeeperError;
+use crate::monitor::MonitorError;
+use crate::runtime::{CountError, RuntimeError};
+use crate::store::StoreError;
+use crate::trial::{Gone, PagesError};
+
 /// `error`, then each cause after a colon. Causes are never part of an error's own text.
 pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
+    let mut text = said(error);
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
+        text.push_str(&format!(": {}", said(cause)));
         source = cause.source();
     }
     text
+}
+
+/// An error's own sentence. A build with the feature `codes-for-text` has its variant instead, in
+/// lower case with underscores: nothing may depend on a sentence.
+pub fn said(error: &dyn Error) -> String {
+    if cfg!(feature = "codes-for-text") { variant(error) } else { error.to_string() }
+}
+
+/// `NotReady { … }` → `not_ready`.
+fn variant(error: &dyn Error) -> String {
+    let shown = format!("{error:?}");
+    let is_name = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
+    let mut code = String::new();
+    for letter in shown.chars().take_while(is_name) {
+        if letter.is_ascii_uppercase() && !code.is_empty() {
+            code.push('_');
+        }
+        code.push(letter.to_ascii_lowercase());
+    }
+    code
+}
+
+/// An error and what it came of, as data.
+pub fn cause(error: &(dyn Error + 'static)) -> Cause {
+    let (code, fields) = data(error);
+    let source = error.source().map(|source| Box::new(cause(source)));
+    Cause { code, fields, text: said(error), source }
+}
+
+type Data = (String, Map<String, Value>);
+
+/// Code and facts.
+fn data(error: &(dyn Error + 'static)) -> Data {
+    if let Some(data) = KINDS.iter().find_map(|of_kind| of_kind(error)) {
+        return data;
+    }
+    match error.downcast_ref::<std::io::Error>() {
+        Some(error) => of_system(error),
+        // Another library's, or of a kind that has no facts.
+        None => ("other".to_owned(), Map::new()),
+    }
+}
+
+fn of_system(error: &std::io::Error) -> Data {
+    let errno = error.raw_os_error().map(|errno| ("errno".to_owned(), errno.into()));
+    ("os_error".to_owned(), errno.into_iter().collect())
+}
+
+/// Kinds of errors with codes.
+const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
+    of_kind::<RuntimeError>,
+    of_kind::<ExternalError>,
+    of_kind::<Gone>,
+    of_kind::<PagesError>,
+    of_kind::<MonitorError>,
+    of_kind::<KeeperError>,
+    of_kind::<StoreError>,
+    of_kind::<CountError>,
+    of_kind::<LoadError>,
+    of_kind::<TrafficError>,
+];
+
+fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Option<Data> {
+    let boxed = || error.downcast_ref::<Box<E>>().map(Box::as_ref);
+    let known: &E = error.downcast_ref::<E>().or_else(boxed)?;
+    // What cannot be written, a path that is no UTF-8 say, has no facts; its sentence has them.
+    Some(match serde_json::to_value(known).unwrap_or_default() {
+        Value::String(code) => (code, Map::new()),
+        Value::Object(variant) => match variant.into_iter().next() {
+            Some((code, Value::Object(fields))) => (code, fields),
+            Some((code, value)) => (code, [("value".to_owned(), value)].into_iter().collect()),
+            None => ("other".to_owned(), Map::new()),
+        },
+        _ => ("other".to_owned(), Map::new()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_a_code() {
+        let error = MonitorError::NoThread { source: std::io::Error::from_raw_os_error(1) };
+        assert_eq!(variant(&error), "no_thread");
+        assert_eq!(variant(&MonitorError::Panicked), "panicked");
+    }
+
+    #[test]
+    fn an_error_is_a_code_with_facts_and_what_it_came_of() {
+        let source = std::io::Error::from_raw_os_error(libc::ENOENT);
+        let error = RuntimeError::Io { what: "read", path: "/x/y".into(), source };
+        let killed =
+            RuntimeError::OutOfMemory { kills: 2, limit_bytes: 64 << 20, source: Box::new(error) };
+        let killed_by = cause(&killed);
+        let written = serde_json::to_value(&killed_by).expect("JSON");
+        assert_eq!((&written["code"], &written["kills"]), (&"out_of_memory".into(), &2.into()));
+        assert_eq!(written["source"]["code"], "io");
+        assert_eq!(written["source"]["path"], "/x/y");
+        assert_eq!(written["source"]["source"]["code"], "os_error");
+        assert_eq!(written["source"]["source"]["errno"], libc::ENOENT);
+        assert_eq!(serde_json::from_value::<Cause>(written).expect("a cause"), killed_by);
+        assert_eq!(killed_by.to_string(), chain(&killed));
+    }
+
+    #[test]
+    fn what_has_no_facts_has_a_code() {
+        assert_eq!(cause(&MonitorError::Panicked).code, "panicked");
+        assert_eq!(cause(&LoadError::Zero("users")).fields["value"], "users");
+        assert_eq!(cause(&std::fmt::Error).code, "other");
+    }
 }

@@ -6,6 +6,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use percent_encoding::percent_decode_str;
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
@@ -14,7 +16,7 @@ use stampede_load::traffic::{Request, TrafficError};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
-use crate::addresses::{self, Choice, is_here};
+use crate::addresses::{self, Choice, Taken, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
@@ -52,14 +54,14 @@ impl Target {
 
     /// Of a name with several addresses: tries those that `may` be connected to, once each, and
     /// keeps the first that accepts. What a person should know of it; `None`: there is one address.
-    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<String> {
+    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<Taken> {
         if self.addresses.len() < 2 {
             return None;
         }
         let tried: Vec<_> = self.addresses.iter().copied().filter(|one| may(one.ip())).collect();
         let choice = Choice::of(&tried)?;
         self.address = Address::Tcp(choice.address);
-        Some(choice.note(&self.name, &self.addresses))
+        Some(choice.taken(&self.name, &self.addresses))
     }
 
     /// Tells the server the name of a `Host` header inside TLS (SNI), where the URL has an address:
@@ -103,9 +105,9 @@ impl Target {
         habits: Habits,
     ) -> Result<Request, TrafficError> {
         match &self.script {
-            None => Request::build(method, path, headers, body, habits, None),
+            None => Ok(Request::build(method, path, headers, body, habits, None)?),
             Some(script) => {
-                fastcgi::request(script, method, path, headers, body, habits.connection)
+                Ok(fastcgi::request(script, method, path, headers, body, habits.connection)?)
             }
         }
     }
@@ -296,7 +298,8 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, TargetError> {
 }
 
 /// What is no target.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TargetError {
     /// Not written as URLs are.
     #[error("`{shown}` is not a URL")]
@@ -304,6 +307,7 @@ pub enum TargetError {
         /// As given, secrets masked.
         shown: String,
         /// Why.
+        #[serde(skip)]
         source: InvalidUri,
     },
     /// FTP, say.
@@ -341,11 +345,16 @@ pub enum TargetError {
         /// The host.
         host: String,
         /// What the system said; `None`: it gave an empty list.
+        #[serde(skip)]
         source: Option<io::Error>,
     },
     /// TLS cannot be spoken with it.
     #[error(transparent)]
-    Tls(#[from] SetupError),
+    Tls(
+        #[serde(skip)]
+        #[from]
+        SetupError,
+    ),
 }
 
 impl TargetError {
@@ -453,6 +462,7 @@ mod tests {
         assert_eq!(client(KeepAlive::On), KeepAlive::On);
     }
 
+    #[cfg(not(feature = "codes-for-text"))]
     #[test]
     fn what_would_send_elsewhere_is_refused_with_a_hint() {
         let long = format!("unix:/{}", "a".repeat(120));

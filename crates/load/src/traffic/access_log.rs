@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::input::{Draft, Fault, Input, Step, shown};
 use super::request::is_token;
+use super::{EntryError, Skip};
 
 #[derive(Debug)]
 pub(super) struct AccessLog {
@@ -27,7 +28,7 @@ impl AccessLog {
             }
         }
         if !unquote(&self.line, &mut self.request) {
-            let what = format!("{} has no request in quotes", shown(&self.line));
+            let what = EntryError::NoRequestInQuotes { line: shown(&self.line) };
             return Err(input.broken(what, EXPECTED));
         }
         Ok(self.step(input.line_number(), draft))
@@ -35,11 +36,11 @@ impl AccessLog {
 
     fn step(&self, line: u64, draft: &mut Draft) -> Step {
         let Some((method, target)) = parts(&self.request) else {
-            return Step::Skipped("no HTTP request".to_owned());
+            return Step::Skipped(Skip::NotHttp {});
         };
         if !self.methods.iter().any(|wanted| wanted == method) {
             let method: String = method.chars().take(METHOD_CHARS).collect();
-            return Step::Skipped(format!("method {method}"));
+            return Step::Skipped(Skip::Method { method });
         }
         draft.begin(line, method);
         // A proxy's line has the whole URL.
@@ -51,7 +52,7 @@ impl AccessLog {
         draft.host.clear();
         match draft.path.starts_with('/') {
             true => Step::Request,
-            false => Step::Skipped("no path".to_owned()),
+            false => Step::Skipped(Skip::NoPath {}),
         }
     }
 }

@@ -4,41 +4,22 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::Serialize;
+
+use super::{EntryError, RequestError, Skip};
+
 /// What cannot be made into requests.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TrafficError {
-    /// Not a token (RFC 9110 section 5.6.2).
-    #[error("`{0}` is not a request method")]
-    Method(String),
-    /// Neither `/…` nor `*`, or with a space or a control character in it.
-    #[error("`{0}` is not a path to request")]
-    Path(String),
-    /// Not a token.
-    #[error("`{0}` is not a header name")]
-    HeaderName(String),
-    /// With a CR, LF or NUL, which would end the header and begin another.
-    #[error("value of header `{name}` has a line break or NUL in it: `{value}`")]
-    HeaderValue {
-        /// Of which header.
-        name: String,
-        /// With the offending characters escaped.
-        value: String,
-    },
-    /// Contradicts the body.
-    #[error("header `Content-Length: {given}` with a body of `{body_bytes}` bytes")]
-    ContentLength {
-        /// As given.
-        given: String,
-        /// As it is.
-        body_bytes: usize,
-    },
     /// A file that is not there, or cannot be read.
     #[error("cannot read request file `{}`", path.display())]
     Unreadable {
         /// Which.
         path: PathBuf,
         /// What the system said.
+        #[serde(skip)]
         source: Arc<io::Error>,
     },
     /// Compressed.
@@ -60,17 +41,18 @@ pub enum TrafficError {
         /// Where, 1 for the first.
         line: u64,
         /// What is wrong.
-        what: String,
+        what: EntryError,
         /// What was expected.
+        #[serde(skip)]
         hint: &'static str,
     },
     /// Not one request in it.
-    #[error("request file `{}` has no request in it{why}", path.display())]
+    #[error("request file `{}` has no request in it{}", path.display(), left_out(skipped))]
     Empty {
         /// Which file.
         path: PathBuf,
-        /// What was skipped, in words.
-        why: String,
+        /// What was skipped, and how often.
+        skipped: Vec<(Skip, u64)>,
     },
     /// A pipe that is to be read again, and does not fit into memory.
     #[error("request file `{}` is no regular file and can be read only once", .0.display())]
@@ -80,22 +62,22 @@ pub enum TrafficError {
     Stopped(PathBuf),
     /// No thread to read it.
     #[error("the thread that reads traffic cannot be started")]
-    Thread(#[source] Arc<io::Error>),
+    Thread(
+        #[serde(skip)]
+        #[source]
+        Arc<io::Error>,
+    ),
+    /// Parts that make no request.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Request(#[from] RequestError),
 }
 
 impl TrafficError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            TrafficError::Method(_) => "methods are words such as GET, HEAD or POST",
-            TrafficError::Path(_) => {
-                "a path begins with / and has spaces and control characters percent-encoded"
-            }
-            TrafficError::HeaderName(_) => {
-                "header names are letters, digits and - such as X-Request-Id"
-            }
-            TrafficError::HeaderValue { .. } => "write a header a line, each with its own name",
-            TrafficError::ContentLength { .. } => "leave it out: it is added where there is a body",
+            TrafficError::Request(error) => error.hint(),
             TrafficError::Unreadable { .. } => "check that the file is there and may be read",
             TrafficError::Compressed(_) => "unpack it first: gunzip --keep FILE.gz",
             TrafficError::UnknownFormat { .. } => {
@@ -107,5 +89,14 @@ impl TrafficError {
             TrafficError::Stopped(_) => "start the program that writes to the pipe",
             TrafficError::Thread(_) => "the system has no thread left: see ulimit -u",
         }
+    }
+}
+
+/// ` (skipped: 2 × no path)`.
+fn left_out(skipped: &[(Skip, u64)]) -> String {
+    let each = skipped.iter().map(|(why, count)| format!("{count} × {why}"));
+    match skipped.is_empty() {
+        true => String::new(),
+        false => format!(" (skipped: {})", each.collect::<Vec<_>>().join(", ")),
     }
 }

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::Header;
+use super::Skip;
 use super::input::{Draft, Fault, Input, Step, shown};
 use super::json::Json;
 
@@ -69,20 +70,20 @@ impl Har {
         }
         let Some(Entry { request }) = entry? else { return Ok(Step::End) };
         if !request.url.starts_with("http://") && !request.url.starts_with("https://") {
-            return Ok(Step::Skipped("no HTTP request".to_owned()));
+            return Ok(Step::Skipped(Skip::NotHttp {}));
         }
         draft.begin(self.line, &request.method);
         draft.set_url(&request.url);
         let host = self.host.get_or_insert_with(|| draft.host.clone());
         if *host != draft.host {
-            return Ok(Step::Skipped(format!("another host than {}", cut(host))));
+            return Ok(Step::Skipped(Skip::OtherHost { host: shown(host.as_bytes()) }));
         }
         draft.headers.clear();
         let kept = request.headers.into_iter().filter(|header| is_kept(&header.name));
         draft.headers.extend(kept.map(|Pair { name, value }| (name, value)));
         match request.post_data {
             Some(data) if data.encoding.as_deref() == Some("base64") => {
-                Ok(Step::Skipped("body in base64".to_owned()))
+                Ok(Step::Skipped(Skip::Base64Body {}))
             }
             Some(data) => {
                 data.write(draft);
@@ -146,10 +147,6 @@ fn is_kept(name: &str) -> bool {
         "upgrade",
     ];
     !name.starts_with(':') && !DROPPED.iter().any(|dropped| name.eq_ignore_ascii_case(dropped))
-}
-
-fn cut(host: &str) -> String {
-    shown(host.as_bytes())
 }
 
 const HINT: &str = "a HAR file is an object with `log.entries`, each with a `request` that has `method` and `url`; an entry has at most 256 MiB";

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::Header;
+use super::{EntryError, Header, Skip};
 
 /// The bytes of one pass.
 pub(crate) struct Input {
@@ -21,7 +21,7 @@ pub(crate) struct Broken {
     /// Its first line, 1 for the first of the file.
     pub(crate) line: u64,
     /// What is wrong.
-    pub(crate) what: String,
+    pub(crate) what: EntryError,
     /// What was expected.
     pub(crate) hint: &'static str,
 }
@@ -47,7 +47,7 @@ pub(crate) enum Step {
     /// A request; the draft holds it.
     Request,
     /// Well-formed, and yet not to be sent, for this reason.
-    Skipped(String),
+    Skipped(Skip),
     /// The pass is over.
     End,
 }
@@ -124,7 +124,7 @@ impl Input {
         self.line += 1;
         if out.len() > ENTRY_BYTES_MAX {
             self.in_long_line = out.last() != Some(&b'\n');
-            return Err(self.broken(TOO_LONG.to_owned(), "an entry has at most 16 MiB"));
+            return Err(self.broken(TOO_LONG, "an entry has at most 16 MiB"));
         }
         while out.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
             out.pop();
@@ -155,7 +155,7 @@ impl Input {
         match std::str::from_utf8(out) {
             Ok(text) => Ok(Some(text)),
             Err(_) => {
-                let what = format!("{} is not UTF-8", shown(out));
+                let what = EntryError::NotUtf8 { line: shown(out) };
                 Err(self.broken(what, "percent-encode what is not ASCII"))
             }
         }
@@ -166,13 +166,14 @@ impl Input {
         let announced = self.line;
         out.clear();
         if count > ENTRY_BYTES_MAX {
-            let what = format!("`{count}` bytes are announced");
+            let what = EntryError::LengthTooLarge { bytes: count as u64 };
             return Err(self.broken(what, "an entry has at most 16 MiB"));
         }
         let read = (&mut self.reader).take(count as u64).read_to_end(out)?;
         self.count(out);
         if read < count {
-            let what = format!("`{count}` bytes are announced, and the file ends after `{read}`");
+            let (bytes, read_bytes) = (count as u64, read as u64);
+            let what = EntryError::CutShort { bytes, read_bytes };
             return Err(Fault::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
         }
         Ok(())
@@ -222,12 +223,12 @@ impl Input {
     }
 
     /// What was read byte by byte is no request, in the line behind the last line end.
-    pub(crate) fn broken_after(&self, what: String, hint: &'static str) -> Fault {
+    pub(crate) fn broken_after(&self, what: EntryError, hint: &'static str) -> Fault {
         Fault::Broken(Broken { line: self.line + 1, what, hint })
     }
 
     /// The line read last is no request.
-    pub(crate) fn broken(&self, what: String, hint: &'static str) -> Fault {
+    pub(crate) fn broken(&self, what: EntryError, hint: &'static str) -> Fault {
         Fault::Broken(Broken { line: self.line, what, hint })
     }
 }
@@ -248,7 +249,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     if text.chars().count() > SHOWN_CHARS || bytes.len() > 4 * SHOWN_CHARS {
         shown.push('…');
     }
-    format!("`{shown}`")
+    shown
 }
 
 /// A line or a block. Also the largest request: a test that uploads more is no load test.
@@ -258,5 +259,5 @@ pub(crate) const KEPT_BYTES: usize = 4 << 10;
 const BUFFER_BYTES: usize = 64 << 10;
 const SHOWN_CHARS: usize = 60;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const TOO_LONG: &str = "longer than 16 MiB";
+const TOO_LONG: EntryError = EntryError::TooLong { limit_bytes: ENTRY_BYTES_MAX as u64 };
 const CUT_SHORT: &str = "the number before an entry is its length in bytes, line ends included";

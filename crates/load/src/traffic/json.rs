@@ -5,6 +5,7 @@ use std::io::Read as _;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use super::EntryError;
 use super::input::{Fault, Input};
 
 /// A document that is being read.
@@ -28,14 +29,15 @@ impl Json<'_> {
             self.pass_value()?;
             goes_on = self.goes_on(b'}')?;
         }
-        Err(self.broken(format!("missing field `{name}`")))
+        Err(self.broken(EntryError::MemberMissing { name: name.to_owned() }))
     }
 
     /// Behind a member or an element: whether another one follows, else the end was taken.
     pub(super) fn goes_on(&mut self, end: u8) -> Result<bool, Fault> {
         let found = self.peek()?;
         if found != Some(end) && found != Some(b',') {
-            return Err(self.broken(format!("expected `,` or `{}`", char::from(end))));
+            let expected = vec![',', char::from(end)];
+            return Err(self.broken(EntryError::Unexpected { expected, found: None }));
         }
         self.input.take_byte();
         Ok(found != Some(end))
@@ -50,10 +52,10 @@ impl Json<'_> {
                 Ok(())
             }
             Some(found) => {
-                let found = char::from(found).escape_debug();
-                Err(self.broken(format!("expected `{wanted}`, found `{found}`")))
+                let found = Some(char::from(found).escape_debug().to_string());
+                Err(self.broken(EntryError::Unexpected { expected: vec![wanted], found }))
             }
-            None => Err(self.broken(format!("expected `{wanted}`, and the file ends"))),
+            None => Err(self.broken(EntryError::FileEnds { expected: wanted })),
         }
     }
 
@@ -78,9 +80,15 @@ impl Json<'_> {
             if error.is_io() {
                 return Fault::Io(error.into());
             }
-            let what = error.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default();
-            self.broken(if is_too_long { TOO_LONG } else { what }.to_owned())
+            // The place in the value is not that in the file, and serde_json has no other way to
+            // leave it out.
+            let said = error.to_string();
+            let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
+            self.broken(if is_too_long {
+                TOO_LONG
+            } else {
+                EntryError::Json { json_error, column: None }
+            })
         })
     }
 
@@ -95,11 +103,11 @@ impl Json<'_> {
         Ok(())
     }
 
-    fn broken(&self, what: String) -> Fault {
+    fn broken(&self, what: EntryError) -> Fault {
         self.input.broken_after(what, self.hint)
     }
 }
 
 /// An entry with its answer, most of which is passed over.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
-const TOO_LONG: &str = "longer than 256 MiB";
+const TOO_LONG: EntryError = EntryError::TooLong { limit_bytes: VALUE_BYTES_MAX };

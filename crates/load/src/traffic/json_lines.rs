@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::EntryError;
 use super::Header;
 use super::input::{Draft, Fault, Input, Step};
 
@@ -40,8 +41,10 @@ impl JsonLines {
                 Ok(entry) => entry,
                 Err(error) => {
                     // It counts lines of its own text, of which there is one.
-                    let what = error.to_string().replace(" at line 1 column", " at column");
-                    return Err(input.broken(what, EXPECTED));
+                    let said = error.to_string();
+                    let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
+                    let column = Some(error.column() as u64);
+                    return Err(input.broken(EntryError::Json { json_error, column }, EXPECTED));
                 }
             };
             entry.write(input.line_number(), draft);

@@ -3,6 +3,7 @@
 mod access_log;
 mod deal;
 mod error;
+mod fault;
 mod format;
 mod har;
 mod input;
@@ -21,12 +22,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::protocol::fastcgi::Script;
 use crate::spec::{ConnectionHabit, Habits};
 
 pub use error::TrafficError;
+pub use fault::{EntryError, ReadFailure, RequestError, Skip};
 pub use format::Format;
 pub(crate) use request::check;
 pub use request::{AnswerShape, Header, Request};
@@ -166,20 +166,20 @@ pub enum Passes {
 }
 
 /// What was read as traffic; all zero for a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficNotes {
     /// How the file is written, by name.
     pub format: Option<String>,
     /// Requests read in the first pass.
     pub requests: u64,
     /// Entries of it that are well-formed and yet not to be sent, by reason.
-    pub skipped: BTreeMap<String, u64>,
+    pub skipped: BTreeMap<Skip, u64>,
     /// Entries of it that are no request.
     pub broken: u64,
     /// The first of these: its line and what is wrong with it.
-    pub broken_first: Option<String>,
+    pub broken_first: Option<(u64, EntryError)>,
     /// Why reading ended before the end: the load was over then.
-    pub failed: Option<String>,
+    pub failed: Option<ReadFailure>,
     /// A host that URLs of its beginning name, other than the target's: it is their `Host`, and
     /// they go to the target all the same.
     pub other_host: Option<String>,
@@ -188,14 +188,14 @@ pub struct TrafficNotes {
 }
 
 impl TrafficNotes {
-    pub(crate) fn skip(&mut self, reason: &str) {
-        let known = self.skipped.len() < REASONS_MAX || self.skipped.contains_key(reason);
-        *self.skipped.entry(if known { reason } else { "other" }.to_owned()).or_default() += 1;
+    pub(crate) fn skip(&mut self, why: Skip) {
+        let known = self.skipped.len() < REASONS_MAX || self.skipped.contains_key(&why);
+        *self.skipped.entry(if known { why } else { Skip::Other {} }).or_default() += 1;
     }
 
     pub(crate) fn break_off(&mut self, broken: &input::Broken) {
         self.broken += 1;
-        self.broken_first.get_or_insert_with(|| format!("line {}: {}", broken.line, broken.what));
+        self.broken_first.get_or_insert_with(|| (broken.line, broken.what.clone()));
     }
 }
 

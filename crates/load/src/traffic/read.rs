@@ -11,6 +11,7 @@ use super::request::{Parts, asks_to_close};
 use super::{
     AnswerShape, Format, Header, LOOKED_AT, Request, Tag, Tags, TrafficError, TrafficFile,
 };
+use super::{EntryError, RequestError, Skip};
 use crate::protocol::fastcgi::{self, Script};
 use crate::spec::Habits;
 
@@ -39,7 +40,7 @@ type Open = Box<dyn FnMut() -> io::Result<Box<dyn Read + Send>> + Send>;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Request,
-    Skipped(String),
+    Skipped(Skip),
     Broken(Broken),
     /// No further one in this pass.
     End,
@@ -78,7 +79,7 @@ impl Reading {
                 return Err(TrafficError::Compressed(file.path.clone()));
             }
             (_, Err(Unknown::Empty)) if (begin.len() as u64) < BEGIN_BYTES => {
-                return Err(TrafficError::Empty { path: file.path.clone(), why: String::new() });
+                return Err(TrafficError::Empty { path: file.path.clone(), skipped: Vec::new() });
             }
             (Some(named), _) => named,
             (None, Ok(seen)) => seen,
@@ -150,7 +151,7 @@ impl Reading {
         }
         request.tag = self.tag();
         if self.draft.is_raw && self.file.script.is_some() {
-            let what = "a whole request is HTTP's, and FastCGI is spoken".to_owned();
+            let what = EntryError::WholeRequest {};
             let hint = "take another format, or send to the web server";
             return Entry::Broken(Broken { line: self.draft.line, what, hint });
         }
@@ -184,7 +185,7 @@ impl Reading {
         match filled {
             Ok(()) => Entry::Request,
             Err(error) => {
-                let (what, hint) = (error.to_string(), error.hint());
+                let (hint, what) = (error.hint(), EntryError::NoRequest { error });
                 Entry::Broken(Broken { line: draft.line, what, hint })
             }
         }
@@ -220,7 +221,7 @@ fn fill_fastcgi(
     script: &Script,
     parts: Parts<'_>,
     habits: Habits,
-) -> Result<(), TrafficError> {
+) -> Result<(), RequestError> {
     let headers: Vec<Header> = parts.all_headers().cloned().collect();
     let (method, path, connection) = (parts.method, parts.path, habits.connection);
     let built = fastcgi::request(script, method, path, &headers, parts.body, connection)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::{Tag, TrafficError};
+use super::{RequestError, Tag};
 use crate::protocol::http1::{Said, elements};
 use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
@@ -56,7 +56,7 @@ impl Request {
         body: &[u8],
         habits: Habits,
         tag: Option<Tag>,
-    ) -> Result<Request, TrafficError> {
+    ) -> Result<Request, RequestError> {
         let mut request = Request { tag: tag.unwrap_or_default(), ..Request::default() };
         let draft = Parts { method, path, headers, defaults: &[], body };
         request.fill(draft, habits)?;
@@ -64,7 +64,7 @@ impl Request {
     }
 
     /// Becomes the request of `parts`; keeps the memory and the tag.
-    pub(crate) fn fill(&mut self, parts: Parts<'_>, habits: Habits) -> Result<(), TrafficError> {
+    pub(crate) fn fill(&mut self, parts: Parts<'_>, habits: Habits) -> Result<(), RequestError> {
         parts.check()?;
         self.answer = AnswerShape::of(parts.method.as_bytes());
         self.bytes.clear();
@@ -97,7 +97,7 @@ pub(crate) fn check(
     path: &str,
     headers: &[Header],
     body: &[u8],
-) -> Result<(), TrafficError> {
+) -> Result<(), RequestError> {
     Parts { method, path, headers, defaults: &[], body }.check()
 }
 
@@ -113,29 +113,30 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn check(&self) -> Result<(), TrafficError> {
+    fn check(&self) -> Result<(), RequestError> {
         if !is_token(self.method) {
-            return Err(TrafficError::Method(self.method.escape_debug().to_string()));
+            return Err(RequestError::Method { method: self.method.escape_debug().to_string() });
         }
         let bad = |byte: u8| byte <= b' ' || byte == 0x7f;
         let begins = self.path.starts_with('/') || self.path == "*";
         if !begins || self.path.bytes().any(bad) {
-            return Err(TrafficError::Path(self.path.escape_debug().to_string()));
+            return Err(RequestError::Path { path: self.path.escape_debug().to_string() });
         }
         self.all_headers().try_for_each(|header| self.check_header(header))
     }
 
-    fn check_header(&self, (name, value): &Header) -> Result<(), TrafficError> {
+    fn check_header(&self, (name, value): &Header) -> Result<(), RequestError> {
         if !is_token(name) {
-            return Err(TrafficError::HeaderName(name.escape_debug().to_string()));
+            return Err(RequestError::HeaderName { name: name.escape_debug().to_string() });
         }
         if value.contains(['\r', '\n', '\0']) {
             let (name, value) = (name.clone(), value.escape_debug().to_string());
-            return Err(TrafficError::HeaderValue { name, value });
+            return Err(RequestError::HeaderValue { name, value });
         }
         let body_bytes = self.body.len();
         if name.eq_ignore_ascii_case("content-length") && value.trim() != body_bytes.to_string() {
-            return Err(TrafficError::ContentLength { given: value.clone(), body_bytes });
+            let (given, body_bytes) = (value.clone(), body_bytes as u64);
+            return Err(RequestError::ContentLength { given, body_bytes });
         }
         Ok(())
     }

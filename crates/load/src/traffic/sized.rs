@@ -1,6 +1,7 @@
 //! Formats whose entries begin with their length: Yandex Tank's `uripost` and `phantom`
 //! (docs/tutorial, "URI+POST-style" and "Request-style").
 
+use super::EntryError;
 use super::input::{Draft, Fault, Input, Step, shown};
 use super::request::is_token;
 use super::uri::header_line;
@@ -100,12 +101,13 @@ impl RawRequests {
 
 /// What would keep a server waiting for the rest. Otherwise bytes go out as they are: who
 /// writes them himself may want to send what is wrong.
-fn fault_of(method: &str, bytes: &[u8]) -> Option<String> {
+fn fault_of(method: &str, bytes: &[u8]) -> Option<EntryError> {
     if !is_token(method) {
-        return Some(format!("the {} bytes begin with {}, no method", bytes.len(), shown(bytes)));
+        let begins = shown(bytes);
+        return Some(EntryError::NoMethod { bytes: bytes.len() as u64, begins });
     }
     let has_end = bytes.windows(4).any(|four| four == b"\r\n\r\n");
-    (!has_end).then(|| format!("no blank line ends the headers within the {} bytes", bytes.len()))
+    (!has_end).then_some(EntryError::HeadersWithoutEnd { bytes: bytes.len() as u64 })
 }
 
 /// After a wrong length nobody knows where the next entry begins: it is searched for, and
@@ -127,7 +129,8 @@ impl Search {
         match std::mem::replace(self, Search::ForEntry) {
             Search::ForEntry => Ok(()),
             Search::Not => {
-                let what = format!("{} is not {expected}", shown(line.as_bytes()));
+                let (line, expected) = (shown(line.as_bytes()), expected.to_owned());
+                let what = EntryError::NotAnnounced { line, expected };
                 Err(input.broken(what, WRONG_LENGTH))
             }
         }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::ReadFailure;
 use super::deal::Dealer;
 use super::read::{Entry, Reading};
 use super::{
@@ -238,7 +240,7 @@ pub(super) fn look(
                 notes.requests += 1;
                 notes.other_host = notes.other_host.take().or(reading.other_host.take());
             }
-            Entry::Skipped(reason) => notes.skip(&reason),
+            Entry::Skipped(reason) => notes.skip(reason),
             Entry::Broken(broken) if reading.bytes() > LOOK_BYTES && !held.is_empty() => {
                 notes.break_off(&broken);
             }
@@ -297,13 +299,8 @@ fn is_large(reading: &Reading, held_bytes: u64, passes: Passes) -> bool {
 }
 
 fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
-    let skipped = notes.skipped.iter().map(|(reason, count)| format!("{count} × {reason}"));
-    let skipped: Vec<String> = skipped.collect();
-    let why = match skipped.is_empty() {
-        true => String::new(),
-        false => format!(" (skipped: {})", skipped.join(", ")),
-    };
-    TrafficError::Empty { path: file.path.clone(), why }
+    let skipped = notes.skipped.iter().map(|(why, count)| (why.clone(), *count)).collect();
+    TrafficError::Empty { path: file.path.clone(), skipped }
 }
 
 /// Reads while the load goes on.
@@ -380,8 +377,8 @@ impl Reader {
             pass += 1;
             let again = ended.and_then(|()| Ok(reading.again()?));
             if let Err(error) = again {
-                let path = reading.file().path.display();
-                self.note(|notes| notes.failed = Some(format!("cannot read `{path}`: {error}")));
+                let path = reading.file().path.clone();
+                self.note(|notes| notes.failed = Some(ReadFailure::of(path, &error)));
                 return Ok(());
             }
         }
@@ -410,7 +407,7 @@ impl Reader {
                     is_empty = false;
                     deal(self, request)?;
                 }
-                Ok(Entry::Skipped(reason)) => note(&|notes| notes.skip(&reason)),
+                Ok(Entry::Skipped(why)) => note(&|notes| notes.skip(why.clone())),
                 Ok(Entry::Broken(broken)) => note(&|notes| notes.break_off(&broken)),
                 Ok(Entry::End) if is_empty => {
                     return Ok(Err(PassError::Empty));
@@ -418,6 +415,15 @@ impl Reader {
                 Ok(Entry::End) => return Ok(Ok(())),
                 Err(error) => return Ok(Err(error.into())),
             }
+        }
+    }
+}
+
+impl ReadFailure {
+    fn of(path: PathBuf, error: &PassError) -> ReadFailure {
+        match error {
+            PassError::Io(error) => ReadFailure::Unreadable { path, os_error: error.to_string() },
+            PassError::Empty => ReadFailure::Emptied { path },
         }
     }
 }

@@ -135,8 +135,9 @@ fn a_log_gives_what_can_be_sent_again() {
             "[] GET /p HTTP/1.1",
         ]
     );
-    let skipped: Vec<_> = notes.skipped.iter().map(|(why, n)| (why.as_str(), *n)).collect();
-    assert_eq!(skipped, [("method POST", 2), ("no HTTP request", 2)]);
+    let skipped: Vec<_> = notes.skipped.iter().map(|(why, n)| (why.clone(), *n)).collect();
+    let post = Skip::Method { method: "POST".to_owned() };
+    assert_eq!(skipped, [(post, 2), (Skip::NotHttp {}, 2)]);
     assert_eq!((notes.requests, notes.broken, notes.format.as_deref()), (4, 0, Some("access.log")));
 }
 
@@ -168,7 +169,7 @@ fn a_file_is_sent_to_fastcgi_too() {
     let same = fastcgi::request(&script, "GET", "/a?b=c", &headers, b"", kept).unwrap();
     assert_eq!((entry_of_uri, request), (Entry::Request, Request { tag: Tag(1), ..same }));
     let (raw, _) = entry(b"18 tag\nGET / HTTP/1.0\r\n\r\n\n");
-    assert!(matches!(raw, Entry::Broken(broken) if broken.what.contains("FastCGI")));
+    assert!(matches!(raw, Entry::Broken(broken) if broken.what == EntryError::WholeRequest {}));
 }
 
 #[test]
@@ -232,8 +233,8 @@ fn what_is_broken_later_is_counted() {
     traffic.push_str("broken\n/a b c\n/last\n");
     let (texts, notes) = read(traffic.as_bytes()).unwrap();
     assert_eq!((texts.len(), notes.requests, notes.broken), (20_001, 20_001, 2));
-    let first = "line 20001: `broken` is not a path to request";
-    assert_eq!(notes.broken_first.as_deref(), Some(first));
+    let error = RequestError::Path { path: "broken".to_owned() };
+    assert_eq!(notes.broken_first, Some((20_001, EntryError::NoRequest { error })));
     // After a wrong length the next entry is searched for.
     let good = format!("1000 /a\n{}\n", "x".repeat(1_000));
     let mut traffic = good.repeat(1_100);
@@ -418,8 +419,9 @@ fn a_file_that_fails_in_the_middle_ends_the_load_and_says_so() {
     supply.feeds.clear();
     let notes = supply.notes();
     assert_eq!(all.len() as u64, notes.requests);
-    let failed = "cannot read `traffic.txt`: Input/output error (os error 5)";
-    assert_eq!(notes.failed.as_deref(), Some(failed));
+    let os_error = "Input/output error (os error 5)".to_owned();
+    let failed = ReadFailure::Unreadable { path: "traffic.txt".into(), os_error };
+    assert_eq!(notes.failed, Some(failed));
 }
 
 #[test]

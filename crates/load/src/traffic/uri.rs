@@ -1,6 +1,7 @@
 //! Yandex Tank's `uri` (docs/tutorial, "URI-style, URIs in file"): `/path tag` lines, and
 //! `[Name: value]` lines that hold for what follows. A plain list of URLs is the same.
 
+use super::EntryError;
 use super::input::{Draft, Fault, Input, Step, shown};
 use super::request::is_token;
 
@@ -22,7 +23,7 @@ impl Uris {
             draft.set_url(words.next().unwrap_or_default());
             draft.tag.push_str(words.next().unwrap_or_default());
             if words.next().is_some() {
-                let what = format!("{} is more than a path and a tag", shown(line.as_bytes()));
+                let what = EntryError::TooManyWords { line: shown(line.as_bytes()) };
                 return Err(input.broken(what, "a line is `/path`, or `/path tag`"));
             }
             return Ok(Step::Request);
@@ -35,7 +36,7 @@ pub(super) fn header_line(line: &str, input: &Input, draft: &mut Draft) -> Resul
     let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
     let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));
     let Some((name, value)) = header.filter(|(name, _)| is_token(name.trim())) else {
-        let what = format!("{} is no header", shown(line.as_bytes()));
+        let what = EntryError::NoHeader { line: shown(line.as_bytes()) };
         return Err(input.broken(what, "a header is a line `[Name: value]`"));
     };
     draft.set_header(name.trim(), value.trim());

@@ -14,6 +14,7 @@ pub use error::AgainstError;
 use git::Repository;
 
 use crate::fact::Notice;
+use crate::fact::app::Versions;
 use crate::fresh;
 use crate::keeper::{Keeper, KeeperError, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
@@ -75,7 +76,7 @@ pub fn add(
         let (choice, mut brought) = copy.make(catalogue)?;
         of.insert(plan.apps.len(), index);
         plan.apps.push(choice);
-        notices.push(Notice::Against { detail: found.notice(asked.rev, &brought)? });
+        notices.push(Notice::Against(found.versions(asked.rev, &brought)?));
         let record = record.get_or_insert_with(|| found.record(asked));
         record.brought.append(&mut brought);
     }
@@ -125,35 +126,18 @@ impl Found {
     }
 
     /// Which versions they are, and what of the copy is not of the commit.
-    fn notice(&self, rev: &str, brought: &[String]) -> Result<String, AgainstError> {
-        let commit = self.commit.get(..SHORT).unwrap_or(&self.commit);
-        let tree = match (self.changed, self.commit.starts_with(&self.head)) {
-            (0, true) => "the same commit".to_owned(),
-            (0, false) => self.head.clone(),
-            (changed, is_same) => {
-                let commit = if is_same { "the same commit" } else { &self.head };
-                let files = words::number_of(u32::try_from(changed).unwrap_or(u32::MAX), "change");
-                format!("{commit} with {files} that no commit has")
-            }
-        };
-        let mut text = format!("`@{rev}` is {commit}, the working tree is {tree}");
-        if !brought.is_empty() {
-            let names: Vec<String> = brought.iter().map(|name| format!("`{name}`")).collect();
-            text += &format!(
-                "; not in git, so in both as the working tree has it: {}",
-                words::some_of(&names)
-            );
-        }
-        let submodules = self.repository.submodules(&self.commit)?;
-        if !submodules.is_empty() {
-            text += &format!("; submodules are empty in it: {}", words::list(&submodules));
-        }
-        Ok(text)
+    fn versions(&self, rev: &str, brought: &[String]) -> Result<Versions, AgainstError> {
+        Ok(Versions {
+            rev: rev.to_owned(),
+            commit: self.commit.clone(),
+            head: self.head.clone(),
+            changes: u32::try_from(self.changed).unwrap_or(u32::MAX),
+            brought: brought.to_vec(),
+            submodules: self.repository.submodules(&self.commit)?,
+        })
     }
 }
 
-/// As git shows commits.
-const SHORT: usize = 10;
 /// Of a revision behind a runtime's name.
 const LONGEST_LABEL: usize = 24;
 

@@ -6,7 +6,7 @@ use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
 use super::capacity_search::{TrialSpec, What};
-use super::model::{Point, Seen};
+use super::model::{HeldBack, Point, Seen};
 use super::text;
 use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
@@ -104,9 +104,10 @@ fn point(look: &TrialResult, spec: &TrialSpec) -> Point {
 }
 
 /// The most direct reason. That no limit was reached is none.
-fn held_back(case: &CaseSummary, seen: Seen) -> Option<String> {
+fn held_back(case: &CaseSummary, seen: Seen) -> Option<HeldBack> {
     let mut reasons = case.why.iter().filter(|why| why.cause != Cause::BelowLimits);
-    reasons.next().filter(|_| seen == Seen::Missed).map(|why| why.text.clone())
+    let why = reasons.next().filter(|_| seen == Seen::Missed)?;
+    Some(HeldBack { cause: Some(why.cause), text: why.text.clone() })
 }
 
 /// What the trial shows of the runtime, and why.
@@ -115,9 +116,9 @@ fn seen(look: &TrialResult) -> (Seen, Vec<Fact<Reason>>) {
     let Some(load) = &record.load else {
         return (Seen::NotMeasured, record.verdict.reasons.clone());
     };
-    let not_met = |expectation: &str, found: Option<&Found>| {
+    let not_met = |expectation: &str, found: Option<&Fact<Found>>| {
         let expectation = expectation.to_owned();
-        Fact::from(Traffic::NotMet { expectation, found: found.map(ToString::to_string) })
+        Fact::from(Traffic::NotMet { expectation, found: found.cloned() })
     };
     let missed: Vec<Fact<Reason>> = look
         .case

@@ -5,10 +5,9 @@ use stampede_stats::knee::knee;
 use stampede_stats::search::{self, Ask, Budget, Goal, LONGER, Search, Step};
 
 use super::model::{Ending, Limit, Point, Purpose, Seen};
-use super::text;
-use crate::fact;
+use crate::fact::search::Limited;
+use crate::fact::{Fact, Reason};
 use crate::plan::model::{Expectation, Figure};
-use crate::summary::words;
 
 /// What is wanted of a search.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ enum Stage {
     Alone,
     Crowd,
     Searching(Search),
-    Over(Ending, String),
+    Over(Ending, Limited),
 }
 
 impl CapacitySearch {
@@ -100,8 +99,9 @@ impl CapacitySearch {
     }
 
     /// Of one that will not be measured, and why.
-    pub fn refused(runtime: String, wanted: Wanted, why: &str) -> CapacitySearch {
-        let stage = Stage::Over(Ending::NotMeasured, format!("not measured: {why}"));
+    pub fn refused(runtime: String, wanted: Wanted, why: &Fact<Reason>) -> CapacitySearch {
+        let reasons = vec![why.clone()];
+        let stage = Stage::Over(Ending::NotMeasured, Limited::NotMeasured { reasons });
         CapacitySearch { stage, ..CapacitySearch::new(runtime, wanted) }
     }
 
@@ -166,7 +166,7 @@ impl CapacitySearch {
             _ if before == 0 => Stage::Alone,
             Seen::Missed => Stage::Over(
                 Ending::NotMetAlone,
-                format!("one user alone does not meet it: {}", fact::joined(&point.why)),
+                Limited::NotMetAlone { reasons: point.why.clone() },
             ),
             Seen::Generator | Seen::NotMeasured => not_measured(point),
         }
@@ -268,14 +268,14 @@ impl CapacitySearch {
         };
         let (ending, said) = match &self.stage {
             Stage::Over(ending, said) => (*ending, said.clone()),
-            Stage::Alone => (Ending::Unknown, "nothing is known yet".to_owned()),
+            Stage::Alone => (Ending::Unknown, Limited::Unknown {}),
             Stage::Crowd => (Ending::Unknown, self.alone_is_known()),
             Stage::Searching(search) => self.said(search),
         };
         Limit {
             runtime: self.runtime.clone(),
             ending,
-            said,
+            said: said.into(),
             capacity_per_second: answer.and_then(|answer| answer.lower),
             upper_per_second: answer.and_then(|answer| answer.upper),
             knee_per_second: self.knee(),
@@ -290,42 +290,39 @@ impl CapacitySearch {
         }
     }
 
-    /// The ending, and the same in words.
-    fn said(&self, search: &Search) -> (Ending, String) {
+    /// The ending, and the same with figures.
+    fn said(&self, search: &Search) -> (Ending, Limited) {
         let answer = search.answer();
-        let rate = |rate: Option<f64>| rate.map_or("?".to_owned(), text::rate);
-        let (low, high) = (rate(answer.lower), rate(answer.upper));
-        let between = match (answer.lower, answer.upper) {
-            (Some(_), Some(_)) => format!("between {low} and {high}/s"),
-            (None, Some(_)) => format!("below {high}/s"),
-            (_, None) => format!("{low}/s or more"),
-        };
-        let wanted = words::percent(self.wanted.precision * 100.0);
-        match answer.ending {
-            search::Ending::Found => (Ending::Found, format!("{low}/s; surely not {high}/s")),
-            search::Ending::Unconfirmed => {
-                (Ending::Unconfirmed, format!("{between}, not confirmed by longer trials"))
+        let (capacity_per_second, upper_per_second) = (answer.lower, answer.upper);
+        match (answer.ending, capacity_per_second) {
+            (search::Ending::Found, Some(capacity_per_second)) => {
+                (Ending::Found, Limited::Found { capacity_per_second, upper_per_second })
             }
-            search::Ending::Wide => {
-                (Ending::Wide, format!("{between}: not known to {wanted} in its time (--max-time)"))
+            (search::Ending::Found | search::Ending::Unconfirmed, _) => (
+                Ending::Unconfirmed,
+                Limited::Unconfirmed { capacity_per_second, upper_per_second },
+            ),
+            (search::Ending::Wide, _) => {
+                let precision = self.wanted.precision;
+                (Ending::Wide, Limited::Wide { capacity_per_second, upper_per_second, precision })
             }
-            search::Ending::AtLeast => {
-                (Ending::AtLeast, format!("at least {low}/s: the generator's limit"))
+            (search::Ending::AtLeast, _) => {
+                (Ending::AtLeast, Limited::AtLeast { capacity_per_second })
             }
-            search::Ending::Below => {
-                let lowest = search.steps().iter().map(|step| step.rate).fold(f64::MAX, f64::min);
-                let lowest = text::rate(lowest);
-                (Ending::Below, format!("one user alone meets it, but not even {lowest}/s do"))
+            (search::Ending::Below, _) => {
+                let rates = search.steps().iter().map(|step| step.rate);
+                let lowest_per_second = rates.fold(f64::MAX, f64::min);
+                (Ending::Below, Limited::Below { lowest_per_second })
             }
-            search::Ending::Unknown => (Ending::Unknown, "nothing is known yet".to_owned()),
+            (search::Ending::Unknown, _) => (Ending::Unknown, Limited::Unknown {}),
         }
     }
 
     /// Where there was no time for more.
-    fn alone_is_known(&self) -> String {
-        let alone = self.points.iter().rev().find_map(|point| point.throughput_per_second);
-        let rate = alone.map_or(String::new(), |rate| format!(" ({}/s)", text::rate(rate.round())));
-        format!("one user alone meets it{rate}: no time for more (--max-time)")
+    fn alone_is_known(&self) -> Limited {
+        let throughput_per_second =
+            self.points.iter().rev().find_map(|point| point.throughput_per_second);
+        Limited::MetAlone { throughput_per_second }
     }
 
     /// Of all trials with a rate.
@@ -360,7 +357,7 @@ impl Purpose {
 }
 
 fn not_measured(point: &Point) -> Stage {
-    Stage::Over(Ending::NotMeasured, format!("not measured: {}", fact::joined(&point.why)))
+    Stage::Over(Ending::NotMeasured, Limited::NotMeasured { reasons: point.why.clone() })
 }
 
 /// Requests beyond a percentile that is printed.

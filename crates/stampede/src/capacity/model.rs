@@ -1,9 +1,12 @@
 //! `capacity.json`, and what `stampede capacity --json` prints: described in
 //! `docs/capacity.schema.json`.
 
-use crate::fact::{Fact, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::fact::search::Limited;
+use crate::fact::{Fact, Reason};
+use crate::summary::why::Cause;
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -44,8 +47,8 @@ pub struct Limit {
     pub runtime: String,
     /// How the search ended.
     pub ending: Ending,
-    /// The same in words.
-    pub said: String,
+    /// The same with its figures, and as a sentence.
+    pub said: Fact<Limited>,
     /// The highest rate that meets the expectations in all likelihood; null: none is known.
     pub capacity_per_second: Option<f64>,
     /// The lowest rate that does not, in all likelihood: with the capacity the 95 % interval; null:
@@ -162,15 +165,42 @@ pub struct Point {
     pub out_of_memory: Option<Fact<Reason>>,
     /// What held it back, where it is not met: the most direct reason; null: not known.
     #[serde(default)]
-    pub held_back: Option<String>,
+    pub held_back: Option<HeldBack>,
+}
+
+/// What held a runtime back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenHeldBack")]
+pub struct HeldBack {
+    /// What it was; null: an earlier version wrote the sentence alone.
+    pub cause: Option<Cause>,
+    /// The same as a sentence in English.
+    pub text: String,
+}
+
+/// As it may be on disk.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenHeldBack {
+    Text(String),
+    Known { cause: Option<Cause>, text: String },
+}
+
+impl From<WrittenHeldBack> for HeldBack {
+    fn from(written: WrittenHeldBack) -> HeldBack {
+        match written {
+            WrittenHeldBack::Text(text) => HeldBack { cause: None, text },
+            WrittenHeldBack::Known { cause, text } => HeldBack { cause, text },
+        }
+    }
 }
 
 /// What held the runtime back at the lowest rate that it did not meet and of which that is known;
 /// not below what it `bears` (1/s), where a single trial that was missed is chance.
-pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&str> {
+pub fn held_back(points: &[Point], bears: Option<f64>) -> Option<&HeldBack> {
     let rate = |point: &Point| point.offered_per_second.unwrap_or(f64::INFINITY);
     let missed = points.iter().filter(|point| rate(point) >= bears.unwrap_or(0.0));
-    let known = missed.filter_map(|point| Some((point, point.held_back.as_deref()?)));
+    let known = missed.filter_map(|point| Some((point, point.held_back.as_ref()?)));
     known.min_by(|(one, _), (other, _)| rate(one).total_cmp(&rate(other))).map(|(_, why)| why)
 }
 

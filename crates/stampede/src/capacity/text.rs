@@ -36,7 +36,7 @@ fn of_runtime(limit: &Limit) -> String {
         text.push_str(&format!("  {}\n", also.join("; ")));
     }
     if let Some(why) = held_back(&limit.points, limit.capacity_per_second) {
-        text.push_str(&format!("  why no more: {why}\n"));
+        text.push_str(&format!("  why no more: {}\n", why.text));
     }
     let rows: Vec<Row> = rows(limit);
     if rows.is_empty() {

@@ -34,9 +34,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let wanted = wanted.of(&context);
     let mut hunts: Vec<CapacitySearch> = (0..context.plan.runtimes.len())
         .map(|index| match &context.refused[index] {
-            Some(why) => {
-                CapacitySearch::refused(context.name(index), wanted.clone(), &why.to_string())
-            }
+            Some(why) => CapacitySearch::refused(context.name(index), wanted.clone(), why),
             None => CapacitySearch::new(context.name(index), wanted.clone()),
         })
         .collect();

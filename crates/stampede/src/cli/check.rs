@@ -21,6 +21,7 @@ use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
 use crate::check::spill_file::SpillFile;
 use crate::check::{code, grow, orders, places, text, work};
+use crate::fact;
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, Places};
@@ -156,7 +157,7 @@ impl Stacks {
             .map_err(|refusal| Failure::from_refusal(&refusal))?
             .swap_remove(0);
         if let Some(notice) = app.notice() {
-            tell(&format!("note: {notice}"));
+            tell(&format!("note: {}", fact::told(&notice)));
         }
         forgetful(&catalogue, &plan)?;
         let mut env = environment(&args.env)?;

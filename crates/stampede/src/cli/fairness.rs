@@ -8,6 +8,7 @@ use super::Failure;
 use super::capacity::{Numbers, begin, is_of_a_search, settled};
 use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
+use crate::fact::app::NotTuned;
 use crate::plan::model::{Plan, Scalar};
 use crate::runtime::{Catalogue, Places};
 use crate::trial::search_context::{Run, SearchContext};
@@ -18,7 +19,7 @@ use crate::{interrupt, machine, progress};
 /// Tunes `workers` of every runtime of the catalogue that has them; what was found is a setting and
 /// a notice of the plan.
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
-    let app = if plan.apps.len() > 1 { " with the plan's first app" } else { "" };
+    let first_app_alone = plan.apps.len() > 1;
     for index in 0..plan.runtimes.len() {
         if plan.runtimes[index].is_external() || interrupt::asked() {
             continue;
@@ -27,8 +28,8 @@ pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
             Found::Workers(workers, run) => {
                 let choice = &mut plan.runtimes[index];
                 choice.settings.insert("workers".to_owned(), Scalar::Int(workers.into()));
-                let by = format!("`{run}`{app}");
-                Notice::Tuned { runtime: choice.name.clone(), workers, by }
+                let runtime = choice.name.clone();
+                Notice::Tuned { runtime, workers, run, first_app_alone }
             }
             Found::Nothing(why) => {
                 Notice::NotTuned { runtime: plan.runtimes[index].name.clone(), why }
@@ -43,7 +44,7 @@ enum Found {
     /// So many, and the run that shows it.
     Workers(u32, String),
     /// Why there is no best.
-    Nothing(String),
+    Nothing(NotTuned),
 }
 
 fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
@@ -51,13 +52,13 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let context = SearchContext::new(alone(plan, index)?, catalogue, machine::facts())
         .map_err(|refusal| Failure::from_refusal(&refusal))?;
     if let Some(why) = &context.refused[0] {
-        return Ok(Found::Nothing(why.to_string()));
+        return Ok(Found::Nothing(NotTuned::Refused { reason: Box::new(why.clone()) }));
     }
     let setting = Setting::read(WORKERS).map_err(|error| Failure::new(&error))?;
     let (choice, settings) = (&context.plan.runtimes[0], [setting]);
     let takes = |value| context.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {
-        return Ok(Found::Nothing("its workers are not a number to choose".to_owned()));
+        return Ok(Found::Nothing(NotTuned::NoNumber {}));
     }
     let max_time_s = MAX_TIME_S * plan.time_scale;
     let numbers = Numbers { max_time_s, precision: PRECISION, trial_s: TRIAL_S };
@@ -77,7 +78,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<Found, Failure> {
     let best = report.best.as_ref().and_then(|best| best.get("workers")?.parse().ok());
     Ok(match best {
         Some(workers) => Found::Workers(workers, path.display().to_string()),
-        None => Found::Nothing(report.said),
+        None => Found::Nothing(NotTuned::NotFound { result: Box::new(report.said) }),
     })
 }
 

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use super::args::InitArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
+use crate::fact;
 use crate::keeper;
 use crate::plan::model::{AppChoice, Plan};
 use crate::plan::{self, Overrides};
@@ -113,7 +114,7 @@ fn said(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String
     let names: Vec<&str> = suggestion.taken.iter().map(|one| one.name.as_str()).collect();
     let mut text = format!("{} is written\n", out.display());
     if let Some(notice) = app.notice() {
-        text += &format!("{notice}\n");
+        text += &format!("{}\n", fact::told(&notice));
     }
     text += &format!("runtimes: {}\n", names.join(", "));
     for left in &suggestion.left_out {

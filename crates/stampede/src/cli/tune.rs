@@ -13,6 +13,7 @@ use super::capacity::{Numbers, begin, context, overrides, page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
+use crate::fact::search as fact;
 use crate::mask::mask_json;
 use crate::plan::Overrides;
 use crate::progress;
@@ -20,7 +21,6 @@ use crate::report::svg;
 use crate::runtime::RuntimeError;
 use crate::store::record::RunRecord;
 use crate::store::{RunDirectory, StoreError};
-use crate::summary::words;
 use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{Run, SearchContext};
 use crate::tune::lines::Configured;
@@ -169,7 +169,7 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> Tun
         interrupted: interrupt::asked(),
         settings: work.settings().iter().map(|setting| setting.text.clone()).collect(),
         best: chosen.map(|(_, point)| point.settings.clone()),
-        said: said(work),
+        said: said(work).into(),
         lines: lines(tuned),
         memory_bytes_per_worker: per_worker(work),
         waiting_share: work.waiting_share(),
@@ -179,35 +179,30 @@ pub fn report(context: &SearchContext, record: &RunRecord, tuned: &Tuned) -> Tun
 }
 
 /// The choice, and what may lie beyond.
-fn said(work: &TuningSearch) -> String {
+fn said(work: &TuningSearch) -> fact::Tuned {
     if let Some(hopeless) = &work.hopeless {
-        return format!("no settings help: {hopeless}");
+        return fact::Tuned::Hopeless { result: Box::new(hopeless.clone()) };
     }
     let Some((at, point)) = work.chosen() else {
         return match work.points.is_empty() {
-            true => "nothing is known yet".to_owned(),
-            false => "every choice of settings failed".to_owned(),
+            true => fact::Tuned::Unknown {},
+            false => fact::Tuned::AllFailed {},
         };
     };
-    let each = point.settings.iter().map(|(name, value)| format!("{name}={value}"));
-    let settings = each.collect::<Vec<_>>().join(" ");
-    let rate = |value: Option<f64>| crate::capacity::text::rate(value.unwrap_or(0.0).round());
-    let gives = match (work.objective().rate, point.low, point.high) {
-        (None, Some(_), Some(_)) => {
-            let sure = if work.confirmed { ", confirmed by longer trials" } else { "" };
-            format!("bears between {} and {}/s{sure}", rate(point.low), rate(point.high))
-        }
-        (None, ..) => format!("bears {}/s or more", rate(point.value)),
-        (Some(_), ..) => format!("p95 {}", words::time(point.value.unwrap_or(0.0))),
-    };
-    let beyond: Vec<String> = work
-        .at_end(at)
-        .iter()
-        .map(|setting| {
-            format!("; the most that was tried of `{}`: more may bring more", setting.name)
-        })
-        .collect();
-    format!("best: {settings}, {gives}{}", beyond.concat())
+    let settings = point.settings.clone();
+    let value = point.value.unwrap_or(0.0);
+    let at_end = work.at_end(at).iter().map(|setting| setting.name.clone()).collect();
+    match work.objective().rate {
+        None => fact::Tuned::Capacity {
+            settings,
+            value_per_second: value,
+            low_per_second: point.low,
+            high_per_second: point.high,
+            is_confirmed: work.confirmed,
+            at_end,
+        },
+        Some(_) => fact::Tuned::P95 { settings, value_ns: value, at_end },
+    }
 }
 
 /// From two trials of the best, and those of all others.

@@ -7,6 +7,7 @@ use stampede_load::time::Nanos;
 use super::args::UpArgs;
 use super::shell::{print, tell};
 use super::{Failure, Outcome};
+use crate::fact;
 use crate::mask::{mask_json, mask_secrets};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
@@ -34,7 +35,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     for notice in
         app.notice().into_iter().chain(notices).chain(budget::crowded(&plan, &facts, &[traits]))
     {
-        tell(&format!("note: {notice}"));
+        tell(&format!("note: {}", fact::told(&notice)));
     }
     let mut placement = comparison::place(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;

@@ -3,14 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 
+use serde::Serialize;
+
 use crate::target::TargetError;
 
 /// See the variants; each is about one key of the plan.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExternalError {
-    /// The host has no address.
-    #[error(transparent)]
-    Target(#[from] TargetError),
     /// No connection.
     #[error("nobody answers at {address}{}", elsewhere.map_or(String::new(), something_at))]
     NobodyThere {
@@ -19,6 +19,7 @@ pub enum ExternalError {
         /// Where something of this machine listens instead, on the same port.
         elsewhere: Option<SocketAddr>,
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// No such process.
@@ -63,6 +64,7 @@ pub enum ExternalError {
         /// Who.
         program: &'static str,
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// Its processes are not to be seen.
@@ -75,13 +77,21 @@ pub enum ExternalError {
     },
     /// The app does not answer.
     #[error("the page")]
-    NoAnswer(#[source] ureq::Error),
+    NoAnswer(
+        #[serde(skip)]
+        #[source]
+        ureq::Error,
+    ),
     /// The app's answer is wrong.
     #[error("the page: {wrong}")]
     WrongPage {
         /// What is wrong with it.
         wrong: String,
     },
+    /// The host has no address.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Target(#[from] TargetError),
 }
 
 fn something_at(address: SocketAddr) -> String {

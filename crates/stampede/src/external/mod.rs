@@ -21,7 +21,8 @@ pub use error::ExternalError;
 pub use watch::ROLE;
 use watch::Watched;
 
-use crate::addresses::{self, shown};
+use crate::addresses::{self, Taken, shown};
+use crate::fact::external as about;
 use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
 use crate::mask::mask_foreign;
@@ -40,8 +41,8 @@ pub struct External {
     name: String,
     url: String,
     target: Target,
-    /// Which of several addresses was taken, in words.
-    taken: Option<String>,
+    /// Which of several addresses was taken.
+    taken: Option<Taken>,
     watched: Option<Watched>,
     watch: Option<Watch>,
 }
@@ -95,24 +96,25 @@ impl External {
 
     /// What the person should know before anything is sent.
     pub fn notices(&self) -> Vec<Notice> {
-        let external = |detail: String| Notice::External { runtime: self.name.clone(), detail };
-        let mut notices: Vec<Notice> = self.taken.iter().cloned().map(external).collect();
+        let external =
+            |found: about::External| Notice::External { runtime: self.name.clone(), found };
+        let taken = self.taken.iter().cloned();
+        let mut notices: Vec<Notice> =
+            taken.map(about::External::Addresses).map(external).collect();
         if !self.target.is_here() {
             let (runtime, host) = (self.name.clone(), self.target.host.clone());
             notices.push(Notice::Elsewhere { runtime, host });
         }
         let Some(watched) = &self.watched else { return notices };
-        notices.extend(watched.about_memory().map(|about| external(about.to_owned())));
+        notices.extend(watched.about_memory().map(external));
         // A container's port is forwarded to it, or is in a network of its own.
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
             (&self.watch, &self.target.address)
             && self.target.is_here()
             && holds_port(address.port(), &watched.tree()) == Some(false)
         {
-            notices.push(external(format!(
-                "{watch} does not itself listen on port {}: its CPU and memory may be those of something else",
-                address.port()
-            )));
+            let (watch, port) = (watch.to_string(), address.port());
+            notices.push(external(about::External::OtherListener { watch, port }));
         }
         notices
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::ExternalError;
 use super::group::{self, Anchor};
+use crate::fact::external::External;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::plan::model::Watch;
 
@@ -61,14 +62,11 @@ impl Watched {
     }
 
     /// What is to be known of its memory figures; `None`: they are what they are for others.
-    pub fn about_memory(&self) -> Option<&'static str> {
+    pub fn about_memory(&self) -> Option<External> {
         let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
         match group::memory_name(&self.role.accounting) {
-            "proc" if self.role.roots.iter().any(read) => Some(
-                "its memory is that of its processes in proportion to their sharers, without the \
-                 kernel's part",
-            ),
-            "proc" => Some("this user may not read its memory: no memory figures"),
+            "proc" if self.role.roots.iter().any(read) => Some(External::MemoryShared {}),
+            "proc" => Some(External::MemoryUnreadable {}),
             _ => None,
         }
     }
@@ -302,7 +300,7 @@ mod tests {
         assert_eq!(watched.gone(), None);
         assert_eq!(watched.accounting(), "proc");
         let about = watched.about_memory().expect("no cgroup is ours alone");
-        assert!(about.contains("in proportion"), "{about}");
+        assert_eq!(about, External::MemoryShared {});
         assert_eq!(watched.group().roles[0].roots, [std::process::id()]);
         let nobody = Watched::find(&Watch::Pid(4_194_304)).expect_err("beyond every pid");
         assert_eq!(nobody.to_string(), "pid 4194304 is no process here");

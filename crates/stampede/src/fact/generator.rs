@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Cause;
 use super::machine::ms;
 use crate::summary::words;
 
@@ -76,7 +77,7 @@ pub enum Generator {
     #[serde(rename = "load_failed")]
     Failed {
         /// Why.
-        error: String,
+        cause: Cause,
     },
 }
 
@@ -126,7 +127,7 @@ impl fmt::Display for Generator {
                     "{lost} requests are missing in the rows of requests: the disk was too slow"
                 )
             }
-            Generator::Failed { error } => f.write_str(error),
+            Generator::Failed { cause } => cause.fmt(f),
         }
     }
 }

@@ -5,15 +5,24 @@
 //! sentence in English. Codes are never renamed. A fact of a later version, and one of format 1 (a
 //! bare sentence), is kept as it is ([`Other`]): a new code does not raise the format.
 
+pub mod app;
+pub mod before;
+mod cause;
+pub mod external;
+pub mod figure;
 mod generator;
 mod look;
 mod machine;
 mod mismatch;
 mod not_compared;
+pub mod nothing;
 mod notice;
 pub mod observation;
+pub mod pages;
 mod reason;
+pub mod search;
 mod server;
+pub mod stored;
 mod traffic;
 
 use std::borrow::Cow;
@@ -24,15 +33,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use before::Before;
+pub use cause::Cause;
+pub use figure::{FigureUnit, Found};
 pub use generator::Generator;
 pub use look::{IntervalOf, Look, Widest};
 pub use machine::Machine;
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
 pub use not_compared::NotCompared;
+pub use nothing::Nothing;
 pub use notice::{NoPeak, Notice};
 pub use observation::Observation;
 pub use reason::Reason;
-pub use server::{ColdOpcache, Server};
+pub use server::{ColdOpcache, Server, Unfit};
 pub use traffic::{Failure, Queries, Traffic};
 
 /// A kind of facts: an enum with a tag `code`, or a choice of several such.
@@ -130,12 +143,25 @@ impl<T: Kind> From<T> for Fact<T> {
     }
 }
 
-/// Its sentence. A build with the feature `codes-for-text` prints the code instead: nothing may
-/// depend on a sentence.
+/// Its code, and those of the facts in it.
+fn codes(fields: &Map<String, Value>) -> Vec<String> {
+    let own = fields.get(CODE).and_then(Value::as_str).map(str::to_owned);
+    let inner = fields.values().flat_map(|value| match value {
+        Value::Object(fields) => codes(fields),
+        Value::Array(all) => all.iter().filter_map(Value::as_object).flat_map(codes).collect(),
+        _ => Vec::new(),
+    });
+    own.into_iter().chain(inner).collect()
+}
+
+/// Its sentence. A build with the feature `codes-for-text` prints the code instead, and the codes
+/// of what is in it: nothing may depend on a sentence.
 impl<T: Kind> fmt::Display for Fact<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            known if cfg!(feature = "codes-for-text") => f.write_str(&known.code()),
+            fact if cfg!(feature = "codes-for-text") => {
+                f.write_str(&codes(&fact.fields()).join(" "))
+            }
             fact => f.write_str(&fact.sentence()),
         }
     }
@@ -256,6 +282,11 @@ pub fn unique<T: PartialEq>(facts: Vec<T>) -> Vec<T> {
         }
     }
     all
+}
+
+/// As it is told to a person: see [`Fact`].
+pub fn told<T: Kind + Clone>(known: &T) -> String {
+    Fact::Known(known.clone()).to_string()
 }
 
 /// Sentences in one line.

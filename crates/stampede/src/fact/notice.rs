@@ -5,7 +5,11 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Fact, Kind, Reason};
+use super::app::{Detected, NotTuned, Unsuited, Versions};
+use super::external::External;
+use super::server::with_todo;
+use super::stored::{Damage, Identity, MachinePart};
+use super::{Cause, Fact, Kind, Reason, Unfit};
 use crate::progress::words::length;
 use crate::summary::words;
 use stampede_load::time::Nanos;
@@ -29,8 +33,12 @@ pub enum Notice {
     /// Runtimes were left out of the choice.
     #[serde(rename = "left_out")]
     LeftOut {
-        /// Which, why, and what to do.
-        detail: String,
+        /// Their names.
+        runtimes: Vec<String>,
+        /// Why.
+        why: Unsuited,
+        /// What to do, in English; null: nothing helps.
+        todo: Option<String>,
     },
     /// A runtime of the plan is not here.
     #[serde(rename = "runtime_skipped")]
@@ -38,7 +46,9 @@ pub enum Notice {
         /// Its name.
         runtime: String,
         /// Why.
-        why: String,
+        cause: Cause,
+        /// What to do, in English; null: nothing helps.
+        todo: Option<String>,
     },
     /// None of a load's runtimes is here.
     #[serde(rename = "load_skipped")]
@@ -51,8 +61,8 @@ pub enum Notice {
     AppDetected {
         /// The app's name.
         app: String,
-        /// Kind, version and document root.
-        detail: String,
+        /// What it was taken as.
+        detected: Detected,
     },
     /// The app's `.env` says otherwise than what it is measured with.
     #[serde(rename = "env_overruled")]
@@ -70,10 +80,7 @@ pub enum Notice {
     },
     /// The revision that the app is compared with.
     #[serde(rename = "against")]
-    Against {
-        /// Both revisions, and what is not in git.
-        detail: String,
-    },
+    Against(Versions),
     /// A budget of more CPUs than there are: all are used.
     #[serde(rename = "budget_cpus_too_many")]
     CpusTooMany {
@@ -130,7 +137,7 @@ pub enum Notice {
         /// The runtime that wants it.
         runtime: String,
         /// Why.
-        why: String,
+        unfit: Unfit,
     },
     /// Whose URLs are asked of the app here.
     #[serde(rename = "other_sites")]
@@ -167,8 +174,10 @@ pub enum Notice {
         runtime: String,
         /// The number.
         workers: u32,
-        /// The tuning, and the app where there are several.
-        by: String,
+        /// The directory of the tuning.
+        run: String,
+        /// Whether it was tuned with the plan's first app, of several.
+        first_app_alone: bool,
     },
     /// No best number of workers is known for a runtime.
     #[serde(rename = "not_tuned")]
@@ -176,7 +185,7 @@ pub enum Notice {
         /// Its name.
         runtime: String,
         /// Why.
-        why: String,
+        why: NotTuned,
     },
     /// Loads whose rate is a share of the baseline's peak were left out.
     #[serde(rename = "no_peak")]
@@ -194,7 +203,7 @@ pub enum Notice {
         /// Its name.
         runtime: String,
         /// What.
-        detail: String,
+        found: External,
     },
     /// A runtime that already runs is on another machine.
     #[serde(rename = "external_on_another_machine")]
@@ -230,7 +239,7 @@ pub enum Notice {
     #[serde(rename = "damaged")]
     Damaged {
         /// Which, and how.
-        detail: String,
+        damage: Damage,
     },
     /// Runs were measured at different times.
     #[serde(rename = "between_runs")]
@@ -247,14 +256,14 @@ pub enum Notice {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notice: Option<Box<Fact<Notice>>>,
         /// When and with what it was measured.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        detail: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        measured: Option<Identity>,
     },
     /// The machines of several runs differ.
     #[serde(rename = "machines_differ")]
     MachinesDiffer {
         /// In what.
-        what: Vec<String>,
+        what: Vec<MachinePart>,
     },
     /// The app's answer is another one in another run.
     #[serde(rename = "answers_differ")]
@@ -262,7 +271,7 @@ pub enum Notice {
         /// The run.
         run: String,
         /// For these runtimes.
-        runtimes: String,
+        runtimes: Vec<String>,
     },
 }
 
@@ -301,12 +310,18 @@ impl fmt::Display for Notice {
             Notice::AlsoInstalled { runtimes } => {
                 write!(f, "here too, for `--runtimes`: {}", words::list(&quoted(runtimes)))
             }
-            Notice::LeftOut { detail } => write!(f, "left out: {detail}"),
-            Notice::RuntimeSkipped { runtime, why } => write!(f, "skipped: `{runtime}`: {why}"),
+            Notice::LeftOut { runtimes, why, todo } => {
+                write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
+                todo.as_ref().map_or(Ok(()), |todo| write!(f, "; {todo}"))
+            }
+            Notice::RuntimeSkipped { runtime, cause, todo } => {
+                write!(f, "skipped: `{runtime}`: ")?;
+                with_todo(f, cause, todo.as_deref())
+            }
             Notice::LoadSkipped { load } => {
                 write!(f, "skipped: load `{load}`: none of its runtimes is there")
             }
-            Notice::AppDetected { app, detail } => write!(f, "app `{app}`: {detail}"),
+            Notice::AppDetected { app, detected } => write!(f, "app `{app}`: {detected}"),
             Notice::EnvOverruled { own, given } => write!(
                 f,
                 "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
@@ -315,8 +330,9 @@ impl fmt::Display for Notice {
                 f,
                 "the load reaches the app's own database, at {at}, and writes what the app writes"
             ),
-            Notice::Tuned { runtime, workers, by } => {
-                write!(f, "`{runtime}` at its best: workers={workers}, by the tuning {by}")
+            Notice::Tuned { runtime, workers, run, first_app_alone } => {
+                let app = if *first_app_alone { " with the plan's first app" } else { "" };
+                write!(f, "`{runtime}` at its best: workers={workers}, by the tuning `{run}`{app}")
             }
             Notice::NotTuned { runtime, why } => {
                 write!(f, "`{runtime}` is compared as it is: {why}")
@@ -328,15 +344,14 @@ impl fmt::Display for Notice {
                     "load {loads} is left out: the peak of `{runtime}` could not be measured: {why}"
                 )
             }
-            Notice::External { runtime, detail } => write!(f, "`{runtime}`: {detail}"),
+            Notice::External { runtime, found } => write!(f, "`{runtime}`: {found}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
                 "`{runtime}` sends to {host}, which is not this machine; only what you are allowed to load"
             ),
-            Notice::Against { detail }
-            | Notice::RoundsLook { detail }
-            | Notice::Damaged { detail }
-            | Notice::BetweenRuns { detail } => f.write_str(detail),
+            Notice::Against(versions) => versions.fmt(f),
+            Notice::Damaged { damage } => damage.fmt(f),
+            Notice::RoundsLook { detail } | Notice::BetweenRuns { detail } => f.write_str(detail),
             _ => self.of_conditions(f),
         }
     }
@@ -385,9 +400,9 @@ impl Notice {
             Notice::CpusShared {} => f.write_str(
                 "stack and load share CPUs: response times contain the generator's own CPU time",
             ),
-            Notice::KeepAliveOff { load, runtime, why } => write!(
+            Notice::KeepAliveOff { load, runtime, unfit } => write!(
                 f,
-                "load `{load}`: a connection per request for every runtime, because `{runtime}` {why} \
+                "load `{load}`: a connection per request for every runtime, because `{runtime}` {unfit} \
                  (`keep_alive: true` forces kept ones and leaves it out)"
             ),
             Notice::OtherSites { sites } => write!(
@@ -428,12 +443,14 @@ impl Notice {
                 write!(f, "trial `{trial}` was not finished: it does not count")
             }
             Notice::OfRun { run, notice: Some(notice), .. } => write!(f, "{run}: {notice}"),
-            Notice::OfRun { detail, .. } => f.write_str(detail),
+            Notice::OfRun { run, measured: Some(measured), .. } => write!(f, "{run}: {measured}"),
+            Notice::OfRun { run, .. } => f.write_str(run),
             Notice::MachinesDiffer { what } => {
-                write!(f, "the runs' machines differ in {}: see the evidence", words::list(what))
+                let what: Vec<String> = what.iter().map(|part| part.label().to_owned()).collect();
+                write!(f, "the runs' machines differ in {}: see the evidence", words::list(&what))
             }
             Notice::AnswersDiffer { run, runtimes } => {
-                write!(f, "the app's answer is another in {run}: {runtimes}")
+                write!(f, "the app's answer is another in {run}: {}", words::list(runtimes))
             }
             _ => Ok(()),
         }
@@ -443,7 +460,7 @@ impl Notice {
 impl Notice {
     /// What was said of one of several runs.
     pub fn of_run(run: String, notice: &Fact<Notice>) -> Notice {
-        Notice::OfRun { run, notice: Some(Box::new(notice.clone())), detail: String::new() }
+        Notice::OfRun { run, notice: Some(Box::new(notice.clone())), measured: None }
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Mismatch;
+use super::{Cause, Mismatch, pages};
+use crate::runtime::{Endless, Followed};
 use crate::store::record::PageRecord;
 use crate::summary::words;
 
@@ -17,7 +18,7 @@ pub enum Server {
     #[serde(rename = "runtime_failed")]
     Failed {
         /// Why, with the last lines of its logs.
-        error: String,
+        cause: Cause,
     },
     /// A page of the load is answered with an error, before the load.
     #[serde(rename = "page_fails")]
@@ -26,8 +27,8 @@ pub enum Server {
         count: u32,
         /// The first of them.
         pages: Vec<PageRecord>,
-        /// The pages and their answers, with the last lines of the logs.
-        detail: String,
+        /// The last lines of the logs, each on a line of its own.
+        log: String,
     },
     /// The pages of the load are redirected, before the load.
     #[serde(rename = "page_redirects")]
@@ -36,8 +37,10 @@ pub enum Server {
         count: u32,
         /// The first of them.
         pages: Vec<PageRecord>,
-        /// From where to where, and what to do.
-        detail: String,
+        /// Where the redirects of the app's own page led; null: it was not asked, or has none.
+        followed: Option<Followed>,
+        /// What redirects more often than anybody follows; null: nothing does.
+        endless: Option<Endless>,
     },
     /// PHP ended with a fatal error before the load.
     #[serde(rename = "php_error_before_load")]
@@ -57,13 +60,13 @@ pub enum Server {
     #[serde(rename = "runtime_gone")]
     Gone {
         /// How that shows.
-        detail: String,
+        cause: Cause,
     },
     /// The runtime could not be asked after the load.
     #[serde(rename = "failed_after_load")]
     FailedAfter {
         /// Why.
-        error: String,
+        cause: Cause,
     },
     /// The runtime shows itself otherwise after the load than before it.
     #[serde(rename = "changed_under_load")]
@@ -120,7 +123,7 @@ pub enum Server {
     #[serde(rename = "log_unreadable")]
     LogUnreadable {
         /// Why.
-        error: String,
+        cause: Cause,
     },
     /// Nothing had been asked of it when the load began.
     #[serde(rename = "cold")]
@@ -149,17 +152,70 @@ pub enum Server {
     #[serde(rename = "skipped")]
     Skipped {
         /// Why.
-        detail: String,
+        cause: Cause,
+        /// What to do, in English; null: nothing helps.
+        todo: Option<String>,
     },
     /// Kept connections do not suit this runtime.
     #[serde(rename = "keep_alive_unfit")]
     KeepAliveUnfit {
-        /// Why, and what to do.
-        detail: String,
+        /// Why.
+        unfit: Unfit,
     },
     /// No trial was finished.
     #[serde(rename = "no_trial")]
     NoTrial {},
+}
+
+/// Why kept connections do not suit a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Unfit {
+    /// Some would wait for ever.
+    Starves {
+        /// Workers that it has.
+        workers: u32,
+        /// Connections that there may be.
+        connections: u32,
+    },
+    /// It would be measured with connecting, and the others without.
+    Closes {},
+}
+
+impl Unfit {
+    /// What helps.
+    fn todo(self) -> String {
+        match self {
+            Unfit::Starves { workers, connections } => format!(
+                "`keep_alive: false`, `workers: {connections}`, `max_in_flight: {workers}`, or \
+                 `front: nginx`"
+            ),
+            Unfit::Closes {} => "`keep_alive: false` or `front: nginx`".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfit::Starves { workers, connections } => write!(
+                f,
+                "holds a worker per connection and has {workers} workers for up to {connections} \
+                 connections"
+            ),
+            Unfit::Closes {} => f.write_str("closes every connection after its answer"),
+        }
+    }
+}
+
+/// An error and what to do about it.
+pub(super) fn with_todo(
+    f: &mut fmt::Formatter<'_>,
+    cause: &Cause,
+    todo: Option<&str>,
+) -> fmt::Result {
+    fmt::Display::fmt(cause, f)?;
+    todo.map_or(Ok(()), |todo| write!(f, "; {todo}"))
 }
 
 /// What a cold OPcache had when the load began.
@@ -177,12 +233,18 @@ pub enum ColdOpcache {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Server::Failed { error } | Server::LogUnreadable { error } => f.write_str(error),
-            Server::PageFails { detail, .. }
-            | Server::PageRedirects { detail, .. }
-            | Server::Gone { detail }
-            | Server::Skipped { detail }
-            | Server::KeepAliveUnfit { detail } => f.write_str(detail),
+            Server::Failed { cause } | Server::LogUnreadable { cause } | Server::Gone { cause } => {
+                cause.fmt(f)
+            }
+            Server::PageFails { count, pages, log } => {
+                write!(f, "{}{log}", pages::failing(pages, *count as usize))
+            }
+            Server::PageRedirects { endless: Some(endless), .. } => endless.fmt(f),
+            Server::PageRedirects { count, pages, followed, endless: None } => {
+                f.write_str(&pages::redirected(followed.as_ref(), pages, *count as usize))
+            }
+            Server::Skipped { cause, todo } => with_todo(f, cause, todo.as_deref()),
+            Server::KeepAliveUnfit { unfit } => write!(f, "it {unfit}; use {}", unfit.todo()),
             Server::PhpErrorBefore { first } => {
                 write!(
                     f,
@@ -196,7 +258,7 @@ impl fmt::Display for Server {
                     "PHP ended with fatal errors under the load ({lines} in the log): `{first}`"
                 )
             }
-            Server::FailedAfter { error } => write!(f, "after the load: {error}"),
+            Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {
                 f.write_str("the app's answer was another one after the load than before it")?;

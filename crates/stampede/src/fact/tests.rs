@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
+use stampede_load::traffic::EntryError;
 
 use super::*;
 
@@ -46,7 +47,9 @@ fn a_sentence_of_format_1_is_shown_as_it_was() {
     assert!(other.is_bare() && other.text.starts_with("the generator was late"));
     let written = serde_json::to_value(&reason).expect("JSON");
     assert_eq!(written["code"], "text");
-    assert_eq!(read::<Reason>(written), reason);
+    if cfg!(not(feature = "codes-for-text")) {
+        assert_eq!(read::<Reason>(written), reason);
+    }
 }
 
 #[test]
@@ -131,7 +134,7 @@ fn the_schema_in_the_docs_is_the_schema() {
 /// One of each shape: what is printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
-    let of = |reason: Fact<Reason>| reason.to_string();
+    let of = |reason: Fact<Reason>| reason.sentence();
     let text = [
         of(Generator::Short { sent_share: 0.981 }.into()),
         of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
@@ -185,7 +188,12 @@ fn sentences_are_as_they_were() {
         of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
         of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
         of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
-        of(Traffic::FileBroken { entries: 1, first: "line 3: no method".into() }.into()),
+        of(Traffic::FileBroken {
+            entries: 1,
+            line: 3,
+            error: EntryError::HeadersWithoutEnd { bytes: 9 },
+        }
+        .into()),
         of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
     ];
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));

@@ -5,7 +5,10 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_load::traffic::{EntryError, ReadFailure, Skip};
 
+use super::{Before, Cause, Fact, Found, Nothing};
+use crate::runtime::Followed;
 use crate::summary::words;
 
 /// What was sent, and how it was answered.
@@ -72,8 +75,12 @@ pub enum Traffic {
     /// The page redirects.
     #[serde(rename = "redirected")]
     Redirected {
-        /// From where to where.
-        detail: String,
+        /// Path that was asked.
+        from: String,
+        /// HTTP status of the first redirect.
+        status: u16,
+        /// Path where they led.
+        to: String,
         /// Whether the load asks for the page that it leads to.
         is_followed: bool,
     },
@@ -92,7 +99,7 @@ pub enum Traffic {
     #[serde(rename = "database_queries_unknown")]
     QueriesUnknown {
         /// Why.
-        error: String,
+        cause: Cause,
     },
     /// An expectation was not met, or cannot be judged.
     #[serde(rename = "not_met")]
@@ -100,14 +107,11 @@ pub enum Traffic {
         /// As written: `p95 < 100ms`.
         expectation: String,
         /// The figure that was found; null: it is not known.
-        found: Option<String>,
+        found: Option<Fact<Found>>,
     },
     /// There is no correct answer, or nothing was sent.
     #[serde(rename = "nothing_correct")]
-    NothingCorrect {
-        /// Why.
-        detail: String,
-    },
+    NothingCorrect(Nothing),
     /// The requests were over before the schedule.
     #[serde(rename = "requests_over")]
     RequestsOver {
@@ -120,15 +124,17 @@ pub enum Traffic {
     #[serde(rename = "request_file_failed")]
     FileFailed {
         /// Why.
-        error: String,
+        failure: ReadFailure,
     },
     /// Entries of the request file are no requests.
     #[serde(rename = "request_file_broken")]
     FileBroken {
         /// How many.
         entries: u64,
+        /// Line of the first, 1 for the first of the file.
+        line: u64,
         /// What is wrong with the first.
-        first: String,
+        error: EntryError,
     },
     /// Entries of the request file were left out.
     #[serde(rename = "request_file_skipped")]
@@ -136,7 +142,7 @@ pub enum Traffic {
         /// How many.
         entries: u64,
         /// Why.
-        why: String,
+        why: Skip,
     },
     /// URLs of the request file name other hosts.
     #[serde(rename = "request_file_other_host")]
@@ -154,7 +160,7 @@ pub enum Traffic {
     #[serde(rename = "before_load")]
     BeforeLoad {
         /// What.
-        detail: String,
+        found: Before,
     },
 }
 
@@ -228,8 +234,10 @@ impl fmt::Display for Traffic {
             | Traffic::ConnectionsNotKept {}
             | Traffic::SlowConnects { .. } => self.of_connections(f),
             Traffic::OddHeaders { kind, answers } => odd_headers(f, kind, *answers),
-            Traffic::Redirected { detail, is_followed: true } => {
-                write!(f, "{detail}: the load asks for that page")
+            Traffic::Redirected { from, status, to, is_followed } => {
+                let (from, to) = (from.clone(), to.clone());
+                Followed { from, status: *status, to }.fmt(f)?;
+                if *is_followed { f.write_str(": the load asks for that page") } else { Ok(()) }
             }
             Traffic::NotCompared { requests, compared } => write!(
                 f,
@@ -238,8 +246,8 @@ impl fmt::Display for Traffic {
                 words::count(*compared)
             ),
             Traffic::Queries(queries) => queries.fmt(f),
-            Traffic::QueriesUnknown { error } => {
-                write!(f, "the database does not tell how many queries reached it: {error}")
+            Traffic::QueriesUnknown { cause } => {
+                write!(f, "the database does not tell how many queries reached it: {cause}")
             }
             Traffic::RequestsOver { requests, after_ns } => {
                 let (requests, after) = (words::count(*requests), words::time(*after_ns as f64));
@@ -248,12 +256,12 @@ impl fmt::Display for Traffic {
                     "the traffic was over after {requests} requests, in {after}: before the schedule"
                 )
             }
-            Traffic::NotMet { expectation, found } => {
-                write!(f, "{expectation}: {}", found.as_deref().unwrap_or("not known"))
-            }
-            Traffic::Redirected { detail, .. }
-            | Traffic::NothingCorrect { detail }
-            | Traffic::BeforeLoad { detail } => f.write_str(detail),
+            Traffic::NotMet { expectation, found } => match found {
+                Some(found) => write!(f, "{expectation}: {found}"),
+                None => write!(f, "{expectation}: not known"),
+            },
+            Traffic::NothingCorrect(nothing) => nothing.fmt(f),
+            Traffic::BeforeLoad { found } => found.fmt(f),
             _ => self.of_file(f),
         }
     }
@@ -294,18 +302,15 @@ impl Traffic {
 
     fn of_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Traffic::FileFailed { error } => {
-                write!(f, "the request file could not be read to its end: {error}")
+            Traffic::FileFailed { failure } => {
+                write!(f, "the request file could not be read to its end: {failure}")
             }
-            Traffic::FileBroken { entries: 1, first } => {
-                write!(f, "one entry of the traffic is no request: {first}")
+            Traffic::FileBroken { entries: 1, line, error } => {
+                write!(f, "one entry of the traffic is no request: line {line}: {error}")
             }
-            Traffic::FileBroken { entries, first } => {
-                write!(
-                    f,
-                    "{} entries of the traffic are no requests: {first}",
-                    words::count(*entries)
-                )
+            Traffic::FileBroken { entries, line, error } => {
+                let entries = words::count(*entries);
+                write!(f, "{entries} entries of the traffic are no requests: line {line}: {error}")
             }
             Traffic::FileSkipped { entries, why } => {
                 write!(f, "traffic: {} skipped: {why}", words::count(*entries))

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Why a stack could not be started or stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum KeeperError {
     /// The id names cgroups and files.
     #[error("stack id `{0}` is not 1 to 64 letters, digits, `-`, `_` or `.`")]
@@ -20,7 +21,7 @@ pub enum KeeperError {
         /// The directory.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        why: Unsafe,
     },
     /// The journal cannot be read or written: without it nothing is started.
     #[error("cannot use journal `{path}`")]
@@ -28,6 +29,7 @@ pub enum KeeperError {
         /// The directory or entry.
         path: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The keeper itself did not start.
@@ -36,6 +38,7 @@ pub enum KeeperError {
         /// The binary that was executed.
         program: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The keeper ended before its time; the stack was ended too.
@@ -58,6 +61,7 @@ pub enum KeeperError {
         /// Program.
         program: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// A working directory, log or working directory cannot be used.
@@ -68,6 +72,7 @@ pub enum KeeperError {
         /// Directory or file.
         path: PathBuf,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The user that a process shall run as cannot be taken.
@@ -80,6 +85,7 @@ pub enum KeeperError {
         /// Group id.
         gid: u32,
         /// Why.
+        #[serde(skip)]
         source: io::Error,
     },
     /// Something is still there after everything was tried.
@@ -92,7 +98,26 @@ pub enum KeeperError {
     },
     /// CPUs of our own could not be set or read.
     #[error("cannot set the CPUs of our own threads")]
-    Affinity(#[source] io::Error),
+    Affinity(
+        #[serde(skip)]
+        #[source]
+        io::Error,
+    ),
+}
+
+/// Why a directory is not ours alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsafe {
+    /// It leads elsewhere, or holds nothing.
+    #[error("it is a link or no directory")]
+    NoDirectory,
+    /// Somebody else's.
+    #[error("it belongs to another user")]
+    OtherOwner,
+    /// Its mode lets others write.
+    #[error("others may write there")]
+    WritableByOthers,
 }
 
 impl KeeperError {
@@ -243,7 +268,7 @@ mod tests {
         let errors = [
             KeeperError::BadId("a/b".to_owned()),
             KeeperError::InUse(id.clone()),
-            KeeperError::JournalUnsafe { path: path(), why: "others may write there".to_owned() },
+            KeeperError::JournalUnsafe { path: path(), why: Unsafe::WritableByOthers },
             KeeperError::Journal { path: path(), source: errno(libc::ENOSPC) },
             KeeperError::Keeper { program: path(), source: errno(libc::EAGAIN) },
             KeeperError::Gone { id: id.clone() },

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::error::KeeperError;
+use super::error::{KeeperError, Unsafe};
 use super::proc::{self, Identity};
 use super::work::WorkRecord;
 
@@ -255,8 +255,7 @@ const TRIES: u32 = 100;
 /// Opens a directory that is ours alone.
 fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperError> {
     let fail = |source: io::Error| KeeperError::Journal { path: path.to_owned(), source };
-    let unsafe_because =
-        |why: &str| KeeperError::JournalUnsafe { path: path.to_owned(), why: why.to_owned() };
+    let unsafe_because = |why: Unsafe| KeeperError::JournalUnsafe { path: path.to_owned(), why };
     if missing == Missing::Create {
         match fs::DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
@@ -267,16 +266,16 @@ fn private_directory(path: &Path, missing: Missing) -> Result<OwnedFd, KeeperErr
     let directory = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(directory) => directory,
         Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            return Err(unsafe_because("it is a link or no directory"));
+            return Err(unsafe_because(Unsafe::NoDirectory));
         }
         Err(error) => return Err(fail(error.into())),
     };
     let stat = rustix::fs::fstat(&directory).map_err(|error| fail(error.into()))?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
-        return Err(unsafe_because("it belongs to another user"));
+        return Err(unsafe_because(Unsafe::OtherOwner));
     }
     if FileType::from_raw_mode(stat.st_mode) != FileType::Directory || stat.st_mode & 0o022 != 0 {
-        return Err(unsafe_because("others may write there"));
+        return Err(unsafe_because(Unsafe::WritableByOthers));
     }
     Ok(directory)
 }

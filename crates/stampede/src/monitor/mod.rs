@@ -31,6 +31,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use rustix::time::{ClockId, clock_gettime};
 use stampede_load::time::Nanos;
 
@@ -112,12 +114,14 @@ impl Drop for Monitor {
 }
 
 /// Why a stack cannot be watched.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MonitorError {
     /// Readings that often would disturb what they measure.
     #[error("the monitor cannot read every {} ns, 10 ms at least", interval.0)]
     NoInterval {
         /// What was asked for.
+        #[serde(rename = "interval_ns")]
         interval: Nanos,
     },
     /// A file of a cgroup that must be there is not.
@@ -128,12 +132,14 @@ pub enum MonitorError {
         /// Which file.
         path: PathBuf,
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// No thread.
     #[error("the monitor's thread did not start")]
     NoThread {
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// Our own bug.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
+use serde_saphyr::MessageFormatter;
 use stampede_load::schedule::ScheduleError;
 
 use crate::causes::chain;
@@ -172,9 +173,17 @@ pub enum Mistake {
 }
 
 /// The parser's message without its place, which is shown with the line itself.
-pub(super) fn words(error: &serde_saphyr::Error) -> String {
-    let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
-    message.find(" at line ").map_or_else(|| message.clone(), |end| message[..end].to_owned())
+fn words(error: &serde_saphyr::Error) -> String {
+    let message = serde_saphyr::UserMessageFormatter.format_message(innermost(error));
+    message.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// What is wrong, without the alias that it was met through.
+pub(super) fn innermost(error: &serde_saphyr::Error) -> &serde_saphyr::Error {
+    match error.without_snippet() {
+        serde_saphyr::Error::AliasError { error, .. } => innermost(error),
+        error => error,
+    }
 }
 
 /// A text that places point into: the plan's file, or the command line.

@@ -122,6 +122,7 @@ fn apps_budget_and_the_rest() {
     );
 }
 
+#[cfg(not(feature = "codes-for-text"))]
 #[test]
 fn runtimes_and_their_settings() {
     check(

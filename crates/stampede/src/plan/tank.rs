@@ -437,7 +437,7 @@ fn lines<'a>(node: &'a Node, expected: &str) -> Result<Vec<(&'a str, &'a Node)>,
 }
 
 fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, TrafficError> {
-    Request::build("GET", path, headers, b"", habits, None)
+    Ok(Request::build("GET", path, headers, b"", habits, None)?)
 }
 
 /// What makes no request, where it is written.

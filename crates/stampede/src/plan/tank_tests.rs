@@ -121,6 +121,7 @@ fn what_has_no_meaning_is_said_in_words() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
+#[cfg(not(feature = "codes-for-text"))]
 #[test]
 fn every_mistake_is_shown() {
     let with = |line: &str| {

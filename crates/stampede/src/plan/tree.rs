@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-use super::error::{Mistake, Place, PlanError, Source, words};
+use super::error::{Mistake, Place, PlanError, Source, innermost};
 
 /// Largest plan that is read.
 pub(super) const BYTES_MAX: usize = 1 << 20;
@@ -144,13 +144,19 @@ fn syntax(error: serde_saphyr::Error, source: &Arc<Source>) -> PlanError {
         Some(location) => place(&location, source),
         None => Place::begin_of(source),
     };
-    let words = words(&error);
-    let (mistake, expected) = if words.starts_with("duplicate mapping key") {
-        (Mistake::KeyTwice(shortened(place.text())), "each key once")
-    } else if words.contains("too large or too complex") {
-        (Mistake::TooMuch, "at most 20 000 values, 32 levels and 200 aliases")
-    } else {
-        (Mistake::Yaml(Box::new(error)), EXPECTED)
+    use serde_saphyr::Error as E;
+    let (mistake, expected) = match innermost(&error) {
+        E::DuplicateMappingKey { .. } => {
+            (Mistake::KeyTwice(shortened(place.text())), "each key once")
+        }
+        E::Budget { .. }
+        | E::AliasReplayCounterOverflow { .. }
+        | E::AliasReplayLimitExceeded { .. }
+        | E::AliasExpansionLimitExceeded { .. }
+        | E::AliasReplayStackDepthExceeded { .. } => {
+            (Mistake::TooMuch, "at most 20 000 values, 32 levels and 200 aliases")
+        }
+        _ => (Mistake::Yaml(Box::new(error)), EXPECTED),
     };
     place.wrong(mistake, expected)
 }

@@ -168,6 +168,7 @@ mod tests {
             model: LoadModel::Open,
             load_text: "const(100,8s)".to_owned(),
             schedule: None,
+            closed: None,
             refused: None,
             sent: None,
         }

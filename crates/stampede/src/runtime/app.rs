@@ -9,6 +9,7 @@ use super::catalogue::Directory;
 use super::copy;
 use super::error::RuntimeError;
 use crate::fact::Notice;
+use crate::fact::app::Detected;
 
 /// An app, read and checked.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ pub struct App {
     /// The masked body that is correct; `None`: any.
     pub expected_body: Option<String>,
     /// What was found of a project that has no `app.yaml`, in words.
-    pub(super) said: Option<String>,
+    pub(super) said: Option<Detected>,
     directory: Directory,
 }
 
@@ -50,8 +51,8 @@ impl App {
 
     /// What a project was taken as; `None`: its `app.yaml` says what it is.
     pub fn notice(&self) -> Option<Notice> {
-        let (app, detail) = (self.name.clone(), self.said.clone()?);
-        Some(Notice::AppDetected { app, detail })
+        let (app, detected) = (self.name.clone(), self.said.clone()?);
+        Some(Notice::AppDetected { app, detected })
     }
 
     /// Bytes of one of its files; `None` where it is not there.

@@ -9,6 +9,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::{Serialize, Serializer};
+
 use minijinja::context;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -387,25 +389,41 @@ impl DatabaseContext<'_> {
 }
 
 /// Why a database does not tell how many queries it has answered.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CountError {
     /// The program that asks it cannot be run.
     #[error(transparent)]
-    NotRun(#[from] io::Error),
+    NotRun(
+        #[serde(skip)]
+        #[from]
+        io::Error,
+    ),
     /// That program does not end.
     #[error("it does not answer within {} s", within.as_secs())]
     Silent {
         /// For so long it was waited for.
+        #[serde(rename = "within_ns", serialize_with = "nanoseconds")]
         within: Duration,
     },
     /// That program says no number.
     #[error("{words}")]
     NoNumber {
         /// How it ended.
+        #[serde(serialize_with = "exit_code")]
         status: ExitStatus,
         /// What it printed.
         words: String,
     },
+}
+
+fn nanoseconds<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Null: a signal ended it.
+fn exit_code<S: Serializer>(status: &ExitStatus, serializer: S) -> Result<S::Ok, S::Error> {
+    status.code().serialize(serializer)
 }
 
 /// How a database is asked for the number of its queries.

@@ -16,6 +16,7 @@ use super::error::RuntimeError;
 use super::framework;
 use super::manifest::AppKind;
 use super::preparation;
+use crate::fact::app::{Detected, RecognisedBy};
 
 /// Reads the project in `path`. `kind` is what it is served as, whatever it looks like.
 ///
@@ -133,7 +134,7 @@ struct Found {
     /// `Symfony`; `None`: nothing that is known.
     title: Option<&'static str>,
     /// What told it.
-    by: String,
+    by: RecognisedBy,
     /// Its framework, where its version can be told.
     need: Option<(String, Framework)>,
 }
@@ -204,7 +205,8 @@ impl Project<'_> {
     fn recognised(&self) -> Found {
         let required = KNOWN.iter().find_map(|known| {
             let package = known.packages.iter().find(|package| self.requires(package))?;
-            Some(self.found(known, Some(package), format!("composer.json requires `{package}`")))
+            let by = RecognisedBy::Requires { package: (*package).to_owned() };
+            Some(self.found(known, Some(package), by))
         });
         let by_files = || {
             KNOWN.iter().find_map(|known| {
@@ -217,10 +219,9 @@ impl Project<'_> {
             kind: AppKind::Script,
             title: None,
             by: match self.composer.is_null() {
-                true => "no composer.json, and neither `artisan`, `bin/console` nor WordPress",
-                false => "composer.json requires no framework that is known here",
-            }
-            .to_owned(),
+                true => RecognisedBy::Nothing {},
+                false => RecognisedBy::NoFramework {},
+            },
             need: None,
         })
     }
@@ -230,16 +231,17 @@ impl Project<'_> {
     }
 
     /// Which of its files say that it is this.
-    fn looks_like(&self, known: &Known, installed: bool) -> Option<String> {
+    fn looks_like(&self, known: &Known, installed: bool) -> Option<RecognisedBy> {
         let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
-        let files = backticked(known.files.iter().find(all)?);
-        let Some((file, text)) = known.says else { return Some(format!("it has {files}")) };
+        let files = known.files.iter().find(all)?.iter().map(|file| (*file).to_owned()).collect();
+        let Some((file, text)) = known.says else { return Some(RecognisedBy::Files { files }) };
         let says = || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text));
-        (installed || says()).then(|| format!("it has {files}, those of {}", known.title))
+        let framework = known.title.to_owned();
+        (installed || says()).then_some(RecognisedBy::FilesOf { files, framework })
     }
 
     /// `package` is where its version stands; `None`: the framework is not the project's own.
-    fn found(&self, known: &Known, package: Option<&str>, by: String) -> Found {
+    fn found(&self, known: &Known, package: Option<&str>, by: RecognisedBy) -> Found {
         let need = |package: &str| Framework {
             own: None,
             package: package.to_owned(),
@@ -271,42 +273,31 @@ impl Project<'_> {
         Some(Found {
             kind: AppKind::Script,
             title: Some("WordPress"),
-            by: format!("it has `{file}`"),
+            by: RecognisedBy::Files { files: vec![file.clone()] },
             need: Some(("wordpress".to_owned(), need)),
         })
     }
 
-    /// What it was taken as, and why: for people.
-    fn said(&self, app: &App, found: &Found) -> String {
-        let kind = app.manifest.kind.name();
-        let (by, version) =
-            (&found.by, found.need.as_ref().and_then(|(_, need)| framework::version(app, need)));
-        let version = version.as_deref().and_then(|version| version.split(' ').next());
-        let what = match (found.title, version) {
-            (Some(title), None | Some("")) => format!("a {title} app ({by})"),
-            (Some(title), Some(version)) => format!("a {title} {version} app ({by})"),
-            (None, _) => format!("a PHP app ({by})"),
-        };
-        let of_kind = match found.title.is_some_and(|title| title.to_lowercase() == kind) {
-            true if app.manifest.kind == found.kind => String::new(),
-            _ if app.manifest.kind == found.kind => format!(", of kind `{kind}`"),
-            _ => format!(", taken as kind `{kind}` because that was said"),
-        };
-        let served = match self.docroot {
-            "." => "the directory itself".to_owned(),
-            docroot => format!("`{docroot}/`"),
-        };
-        format!("{what}{of_kind}, served from {served}{}", self.is_inside())
+    /// What it was taken as, and why.
+    fn said(&self, app: &App, found: &Found) -> Detected {
+        let version = found.need.as_ref().and_then(|(_, need)| framework::version(app, need));
+        let version = version.and_then(|version| Some(version.split(' ').next()?.to_owned()));
+        Detected {
+            framework: found.title.map(str::to_owned),
+            version: version.filter(|version| !version.is_empty()),
+            by: found.by.clone(),
+            kind: app.manifest.kind.name().to_owned(),
+            kind_is_said: app.manifest.kind != found.kind,
+            docroot: self.docroot.to_owned(),
+            may_be_part: self.is_inside(),
+        }
     }
 
     /// A public directory alone lacks the rest of its project.
-    fn is_inside(&self) -> String {
+    fn is_inside(&self) -> bool {
         let named = |name: &str| self.path.file_name().is_some_and(|own| own == name);
         let above = self.path.parent().filter(|above| above.join(COMPOSER).is_file());
-        match above.filter(|_| self.docroot == "." && DOCROOTS.into_iter().any(named)) {
-            Some(_) => "; the directory above has a composer.json: is the app that one?".to_owned(),
-            None => String::new(),
-        }
+        above.is_some() && self.docroot == "." && DOCROOTS.into_iter().any(named)
     }
 }
 
@@ -345,10 +336,6 @@ fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-fn backticked(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// Laravel's word for what Symfony calls `prod`.

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
+use super::problem::{GivenBy, PrepareEnd, Unverified};
 use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is apart: see [`RuntimeError::hint`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuntimeError {
     /// The plan or a flag names a runtime that is in no directory.
     #[error("unknown runtime `{name}`")]
@@ -159,7 +163,7 @@ pub enum RuntimeError {
         /// The script, from the app's directory.
         script: String,
         /// How it ended.
-        how: String,
+        how: PrepareEnd,
         /// Last lines of what it said, each on a line of its own.
         log: String,
     },
@@ -183,6 +187,7 @@ pub enum RuntimeError {
         /// Runtime and file, or the field of `runtime.yaml`.
         file: String,
         /// What the template engine says.
+        #[serde(skip)]
         #[source]
         source: minijinja::Error,
     },
@@ -280,6 +285,7 @@ pub enum RuntimeError {
         /// File or directory.
         path: PathBuf,
         /// What the system says.
+        #[serde(skip)]
         #[source]
         source: std::io::Error,
     },
@@ -304,6 +310,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What the keeper says.
+        #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -313,6 +320,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What is gone.
+        #[serde(skip)]
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -324,6 +332,7 @@ pub enum RuntimeError {
         /// Of the whole stack; 0: no limit.
         limit_bytes: u64,
         /// What went wrong.
+        #[serde(skip)]
         #[source]
         source: Box<RuntimeError>,
     },
@@ -389,7 +398,7 @@ pub enum RuntimeError {
         /// Runtime's name.
         runtime: String,
         /// What happened.
-        problem: String,
+        problem: Unverified,
     },
 }
 
@@ -526,24 +535,6 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known: {}", known.join(", ")),
-    }
-}
-
-/// Where a program's file was named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GivenBy {
-    /// A setting of the plan, of this name.
-    Setting(String),
-    /// A variable of the environment.
-    Variable(String),
-}
-
-impl std::fmt::Display for GivenBy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GivenBy::Setting(name) => write!(f, "setting `{name}`"),
-            GivenBy::Variable(name) => f.write_str(name),
-        }
     }
 }
 

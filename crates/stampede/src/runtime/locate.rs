@@ -9,9 +9,12 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::catalogue::RuntimeDirectory;
-use super::error::{GivenBy, RuntimeError};
+use super::error::RuntimeError;
 use super::manifest::Need;
+use super::problem::GivenBy;
 use crate::store::record::CustomBuild;
 
 /// What of the surroundings decides where things are found. Passed in, so that a test can
@@ -286,7 +289,8 @@ fn cached<T: Clone>(cache: &Cache<T>, path: &Path, make: impl FnOnce() -> T) -> 
 }
 
 /// Why PHP does not load an extension.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExtensionError {
     /// It was built for a PHP with another interface.
     #[error("it is for PHP's {build}, and `{}` is {php_build}", php.display())]

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::answer::Answer;
@@ -91,7 +93,7 @@ fn expects_nothing(expect: &Expect) -> bool {
 }
 
 /// One redirect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redirect {
     /// Path that was asked.
     pub from: String,
@@ -130,7 +132,7 @@ impl Arrived {
 }
 
 /// Redirects that were followed to their end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Followed {
     /// Path that was asked.
     pub from: String,
@@ -147,7 +149,7 @@ impl fmt::Display for Followed {
 }
 
 /// More redirects than anybody follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Endless {
     /// The first of them.
     pub first: Redirect,

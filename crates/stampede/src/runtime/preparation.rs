@@ -15,6 +15,7 @@ use super::error::RuntimeError;
 use super::locate::{self, Places};
 use super::logs;
 use super::manifest::{AppKind, Need};
+use super::problem::PrepareEnd;
 use super::start::{Failure, Guard, Keep};
 use super::user::User;
 use crate::interrupt;
@@ -224,11 +225,11 @@ impl BuildContext<'_> {
         let how = match ended {
             // What went well says nothing to who reads why something later did not.
             Ok(Some(Exit { code: Some(0), .. })) => return taken(&log),
-            Ok(Some(Exit { code: Some(code), .. })) => format!("ended with exit code {code}"),
-            Ok(Some(_)) => "was killed".to_owned(),
-            Ok(None) if interrupt::asked() => "was ended".to_owned(),
-            Ok(None) => format!("did not end within {} s", WITHIN.as_secs()),
-            Err(error) => format!("was not started: {error}"),
+            Ok(Some(Exit { code: Some(code), .. })) => PrepareEnd::Exited { exit_code: code },
+            Ok(Some(_)) => PrepareEnd::Killed,
+            Ok(None) if interrupt::asked() => PrepareEnd::Interrupted,
+            Ok(None) => PrepareEnd::TimedOut { within_s: WITHIN.as_secs() },
+            Err(error) => PrepareEnd::NotStarted { error: error.to_string() },
         };
         let log = match logs::last_lines(self.dir, self.secrets) {
             lines if lines.is_empty() => lines,

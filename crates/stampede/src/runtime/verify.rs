@@ -13,6 +13,7 @@ use super::fastcgi;
 use super::page::{Accepts, Site, is_redirect};
 use super::pages::{Pages, Place};
 use super::port;
+use super::problem::{AskedOf, Unverified};
 use super::start::Running;
 use crate::fact::{Fact, Observation};
 use crate::mask::mask_foreign;
@@ -108,7 +109,7 @@ fn ask(running: &Running, app: &App, requests: &[&RequestSpec]) -> Result<Observ
     let mut pages = Pages::ask(running, &place, requests);
     let probe = asker.probe("show=1")?;
     if let Some(wrong) = lacks_version(&answer, app, &probe.php_version) {
-        return Err(asker.fail(format!("the page: {wrong}")));
+        return Err(asker.fail(Unverified::WrongPage { wrong }));
     }
     let missing = app.manifest.extensions.iter().filter(|name| !has(&probe.extensions, name));
     let missing = missing.map(|name| Observation::ExtensionMissing { extension: name.clone() });
@@ -183,20 +184,24 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn fail(&self, problem: String) -> RuntimeError {
+    fn fail(&self, problem: Unverified) -> RuntimeError {
         RuntimeError::Unverified { runtime: self.running.name().into(), problem }
+    }
+
+    fn silent(&self, asked: AskedOf, error: &dyn std::fmt::Display) -> RuntimeError {
+        self.fail(Unverified::NoAnswer { asked, client_error: error.to_string() })
     }
 
     /// The page that shows whether the app works, as the redirects of the start led to it.
     fn page(&self, app: &App) -> Result<Answer, RuntimeError> {
         let (page, path) = (self.running.page(), self.running.page_path());
         let answer = self.running.ask_path(&path, &page.headers, ASK_WITHIN);
-        let answer = answer.map_err(|error| self.fail(format!("the page: {error}")))?;
+        let answer = answer.map_err(|error| self.silent(AskedOf::Page, &error))?;
         // A redirect that was not followed is for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
             None => Ok(answer),
-            Some(wrong) => Err(self.fail(format!("the page: {wrong}"))),
+            Some(wrong) => Err(self.fail(Unverified::WrongPage { wrong })),
         }
     }
 
@@ -212,10 +217,14 @@ impl Asker<'_> {
         self.running.check_asked()?;
         let url = format!("{}/{}?{query}", self.running.url(), self.running.stack.probe);
         let answer =
-            get(&self.client, &url).map_err(|error| self.fail(format!("probe: {error}")))?;
+            get(&self.client, &url).map_err(|error| self.silent(AskedOf::Probe, &error))?;
         serde_json::from_str(&answer.body).map_err(|error| {
             let body: String = mask_foreign(&answer.body).chars().take(200).collect();
-            self.fail(format!("probe: status {}, {error}: `{body}`", answer.status))
+            self.fail(Unverified::Unreadable {
+                status: answer.status,
+                json_error: error.to_string(),
+                body: body.to_string(),
+            })
         })
     }
 
@@ -287,7 +296,7 @@ impl Asker<'_> {
         match (&self.running.stack.status, &effective.processes) {
             (Some(socket), _) => {
                 let page = fastcgi::get(socket, &effective.path, "json", ASK_WITHIN)
-                    .map_err(|error| self.fail(format!("status page: {error}")))?;
+                    .map_err(|error| self.silent(AskedOf::StatusPage, &error))?;
                 let page: serde_json::Value = serde_json::from_str(&page).unwrap_or_default();
                 let field = effective.field.as_deref().unwrap_or("total processes");
                 Ok(page[field].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0))

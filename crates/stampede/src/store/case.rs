@@ -1,13 +1,12 @@
 //! A case as it is on disk: what is sent, at what.
 
+use super::unknown::or_none;
 use crate::fact::{Fact, Reason};
 use std::fmt;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use stampede_load::schedule::Segments;
-use stampede_load::spec::{Arrivals, Model};
+use stampede_load::spec::{Arrivals, Model, Until};
 
 /// One case of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +24,10 @@ pub struct CaseRecord {
     /// The schedule; `None`: the model is closed, or a later version wrote what is not known here.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Segments>,
+    /// Users and their end; `None`: the model is open, or an earlier version wrote it as text
+    /// alone.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closed>,
     /// Why it is not measured at all; `None`: it is.
     pub refused: Option<Fact<Reason>>,
     /// What is sent to what; `None`: an earlier version did not write it down.
@@ -33,11 +36,79 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
-    /// Runs of before have a schedule as text alone.
-    pub(super) fn read_schedule(&mut self) {
-        if self.model == LoadModel::Open && self.schedule.is_none() {
-            self.schedule = Segments::parse(&self.load_text).ok();
+    /// Runs of before have the load as text alone.
+    pub(super) fn read_load(&mut self) {
+        match self.model {
+            LoadModel::Open if self.schedule.is_none() => {
+                self.schedule = Segments::parse(&self.load_text).ok();
+            }
+            LoadModel::Closed if self.closed.is_none() => {
+                self.closed = Closed::parse(&self.load_text);
+            }
+            _ => {}
         }
+    }
+
+    /// The load's shape, whatever the load is called; `None`: it is not known.
+    pub fn shape(&self) -> Option<LoadShape> {
+        let open = self.schedule.clone().map(LoadShape::Open);
+        open.or_else(|| self.closed.map(LoadShape::Closed))
+    }
+}
+
+/// What a load does over time: two are the same load where this is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadShape {
+    /// By a schedule.
+    Open(Segments),
+    /// The next request follows each answer.
+    Closed(Closed),
+}
+
+/// A closed load. It ends after a length, after a number of requests, or with its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closed {
+    /// Requests at a time.
+    #[serde(alias = "users")]
+    pub concurrency: u32,
+    /// How long it sends; null: something else ends it.
+    pub length_ns: Option<u64>,
+    /// How many requests it sends; null: something else ends it.
+    pub requests: Option<u64>,
+}
+
+impl Closed {
+    /// Of a load; `None`: its model is open.
+    pub fn of(model: &Model) -> Option<Closed> {
+        let Model::Closed { concurrency, until } = model else { return None };
+        let (length_ns, requests) = match until {
+            Until::For(length) => (Some(length.0), None),
+            Until::Requests(u64::MAX) => (None, None),
+            Until::Requests(requests) => (None, Some(*requests)),
+        };
+        Some(Closed { concurrency: *concurrency, length_ns, requests })
+    }
+
+    /// Of the text that runs of before have alone: `4 users for 10 s`, `1 user, 1 200 requests`.
+    pub fn parse(text: &str) -> Option<Closed> {
+        let digits = |text: &str| -> Option<u64> {
+            let blanks: &[char] = &[' ', '\u{202f}', '\u{a0}'];
+            text.replace(blanks, "").parse().ok()
+        };
+        let (concurrency, end) = text.split_once(" user")?;
+        let concurrency = u32::try_from(digits(concurrency)?).ok()?;
+        let end = end.strip_prefix('s').unwrap_or(end);
+        if let Some(length) = end.strip_prefix(" for ") {
+            let seconds: f64 = length.strip_suffix('s')?.trim_end().parse().ok()?;
+            let length_ns = Some((seconds * 1e9).round() as u64);
+            return Some(Closed { concurrency, length_ns, requests: None });
+        }
+        let requests = match end.strip_prefix(", ") {
+            Some(requests) => Some(digits(requests.split(" request").next()?)?),
+            None => None,
+        };
+        Some(Closed { concurrency, length_ns: None, requests })
     }
 }
 
@@ -49,7 +120,9 @@ pub struct SentRecord {
     pub app_kind: String,
     /// `GET /?ms=10`, or how many requests and the hash of all; secrets masked.
     pub requests: String,
-    /// How arrivals spread; `None`: the model is closed.
+    /// How arrivals spread; `None`: the model is closed, or a later version wrote what is not known
+    /// here.
+    #[serde(default, deserialize_with = "or_none")]
     pub arrivals: Option<Spread>,
 }
 
@@ -103,9 +176,24 @@ impl fmt::Display for Spread {
     }
 }
 
-/// What a later version wrote and is not known here is no reason not to read the rest.
-fn or_none<'de, T: DeserializeOwned, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_load_of_before_is_known_by_its_text() {
+        let closed =
+            |concurrency, length_ns, requests| Some(Closed { concurrency, length_ns, requests });
+        for (text, expected) in [
+            ("4 users for 10s", closed(4, Some(10_000_000_000), None)),
+            ("1 user for 0.5 s", closed(1, Some(500_000_000), None)),
+            ("16 users, 1\u{202f}200 requests", closed(16, None, Some(1_200))),
+            ("1 user, 1 request", closed(1, None, Some(1))),
+            ("2 users until the ammo is over", closed(2, None, None)),
+            ("const(200,60s)", None),
+            ("many users for 1 s", None),
+        ] {
+            assert_eq!(Closed::parse(text), expected, "{text}");
+        }
+    }
 }

@@ -13,24 +13,35 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use serde::Serialize;
 use stampede_load::report::TimeSet;
 use stampede_load::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::StoreError;
+use crate::fact::stored::Damage;
 
 /// What is wrong with a line of histograms.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HistogramError {
     /// Not of the log's format.
     #[error("not a line of an interval log")]
     NotALine,
     /// Its bytes are no base64.
     #[error(transparent)]
-    Base64(#[from] base64::DecodeError),
+    Base64(
+        #[serde(skip)]
+        #[from]
+        base64::DecodeError,
+    ),
     /// Its bytes are no histogram.
     #[error(transparent)]
-    Encoding(#[from] hdrhistogram::serialization::DeserializeError),
+    Encoding(
+        #[serde(skip)]
+        #[from]
+        hdrhistogram::serialization::DeserializeError,
+    ),
     /// A histogram of another program.
     #[error("its bounds are not stampede's")]
     Bounds,
@@ -123,7 +134,7 @@ pub fn merge(line: &Line, into: &mut TimeSet) {
 ///
 /// # Errors
 /// [`StoreError::Read`], and [`StoreError::DamagedHistogram`] for any line but the last.
-pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<String>, StoreError> {
+pub fn read(path: &Path, mut take: impl FnMut(Line)) -> Result<Option<Damage>, StoreError> {
     let bytes =
         std::fs::read(path).map_err(|source| StoreError::Read { path: path.to_owned(), source })?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -19,11 +19,15 @@ mod log;
 pub mod name;
 pub mod read;
 pub mod record;
+mod unknown;
 mod write;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
+use crate::fact::stored::Damage;
 pub use crate::mask::{MASK, mask_secrets};
 pub use directory::{RunDirectory, TrialDirectory};
 use hlog::HistogramError;
@@ -73,7 +77,8 @@ pub fn write_files(
 }
 
 /// Why results cannot be written or read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StoreError {
     /// Results never overwrite results.
     #[error("the result directory `{directory}` exists")]
@@ -87,6 +92,7 @@ pub enum StoreError {
         /// What.
         path: PathBuf,
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// The disk said no.
@@ -95,6 +101,7 @@ pub enum StoreError {
         /// What.
         path: PathBuf,
         /// What the system said.
+        #[serde(skip)]
         source: io::Error,
     },
     /// Not what stampede writes.
@@ -105,6 +112,7 @@ pub enum StoreError {
         /// 1 for the first; 0: the file is one record.
         line: usize,
         /// What is wrong with it.
+        #[serde(skip)]
         source: serde_json::Error,
     },
     /// Not what stampede writes.
@@ -217,9 +225,9 @@ fn at_line(line: usize) -> String {
     if line == 0 { String::new() } else { format!(" at line {line}") }
 }
 
-/// The notice for a file whose last line was cut off.
-fn torn(path: &Path) -> String {
-    format!("the last line of `{}` is torn and left out", path.display())
+/// What is to be known of a file whose last line was cut off.
+fn torn(path: &Path) -> Damage {
+    Damage::Torn { path: path.to_owned() }
 }
 
 #[cfg(test)]

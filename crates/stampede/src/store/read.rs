@@ -12,7 +12,8 @@ use super::record::{
     CaseRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
 };
 use super::{StoreError, hlog, log};
-use crate::causes::chain;
+use crate::causes::cause;
+use crate::fact::stored::Damage;
 use crate::monitor::sample::ResourceSample;
 
 /// A run that was read: its records now, the rest of each trial when asked for.
@@ -27,8 +28,8 @@ pub struct StoredRun {
     /// Directories of trials without `trial.json`: stampede was ended during them, or could
     /// not write.
     pub unfinished: Vec<PathBuf>,
-    /// What trials cannot be read for, in words.
-    pub damaged: Vec<String>,
+    /// What trials cannot be read for.
+    pub damaged: Vec<Damage>,
     /// Whether it came to its end.
     pub state: RunState,
 }
@@ -86,7 +87,7 @@ pub struct Rows<R> {
     /// In the order they were written.
     pub rows: Vec<R>,
     /// Set when the last line is torn, and left out.
-    pub notice: Option<String>,
+    pub notice: Option<Damage>,
 }
 
 /// Reads a run: `last`, `last~1` (by start time), the name of one in a directory of results, or a
@@ -155,7 +156,7 @@ pub(super) fn runs_back(name: &str) -> Option<usize> {
 /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Read`].
 pub fn read_record(directory: &Path) -> Result<RunRecord, StoreError> {
     let mut read: RunRecord = record(&directory.join("run.json"))?;
-    read.cases.iter_mut().for_each(CaseRecord::read_schedule);
+    read.cases.iter_mut().for_each(CaseRecord::read_load);
     Ok(read)
 }
 
@@ -255,9 +256,9 @@ impl StoredTrial {
         Ok(totals)
     }
 
-    /// What its histograms and counts lack, in words: files that a trial with a load has, cut off
+    /// What its histograms and counts lack: files that a trial with a load has, cut off
     /// or gone.
-    pub fn losses(&self) -> Vec<String> {
+    pub fn losses(&self) -> Vec<Damage> {
         let files = ["seconds.ndjson", "seconds.hlog", "total.hlog"];
         let lost = files.iter().filter(|_| self.record.load.is_some()).filter_map(|name| {
             let path = self.directory.join(name);
@@ -265,9 +266,7 @@ impl StoredTrial {
                 // Rows say so themselves.
                 Ok(_) if name.ends_with("ndjson") => None,
                 Ok(bytes) => (bytes.last() != Some(&b'\n')).then(|| super::torn(&path)),
-                Err(_) => {
-                    Some(format!("`{}` is not there, so its figures are not", path.display()))
-                }
+                Err(_) => Some(Damage::Gone { path }),
             }
         });
         lost.collect()
@@ -282,7 +281,7 @@ impl StoredTrial {
     pub fn times_by_second(
         &self,
         mut take: impl FnMut(u32, &TimeSet),
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<Damage>, StoreError> {
         let mut under_way: Option<(u32, TimeSet)> = None;
         let notice = hlog::read(&self.directory.join("seconds.hlog"), |line| {
             let second = u32::try_from(line.start.0 / 1_000_000_000).unwrap_or(u32::MAX);
@@ -301,9 +300,9 @@ impl StoredTrial {
     }
 }
 
-/// The notice for what is damaged, beside a run that can be read without it.
-pub fn left_out(error: &StoreError) -> String {
-    format!("{}: it is left out", chain(error))
+/// What is damaged, of a run that can be read without it.
+pub fn left_out(error: &StoreError) -> Damage {
+    Damage::LeftOut { cause: cause(error) }
 }
 
 /// A record, once its format is known to be ours.

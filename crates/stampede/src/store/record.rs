@@ -7,8 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use stampede_load::report::{Connections, Counts, End};
 
-pub use super::case::{CaseRecord, LoadModel, SentRecord, Spread};
+pub use super::case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 use super::expectations::Expectations;
+use super::unknown::known_values;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::keeper::spec::{Exit, IsolationRecord};
 
@@ -312,7 +313,11 @@ pub struct RuntimeRecord {
     /// Program → version as printed.
     pub versions: BTreeMap<String, String>,
     /// Those of them that are no upstream release: program → what it is instead.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "known_values",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub custom_builds: BTreeMap<String, CustomBuild>,
     /// Settings in force, defaults included.
     pub settings: BTreeMap<String, Value>,

@@ -4,7 +4,9 @@ mod written;
 
 use std::collections::BTreeMap;
 
-use crate::fact::Notice;
+use crate::causes::cause;
+use crate::fact::app::Unsuited;
+use crate::fact::{Cause, Notice};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::plan::{Gaps, LENGTH, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
@@ -38,8 +40,8 @@ pub struct Suggested {
 pub struct LeftOut {
     /// Which, at least one.
     pub runtimes: Vec<Suggested>,
-    /// Why, in words.
-    pub why: String,
+    /// Why.
+    pub why: Unsuited,
     todo: Todo,
 }
 
@@ -130,7 +132,11 @@ pub fn fill(flags: &mut Overrides, suggestion: &Suggestion) -> Vec<Notice> {
         let runtimes = suggestion.beside.iter().map(|one| one.name.clone()).collect();
         notices.push(Notice::AlsoInstalled { runtimes });
     }
-    let left_out = |left: &LeftOut| Notice::LeftOut { detail: left.to_string() };
+    let left_out = |left: &LeftOut| Notice::LeftOut {
+        runtimes: left.runtimes.iter().map(|one| one.name.clone()).collect(),
+        why: left.why.clone(),
+        todo: left.todo(),
+    };
     notices.extend(suggestion.left_out.iter().map(left_out));
     notices
 }
@@ -161,7 +167,7 @@ const BASELINE: &str = "nginx-fpm";
 const ROUNDS: &str = "3";
 
 impl Suggestion {
-    fn leave_out(&mut self, runtime: Suggested, (why, todo): (String, Todo)) {
+    fn leave_out(&mut self, runtime: Suggested, (why, todo): (Unsuited, Todo)) {
         let same = |left: &&mut LeftOut| left.why == why && left.todo == todo;
         match self.left_out.iter_mut().find(same) {
             Some(left) => left.runtimes.push(runtime),
@@ -208,7 +214,7 @@ fn alone(name: &str) -> RuntimeChoice {
 ///
 /// # Errors
 /// It is about the app, whatever the runtime.
-fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> {
+fn why(error: RuntimeError, name: &str) -> Result<(Unsuited, Todo), SuggestError> {
     use RuntimeError as E;
     let own = format!("stampede install {name}");
     Ok(match &error {
@@ -218,26 +224,21 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
                 Some(command) if *command == own => Todo::Install,
                 Some(command) => Todo::Do(format!("`{command}`")),
             };
-            ("not installed here".to_owned(), todo)
+            (Unsuited::NotInstalled {}, todo)
         }
         E::WrongKind { because: "", runs, .. } => {
-            (format!("for apps of kind {} only", runs.join(", ")), Todo::Nothing)
+            let kinds = runs.iter().map(|kind| (*kind).to_owned()).collect();
+            (Unsuited::OtherKinds { kinds }, Todo::Nothing)
         }
         E::WrongKind { kind, .. } => (
-            format!(
-                "worker modes keep an app in memory, and of one of kind `{kind}` only a whole boot \
-                 is known"
-            ),
+            Unsuited::NotKept { kind: (*kind).to_owned() },
             Todo::Do(
                 "`--kind` says it where it is one of symfony, laravel, lumen, callable or psr15"
                     .to_owned(),
             ),
         ),
         E::NotEntered { kind, file, .. } => (
-            format!(
-                "worker modes keep an app in memory, and this one has no `{file}`, by which one of \
-                 kind `{kind}` is entered"
-            ),
+            Unsuited::NotEntered { kind: (*kind).to_owned(), file: (*file).to_owned() },
             match *kind {
                 "symfony" => Todo::Do(
                     "`adapter: symfony-runtime` in a plan has its front controller make the kernel"
@@ -247,11 +248,14 @@ fn why(error: RuntimeError, name: &str) -> Result<(String, Todo), SuggestError> 
             },
         ),
         E::AppLacks { packages, .. } => (
-            format!("the app's vendor directory lacks `{}`", packages.replace(' ', "` and `")),
+            Unsuited::PackagesMissing {
+                packages: packages.split(' ').map(str::to_owned).collect(),
+            },
             error.hint().map_or(Todo::Nothing, Todo::Do),
         ),
         E::NamedProgram { .. } | E::Extension { .. } => {
-            (error.to_string(), error.hint().map_or(Todo::Nothing, Todo::Do))
+            let cause = Cause { source: None, ..cause(&error) };
+            (Unsuited::Unusable { cause }, error.hint().map_or(Todo::Nothing, Todo::Do))
         }
         _ => return Err(SuggestError::App(error)),
     })
@@ -265,17 +269,18 @@ mod tests {
 
     fn suggestion() -> Suggestion {
         let one = |name: &str| Suggested { name: name.into(), title: name.to_uppercase() };
-        let left = |names: &[&str], why: &str, todo| LeftOut {
+        let left = |names: &[&str], why, todo| LeftOut {
             runtimes: names.iter().map(|name| one(name)).collect(),
-            why: why.into(),
+            why,
             todo,
         };
+        let laravel = Unsuited::OtherKinds { kinds: vec!["laravel".into()] };
         Suggestion {
             taken: vec![one("a"), one("b")],
             beside: vec![one("c")],
             left_out: vec![
-                left(&["d", "e"], "not installed here", Todo::Install),
-                left(&["f"], "for apps of kind laravel only", Todo::Nothing),
+                left(&["d", "e"], Unsuited::NotInstalled {}, Todo::Install),
+                left(&["f"], laravel, Todo::Nothing),
             ],
         }
     }

@@ -1,5 +1,6 @@
 //! The plan that `stampede init` writes: what is suggested, and in comments what else there is.
 
+use crate::fact;
 use crate::plan::model::AppKind;
 use crate::runtime::App;
 
@@ -41,7 +42,7 @@ fn head(command: &str) -> String {
 fn app_part(app: &App, choice: &str) -> String {
     let mut text = String::new();
     if let Some(notice) = app.notice() {
-        text += &commented(&notice.to_string());
+        text += &commented(&fact::told(&notice));
         if !choice.starts_with('{') {
             let other = match app.manifest.kind {
                 AppKind::Script => AppKind::Symfony,

@@ -83,6 +83,7 @@ fn case(load_text: &str, model: LoadModel) -> CaseRecord {
         model,
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
+        closed: None,
         refused: None,
         sent: None,
     }

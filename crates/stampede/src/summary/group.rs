@@ -24,6 +24,7 @@ pub fn of(record: &RunRecord) -> Vec<Group> {
             app: case.app.clone(),
             load: case.load.clone(),
             load_text: case.load_text.clone(),
+            shape: case.shape(),
             model: case.model,
             rate_per_second: case.schedule.as_ref().and_then(constant),
             primary: match case.model {

@@ -4,6 +4,7 @@ use stampede_load::report::TimeSet;
 
 use super::breaking::rising_schedule;
 use super::steady;
+use crate::fact::stored::Damage;
 use crate::fact::{Fact, Notice};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
@@ -89,8 +90,8 @@ pub fn how_far(run: &StoredRun) -> Vec<Notice> {
     }
 }
 
-fn damaged(detail: impl Into<String>) -> Fact<Notice> {
-    Notice::Damaged { detail: detail.into() }.into()
+fn damaged(damage: &Damage) -> Fact<Notice> {
+    Notice::Damaged { damage: damage.clone() }.into()
 }
 
 impl TrialData {
@@ -138,7 +139,7 @@ fn unless_damaged<T>(
 ) -> Result<Option<T>, StoreError> {
     match read {
         Err(error @ (StoreError::Damaged { .. } | StoreError::DamagedHistogram { .. })) => {
-            notices.push(damaged(left_out(&error)));
+            notices.push(damaged(&left_out(&error)));
             Ok(None)
         }
         other => other,

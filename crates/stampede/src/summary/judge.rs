@@ -5,7 +5,8 @@ use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
 use super::model::{CaseSummary, Expected, Figure, Figures, Found, LoadModel, Stat, TimeFigures};
-use super::{trial, words};
+use super::trial;
+use crate::fact::FigureUnit;
 use crate::plan::model::{self as asked, Bound, Expectation, Side};
 use crate::store::record::{Judged, LoadRecord};
 
@@ -46,29 +47,27 @@ impl Judge<'_> {
             // A change needs the run that it is a change from.
             return UNKNOWN;
         }
-        let Measured { figure, words } = self.measured(bound.figure);
+        let Measured { figure, unit } = self.measured(bound.figure);
         let side = bound.relation.side();
-        let found = |prefix: &str, value: f64| Expected::NotMet {
-            figure: Found::Value(format!("{prefix}{}", words(value))),
-        };
+        let found = |found: Found| Expected::NotMet { figure: found.into() };
         match figure {
             Figure::Exact(estimate) => match bound.holds(estimate.value) {
                 true => Expected::Met,
-                false => found("", estimate.value),
+                false => found(Found::Value { value: estimate.value, unit }),
             },
             // `at least 11 s` breaks `< 10 s` and meets `> 10 s`; for the rest it says too little.
             Figure::AtLeast(estimate) => match (bound.holds(estimate.value), side) {
-                (false, Side::Low) => found("at least ", estimate.value),
+                (false, Side::Low) => found(Found::AtLeast { value: estimate.value, unit }),
                 (true, Side::High) => Expected::Met,
                 (true, Side::Low) | (false, Side::High) => {
-                    let known = format!("at least {}", words(estimate.value));
-                    Expected::Unknown { figure: Some(Found::Value(known)) }
+                    let known = Found::AtLeast { value: estimate.value, unit };
+                    Expected::Unknown { figure: Some(known.into()) }
                 }
             },
             // Slower than all answers, so slower than any bound.
             Figure::Failed => match side {
-                Side::Low => Expected::NotMet { figure: Found::Failed },
-                Side::High => Expected::Unknown { figure: Some(Found::Failed) },
+                Side::Low => found(Found::Failed {}),
+                Side::High => Expected::Unknown { figure: Some(Found::Failed {}.into()) },
             },
             // No percentile is above the longest of all.
             Figure::TooFew => match (side, self.times().get(Stat::Max)) {
@@ -89,16 +88,15 @@ impl Judge<'_> {
 
     fn measured(&self, figure: asked::Figure) -> Measured {
         let figures = self.figures;
-        let time = |figure| Measured { figure, words: words::time };
+        let time = |figure| Measured { figure, unit: FigureUnit::Ns };
         match figure {
-            asked::Figure::Ok => Measured { figure: figures.ok_share, words: words::share },
-            asked::Figure::Throughput => Measured {
-                figure: figures.throughput_per_second,
-                words: |rate| format!("{} /s", words::rate(rate)),
-            },
+            asked::Figure::Ok => Measured { figure: figures.ok_share, unit: FigureUnit::Share },
+            asked::Figure::Throughput => {
+                Measured { figure: figures.throughput_per_second, unit: FigureUnit::PerSecond }
+            }
             asked::Figure::CpuCost => time(in_ns(figures.cpu_cost_us)),
             asked::Figure::Memory => {
-                Measured { figure: figures.memory_bytes_max, words: words::bytes }
+                Measured { figure: figures.memory_bytes_max, unit: FigureUnit::Bytes }
             }
             asked::Figure::Mean => time(self.times().mean),
             asked::Figure::Max => time(self.times().max),
@@ -110,10 +108,10 @@ impl Judge<'_> {
     }
 }
 
-/// A figure in the unit of `Bound::limit`, and how it is said.
+/// A figure in the unit of `Bound::limit`.
 struct Measured {
     figure: Figure,
-    words: fn(f64) -> String,
+    unit: FigureUnit,
 }
 
 /// Over the trials that count, as every figure.

@@ -1,9 +1,9 @@
 //! How an expectation of a case came out.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
+pub use crate::fact::Found;
+use crate::fact::{Fact, figure};
 use crate::plan::model::Bound;
 
 /// An expectation, judged for a case.
@@ -35,46 +35,17 @@ pub enum Expected {
     /// It does not.
     NotMet {
         /// What was found instead.
-        figure: Found,
+        #[serde(deserialize_with = "figure::read")]
+        figure: Fact<Found>,
     },
     /// Cannot be said: too few requests, a lower bound only, or it needs another run.
     Unknown {
         /// What is known of the figure; none: nothing.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        figure: Option<Found>,
+        #[serde(
+            default,
+            deserialize_with = "figure::read_some",
+            skip_serializing_if = "Option::is_none"
+        )]
+        figure: Option<Fact<Found>>,
     },
 }
-
-/// What was found of a figure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum Found {
-    /// A request without a correct answer stands there.
-    Failed,
-    /// Its value, for people.
-    Value(String),
-}
-
-impl fmt::Display for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Found::Failed => f.write_str(FAILED),
-            Found::Value(text) => f.write_str(text),
-        }
-    }
-}
-
-impl From<Found> for String {
-    fn from(found: Found) -> String {
-        found.to_string()
-    }
-}
-
-/// As it stands in JSON.
-impl From<String> for Found {
-    fn from(text: String) -> Found {
-        if text == FAILED { Found::Failed } else { Found::Value(text) }
-    }
-}
-
-const FAILED: &str = "failed";

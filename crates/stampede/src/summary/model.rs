@@ -12,8 +12,8 @@ use super::over_time::{ErrorSpan, OverTime};
 use super::steady::Steady;
 use super::why::Why;
 use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
-pub use crate::store::record::LoadModel;
 use crate::store::record::{AutoRecord, Judged as Verdict, Provider};
+pub use crate::store::record::{LoadModel, LoadShape};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -71,6 +71,9 @@ pub struct Group {
     pub load: String,
     /// The load in words.
     pub load_text: String,
+    /// The same as data; left out where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<LoadShape>,
     /// Open or closed.
     pub model: LoadModel,
     /// Requests a second, where the load has one rate from its begin to its end.

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use super::group;
 use super::model::{CaseSummary, FORMAT, Group, Summary};
-use super::{group, words};
+use crate::fact::stored::Identity;
 use crate::fact::{Fact, Notice};
 
 /// Several runs as one.
@@ -74,11 +75,11 @@ impl Merged {
     }
 
     /// Where a group belongs: to the same app under the same load. A load of the same name that
-    /// is another gets its run's letter.
+    /// is another, or may be, gets its run's letter.
     fn place(&mut self, run: usize, group: &Group) -> usize {
         let is_it = |other: &Group| {
-            (&other.app, &other.load_text, other.model)
-                == (&group.app, &group.load_text, group.model)
+            (&other.app, &other.shape, other.model) == (&group.app, &group.shape, group.model)
+                && group.shape.is_some()
                 && (other.load == group.load || other.load == lettered(&group.load, run))
         };
         if let Some(place) = self.groups.iter().position(is_it) {
@@ -130,12 +131,11 @@ impl Merged {
     }
 }
 
-/// `A: run 20261121-035151-3f9a of 2026-11-21T03:51:51+01:00, 5 rounds, seed 42`.
 fn about(run: usize, summary: &Summary) -> Fact<Notice> {
     let Summary { run: id, started_at, rounds, seed, .. } = summary;
-    let rounds = words::number_of(*rounds, "round");
-    let detail = format!("{}: run {id} of {started_at}, {rounds}, seed {seed}", label(run));
-    Notice::OfRun { run: label(run), notice: None, detail }.into()
+    let (id, started_at) = (id.clone(), started_at.clone());
+    let measured = Some(Identity { id, started_at, rounds: *rounds, seed: *seed });
+    Notice::OfRun { run: label(run), notice: None, measured }.into()
 }
 
 fn lettered(load: &str, run: usize) -> String {

@@ -6,7 +6,7 @@ use stampede_load::schedule::Segments;
 use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
-use crate::fact::{Fact, Notice, Reason, Server};
+use crate::fact::{Fact, Notice, Reason, Server, Unfit};
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 use crate::runtime::{HeldBy, Traits};
 use crate::summary::words;
@@ -56,27 +56,25 @@ pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits])
     let mut notices = Vec::new();
     for (index, load) in plan.loads.iter_mut().enumerate() {
         let connections = connections(load);
-        let unfit: Vec<(usize, Unfit)> = (0..cases.len())
+        let unfits: Vec<(usize, Unfit)> = (0..cases.len())
             .filter(|&case| cases[case].load == index && cases[case].refused.is_none())
-            .filter_map(|case| Some((case, Unfit::of(&traits[cases[case].runtime], connections)?)))
+            .filter_map(|case| Some((case, unfit(&traits[cases[case].runtime], connections)?)))
             .collect();
         let kept = load.client.keep_alive;
         load.client.keep_alive = match kept {
-            KeepAlive::Auto if unfit.is_empty() => KeepAlive::On,
+            KeepAlive::Auto if unfits.is_empty() => KeepAlive::On,
             KeepAlive::Auto => KeepAlive::Off,
             given => given,
         };
-        let Some(&(first, why)) = unfit.first() else { continue };
+        let Some(&(first, unfit)) = unfits.first() else { continue };
         match kept {
             KeepAlive::Auto => notices.push(Notice::KeepAliveOff {
                 load: load.name.clone(),
                 runtime: plan.runtimes[cases[first].runtime].name.clone(),
-                why: why.text(connections),
+                unfit,
             }),
-            KeepAlive::On => unfit.iter().for_each(|&(case, why)| {
-                let (text, hint) = (why.text(connections), why.hint(connections));
-                let detail = format!("it {text}; use {hint}");
-                cases[case].refused = Some(Server::KeepAliveUnfit { detail }.into());
+            KeepAlive::On => unfits.iter().for_each(|&(case, unfit)| {
+                cases[case].refused = Some(Server::KeepAliveUnfit { unfit }.into());
             }),
             KeepAlive::Off => {}
         }
@@ -84,46 +82,15 @@ pub fn settle_keep_alive(plan: &mut Plan, cases: &mut [Case], traits: &[Traits])
     notices
 }
 
-/// Why kept connections do not suit a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unfit {
-    /// Some would wait for ever.
-    Starves {
-        /// Workers that it has.
-        workers: u32,
-    },
-    /// It would be measured with connecting, and the others without.
-    Closes,
-}
-
-impl Unfit {
-    fn of(traits: &Traits, connections: u32) -> Option<Unfit> {
-        let starves = traits.held_by == HeldBy::Connection && connections > traits.workers;
-        match traits {
-            Traits { workers, .. } if starves => Some(Unfit::Starves { workers: *workers }),
-            Traits { closes: true, .. } => Some(Unfit::Closes),
-            _ => None,
+/// Why kept connections do not suit a runtime; `None`: they do.
+fn unfit(traits: &Traits, connections: u32) -> Option<Unfit> {
+    let starves = traits.held_by == HeldBy::Connection && connections > traits.workers;
+    match traits {
+        Traits { workers, .. } if starves => {
+            Some(Unfit::Starves { workers: *workers, connections })
         }
-    }
-
-    fn text(self, connections: u32) -> String {
-        match self {
-            Unfit::Starves { workers } => format!(
-                "holds a worker per connection and has {workers} workers for up to {connections} \
-                 connections"
-            ),
-            Unfit::Closes => "closes every connection after its answer".to_owned(),
-        }
-    }
-
-    fn hint(self, connections: u32) -> String {
-        match self {
-            Unfit::Starves { workers } => format!(
-                "`keep_alive: false`, `workers: {connections}`, `max_in_flight: {workers}`, or \
-                 `front: nginx`"
-            ),
-            Unfit::Closes => "`keep_alive: false` or `front: nginx`".to_owned(),
-        }
+        Traits { closes: true, .. } => Some(Unfit::Closes {}),
+        _ => None,
     }
 }
 
@@ -289,8 +256,13 @@ mod tests {
         let (mut plan, mut cases, traits) = case(concurrency("5", "auto"), 4);
         let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
-        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
-        assert!(runtime == "b" && why.contains("holds a worker per connection"), "{notices:?}");
+        let Notice::KeepAliveOff { runtime, unfit, .. } = &notices[0] else {
+            panic!("{notices:?}")
+        };
+        assert_eq!(
+            (runtime.as_str(), *unfit),
+            ("b", Unfit::Starves { workers: 4, connections: 5 })
+        );
         assert!(cases.iter().all(|case| case.refused.is_none()));
     }
 
@@ -309,12 +281,14 @@ mod tests {
         traits[0].closes = true;
         let notices = settle_keep_alive(&mut plan, &mut cases, &traits);
         assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Off);
-        let Notice::KeepAliveOff { runtime, why, .. } = &notices[0] else { panic!("{notices:?}") };
-        assert!(runtime == "a" && why.contains("closes every connection"), "{notices:?}");
+        let Notice::KeepAliveOff { runtime, unfit, .. } = &notices[0] else {
+            panic!("{notices:?}")
+        };
+        assert_eq!((runtime.as_str(), *unfit), ("a", Unfit::Closes {}));
 
         let (mut plan, mut cases, _) = case(concurrency("1", "on"), 4);
         settle_keep_alive(&mut plan, &mut cases, &traits);
-        let refused = cases[0].refused.as_ref().map(ToString::to_string);
+        let refused = cases[0].refused.as_ref().map(Fact::sentence);
         let said = "it closes every connection after its answer; use `keep_alive: false` or `front: nginx`";
         assert_eq!(refused.as_deref(), Some(said));
         assert!(cases[1].refused.is_none());

@@ -17,7 +17,7 @@ use crate::machine::MachineFacts;
 use crate::plan::model::{AppChoice, Begin, Budget, Expectation, LoadChoice, Plan, RuntimeSource};
 use crate::runtime::{App, Catalogue, Placement, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CaseRecord, FORMAT, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run here: every name known, every program found, nothing started.
@@ -306,6 +306,7 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[Traits]) -> Cas
         model: LoadModel::from(&load.model),
         load_text: cases::load_words(load),
         schedule: cases::schedule(&load.model),
+        closed: Closed::of(&load.model),
         refused: case.refused.clone(),
         sent: Some(sent::sent(load, &apps[app])),
     }

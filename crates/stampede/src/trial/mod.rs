@@ -24,7 +24,7 @@ use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
 use stampede_load::time::Nanos;
 
-use crate::causes::chain;
+use crate::causes::cause;
 use crate::event::{Event, Listen, Phase};
 use crate::fact::{Machine, Server, Traffic};
 use crate::interrupt;
@@ -32,7 +32,9 @@ use crate::keeper::spec::Exit;
 use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{Begin, LoadChoice, RequestSpec, RuntimeChoice};
-use crate::runtime::{self, App, Arrived, Catalogue, LogMarks, PageRequest, PhpErrors, Placement};
+use crate::runtime::{
+    self, App, Arrived, Catalogue, Followed, LogMarks, PageRequest, PhpErrors, Placement,
+};
 use crate::store::TrialDirectory;
 use crate::store::record::{
     Judged, LoadRecord, Observed, PhaseRecord, RuntimeRecord, TrialRecord, Verdict,
@@ -139,8 +141,8 @@ fn measure(
         Ok(exits) => record.exits = exits,
         // What was measured is kept all the same.
         Err(error) => {
-            let error = chain(&error);
-            verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { error });
+            let cause = cause(&error);
+            verdict::add(&mut record.verdict, Judged::Invalid, Server::Failed { cause });
         }
     }
     result
@@ -211,9 +213,11 @@ fn show(
     *record = Some(observed.clone());
     let is_followed = subject.load.requests.is_empty();
     let redirected = measured.arrived().and_then(Arrived::redirected);
-    let redirected = redirected.map(|redirected| {
-        let detail = redirected.to_string();
-        Traffic::Redirected { detail, is_followed }
+    let redirected = redirected.map(|Followed { from, status, to }| Traffic::Redirected {
+        from,
+        status,
+        to,
+        is_followed,
     });
     let notes = redirected.into_iter().chain(not_asked).collect();
     Ok(Before { observed, requests, notes })
@@ -279,8 +283,8 @@ fn load_and_record(
     match said {
         Ok(said) => record.runtime.said = said,
         Err(error) => {
-            let error = chain(&error);
-            changed.push((Judged::Valid, Server::LogUnreadable { error }.into()));
+            let cause = cause(&error);
+            changed.push((Judged::Valid, Server::LogUnreadable { cause }.into()));
         }
     }
     changed.extend(verdict::odd_headers(&result.odd));
@@ -301,8 +305,8 @@ fn after_load(
     before: Observed,
 ) -> Vec<Judgement> {
     if let Some(gone) = measured.gone() {
-        let detail = chain(&gone);
-        return vec![(Judged::Invalid, Server::Gone { detail }.into())];
+        let cause = cause(&gone);
+        return vec![(Judged::Invalid, Server::Gone { cause }.into())];
     }
     if interrupt::asked() {
         return Vec::new();
@@ -318,8 +322,8 @@ fn after_load(
         }
         Err(_) if interrupt::asked() => Vec::new(),
         Err(error) => {
-            let error = chain(&error);
-            vec![(Judged::Invalid, Server::FailedAfter { error }.into())]
+            let cause = error.cause();
+            vec![(Judged::Invalid, Server::FailedAfter { cause }.into())]
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Why a trial measured nothing, and whether another try could.
 
+use serde::Serialize;
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
 
 use super::paths::PagesError;
-use crate::causes::chain;
+use crate::causes::cause;
 use crate::external::ExternalError;
-use crate::fact::{Fact, Generator, Machine, Reason, Server, Traffic};
+use crate::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
@@ -48,17 +49,20 @@ pub enum NotMeasured {
 }
 
 /// Why what is measured is no longer what it was: its figures are not the runtime's.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Gone {
-    /// What held a stack of ours is gone, and the stack with it.
-    #[error(transparent)]
-    Lost(RuntimeError),
     /// What runs already has ended, or is another one now.
     #[error("what is watched, {watch}, ended during the trial")]
+    #[serde(rename = "watched_ended")]
     Ended {
         /// As the plan names it.
         watch: Watch,
     },
+    /// What held a stack of ours is gone, and the stack with it.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Lost(RuntimeError),
 }
 
 /// Whether another try could end otherwise.
@@ -76,34 +80,51 @@ impl NotMeasured {
         if let NotMeasured::Runtime(RuntimeError::OutOfMemory { kills, limit_bytes, source }) = self
         {
             let killed = Machine::OutOfMemory { kills: *kills, limit_bytes: *limit_bytes };
-            return vec![killed.into(), Server::Failed { error: chain(source) }.into()];
+            return vec![killed.into(), Server::Failed { cause: cause(source) }.into()];
         }
         vec![self.reason()]
     }
 
     fn reason(&self) -> Fact<Reason> {
-        let error = chain(self);
         match self {
-            NotMeasured::Runtime(_) | NotMeasured::External(_) => Server::Failed { error }.into(),
-            NotMeasured::Gone(_) => Server::Gone { detail: error }.into(),
-            NotMeasured::Pages(PagesError::Failing { pages, .. }) => {
+            NotMeasured::Runtime(error) => Server::Failed { cause: cause(error) }.into(),
+            NotMeasured::External(error) => Server::Failed { cause: cause(error) }.into(),
+            NotMeasured::Gone(error) => Server::Gone { cause: cause(error) }.into(),
+            NotMeasured::Pages(PagesError::Failing { pages, log }) => {
                 let (count, pages) = first(pages);
-                Server::PageFails { count, pages, detail: error }.into()
+                Server::PageFails { count, pages, log: log.clone() }.into()
             }
-            NotMeasured::Pages(PagesError::Redirected { pages, .. }) => {
+            NotMeasured::Pages(PagesError::Redirected { followed, pages }) => {
                 let (count, pages) = first(pages);
-                Server::PageRedirects { count, pages, detail: error }.into()
+                let (followed, endless) = (followed.clone(), None);
+                Server::PageRedirects { count, pages, followed, endless }.into()
             }
-            NotMeasured::Pages(PagesError::Endless(_)) => {
-                Server::PageRedirects { count: 1, pages: Vec::new(), detail: error }.into()
+            NotMeasured::Pages(PagesError::Endless(endless)) => {
+                let endless = Some(endless.clone());
+                Server::PageRedirects { count: 1, pages: Vec::new(), followed: None, endless }
+                    .into()
             }
             NotMeasured::PhpError { first } => {
                 Server::PhpErrorBefore { first: first.clone() }.into()
             }
-            NotMeasured::Request(_) | NotMeasured::Monitor(_) | NotMeasured::Load(_) => {
-                Generator::Failed { error }.into()
-            }
+            NotMeasured::Request(error) => Generator::Failed { cause: cause(error) }.into(),
+            NotMeasured::Monitor(error) => Generator::Failed { cause: cause(error) }.into(),
+            NotMeasured::Load(error) => Generator::Failed { cause: cause(error) }.into(),
             NotMeasured::Interrupted => Traffic::Interrupted {}.into(),
+        }
+    }
+
+    /// The error itself, as data.
+    pub fn cause(&self) -> Cause {
+        match self {
+            NotMeasured::Runtime(error) => cause(error),
+            NotMeasured::External(error) => cause(error),
+            NotMeasured::Gone(error) => cause(error),
+            NotMeasured::Pages(error) => cause(error),
+            NotMeasured::Request(error) => cause(error),
+            NotMeasured::Monitor(error) => cause(error),
+            NotMeasured::Load(error) => cause(error),
+            NotMeasured::PhpError { .. } | NotMeasured::Interrupted => cause(self),
         }
     }
 
@@ -118,13 +139,10 @@ impl NotMeasured {
 }
 
 /// How many there are, and the first of them: the others are in the observed pages.
-fn first(pages: &[PageRecord]) -> (u32, Vec<PageRecord>) {
-    let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
-    (count, pages.iter().take(PAGES_KEPT).cloned().collect())
+fn first(all: &[PageRecord]) -> (u32, Vec<PageRecord>) {
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    (count, all.iter().take(pages::SHOWN).cloned().collect())
 }
-
-/// Kept in a reason.
-const PAGES_KEPT: usize = 5;
 
 #[cfg(test)]
 mod tests {

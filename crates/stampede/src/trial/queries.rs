@@ -9,7 +9,7 @@ use stampede_load::report::Counts;
 use super::Subject;
 use super::measured::Measured;
 use super::verdict::Judgement;
-use crate::causes::chain;
+use crate::causes::cause;
 use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
 use crate::runtime::{App, CountError, Site as _};
@@ -35,8 +35,8 @@ pub(super) fn judged(
         // Of what already runs nobody said where its database is.
         (None, _) | (_, None) => return None,
         (Some(Err(error)), _) | (_, Some(Err(error))) => {
-            let error = chain(&error);
-            return Some((Judged::Invalid, Traffic::QueriesUnknown { error }.into()));
+            let cause = cause(&error);
+            return Some((Judged::Invalid, Traffic::QueriesUnknown { cause }.into()));
         }
     };
     let (judged, queries) = compared(&expected, after.saturating_sub(before));

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use super::cases::Case;
+use crate::causes::cause;
 use crate::external::External;
-use crate::fact::{Notice, Server};
+use crate::fact::{self, Cause, Notice, Server};
 use crate::plan::model::{AppChoice, Missing, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, PlanError, Subject};
 use crate::runtime::{
@@ -217,10 +218,13 @@ pub(super) fn skip_missing(
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
     for choice in &plan.runtimes {
-        let lacks: Option<Vec<String>> =
+        let lacks: Option<Vec<Lacks>> =
             apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
         match lacks.and_then(|why| why.into_iter().next()) {
-            Some(why) => notices.push(Notice::RuntimeSkipped { runtime: choice.name.clone(), why }),
+            Some(Lacks { cause, todo }) => {
+                let runtime = choice.name.clone();
+                notices.push(Notice::RuntimeSkipped { runtime, cause, todo });
+            }
             None => kept.push(choice.name.clone()),
         }
     }
@@ -243,7 +247,7 @@ pub(super) fn skip_missing(
 }
 
 fn lines(notices: &[Notice]) -> String {
-    notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    notices.iter().map(fact::told).collect::<Vec<_>>().join("\n")
 }
 
 /// Leaves out apps that a runtime cannot serve beside others that it can, where the plan lets that
@@ -253,19 +257,27 @@ pub(super) fn refuse_lacking(plan: &Plan, catalogue: &Catalogue, apps: &[App], c
         return;
     }
     let lacks = |choice| apps.iter().map(|app| lacking(catalogue, app, choice)).collect();
-    let all: Vec<Vec<Option<String>>> = plan.runtimes.iter().map(lacks).collect();
+    let all: Vec<Vec<Option<Lacks>>> = plan.runtimes.iter().map(lacks).collect();
     for case in cases {
         let why = all[case.runtime][case.app].clone();
-        case.refused = why.map(|detail| Server::Skipped { detail }.into());
+        case.refused = why.map(|Lacks { cause, todo }| Server::Skipped { cause, todo }.into());
     }
 }
 
 /// Why a runtime cannot be had here, or not for this app; `None`: it can, or something else is
 /// wrong with it.
-fn lacking(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Option<String> {
+fn lacking(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Option<Lacks> {
     let error = catalogue.check(choice, app).err().filter(is_lacking)?;
-    let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
-    Some(format!("{error}{hint}"))
+    // What it came of is no part of a line.
+    let cause = Cause { source: None, ..cause(&error) };
+    Some(Lacks { cause, todo: error.hint() })
+}
+
+/// What keeps a runtime from serving an app, and what to do.
+#[derive(Clone)]
+struct Lacks {
+    cause: Cause,
+    todo: Option<String>,
 }
 
 fn is_lacking(error: &RuntimeError) -> bool {

@@ -16,7 +16,7 @@ use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, Traits, env_notices};
 use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CaseRecord, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
+use crate::store::record::{CaseRecord, Closed, FORMAT, Judged, LoadModel, RunRecord, TrialRecord};
 use crate::store::{
     RunDirectory, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id,
 };
@@ -139,7 +139,7 @@ impl SearchContext {
     /// The load's threads go to their CPUs; what is to be known is said.
     pub fn begin(&self, listener: &mut dyn Listen) {
         for notice in &self.plan.notices {
-            listener.event(&Event::Notice(&notice.to_string()));
+            listener.event(&Event::Notice(&fact::told(notice)));
         }
         if let Err(error) = keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
@@ -170,6 +170,7 @@ impl SearchContext {
             model: LoadModel::from(&load.model),
             load_text: cases::load_text(&load.model),
             schedule: cases::schedule(&load.model),
+            closed: Closed::of(&load.model),
             refused: None,
             sent: Some(sent::sent(load, &self.app)),
         };
@@ -266,8 +267,8 @@ impl<'a> Run<'a> {
         self.number += 1;
         let record = &mut self.record;
         let same = |known: &CaseRecord| {
-            (&known.runtime, &known.load, &known.load_text)
-                == (&case.runtime, &case.load, &case.load_text)
+            (&known.runtime, &known.load, known.shape())
+                == (&case.runtime, &case.load, case.shape())
         };
         let index = record.cases.iter().position(same).unwrap_or_else(|| {
             record.cases.push(case);

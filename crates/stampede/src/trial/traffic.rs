@@ -96,7 +96,7 @@ fn request(
         headers.insert(0, ("Host".to_owned(), host.clone()));
     }
     let path = format!("{}{}", request_target.base, spec.path);
-    Request::build(&spec.method, &path, &headers, &spec.body, habits, None)
+    Ok(Request::build(&spec.method, &path, &headers, &spec.body, habits, None)?)
 }
 
 /// Where the app does not say what a body contains, one that had a body before the load has one.

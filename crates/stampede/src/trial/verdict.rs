@@ -8,6 +8,7 @@ use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traff
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{Judged, LoadRecord, Verdict};
+use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{Counts, End};
 
 /// A fact about a trial, and what it makes of it.
@@ -103,11 +104,11 @@ pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     if *ok > 0 || *started == 0 || failed.is_empty() || load.end == End::Stopped {
         return None;
     }
-    let all = |begin: &str| failed.keys().all(|kind| kind.starts_with(begin));
+    let all = |is_it: fn(FailureKind) -> bool| failed.keys().all(|key| is_it(FailureKind::of(key)));
     let failed = failed.clone();
     match () {
-        () if all("net:") => Some(Traffic::NoAnswer { failed }),
-        () if all("http:3") => Some(Traffic::AllRedirected { failed }),
+        () if all(|kind| !kind.is_answered()) => Some(Traffic::NoAnswer { failed }),
+        () if all(FailureKind::is_redirect) => Some(Traffic::AllRedirected { failed }),
         () => None,
     }
 }
@@ -205,11 +206,11 @@ fn memory(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 fn starved(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let connections = &evidence.load.connections;
     let Counts { ok, failed, .. } = &evidence.load.counts;
-    let some_answered = *ok > 0 || failed.keys().any(|kind| !kind.starts_with("net:"));
+    let some_answered = *ok > 0 || failed.keys().any(|key| FailureKind::of(key).is_answered());
     if connections.never_answered > 0 && some_answered {
         let most = failed.iter().max_by_key(|(_, count)| **count);
         // Who times out waited, in vain.
-        let most = most.filter(|(kind, _)| *kind != "net:timeout");
+        let most = most.filter(|(key, _)| FailureKind::of(key) != FailureKind::TIMEOUT);
         let failure = most.map(|(kind, count)| Failure { kind: kind.clone(), requests: *count });
         let (connections, opened) = (connections.never_answered, connections.opened);
         add(verdict, Judged::Invalid, Traffic::Starved { connections, opened, failure });
@@ -229,8 +230,8 @@ fn bookkeeping(evidence: &Evidence<'_>, verdict: &mut Verdict) {
 /// One that is kept had an answer before: more such ends than answers are something else.
 fn closed_meanwhile(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let load = evidence.load;
-    let of = |kind: &str| load.counts.failed.get(kind).copied().unwrap_or(0);
-    let requests = of("net:cut-short") + of("net:reset");
+    let of = |net| FailureKind::Net(net).count(&load.counts.failed);
+    let requests = of(Net::CutShort) + of(Net::Reset);
     if load.keep_alive && requests > 0 && requests <= load.counts.ok {
         add(verdict, Judged::Valid, Traffic::ConnectionsClosed { requests });
     }

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::model::Point;
+use crate::fact::Fact;
+use crate::fact::search::{ChoiceFailed, Tuned};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -44,8 +46,8 @@ pub struct TuneReport {
     pub settings: Vec<String>,
     /// The settings to choose; null: none was measured without failing.
     pub best: Option<BTreeMap<String, String>>,
-    /// The result in words.
-    pub said: String,
+    /// The result with its figures, and as a sentence.
+    pub said: Fact<Tuned>,
     /// The runtime's own lines that carry the best settings.
     pub lines: Vec<Line>,
     /// What one more worker takes; null: not known.
@@ -90,8 +92,8 @@ pub struct TunePoint {
     pub low: Option<f64>,
     /// Upper end of its interval; null: none.
     pub high: Option<f64>,
-    /// Why it failed, in words.
-    pub failed: Option<String>,
+    /// Why it failed; null: it did not.
+    pub failed: Option<Fact<ChoiceFailed>>,
     /// The most memory of the whole stack, of its trials.
     pub memory_bytes_max: Option<f64>,
     /// CPU of the whole stack at the highest rate that it met: 100 is its budget.

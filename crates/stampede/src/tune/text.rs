@@ -64,7 +64,7 @@ fn also(report: &TuneReport) -> Vec<String> {
     // With a rate that is given, that one is what was missed.
     let bears = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
     if let Some(why) = best.and_then(|best| held_back(&best.trials, bears(best))) {
-        also.push(format!("why no more: {why}"));
+        also.push(format!("why no more: {}", why.text));
     }
     also
 }

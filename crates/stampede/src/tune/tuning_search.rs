@@ -7,7 +7,8 @@ use super::model::TunePoint;
 use super::settings::{Setting, named};
 use crate::capacity::capacity_search::{CapacitySearch, TrialSpec, Wanted, What};
 use crate::capacity::model::{Ending, Limit, Point, Purpose, Seen};
-use crate::fact;
+use crate::fact::Fact;
+use crate::fact::search::{ChoiceFailed, Limited};
 
 /// What is wanted of a tuning.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ pub struct TuningSearch {
     /// Whether longer trials agree with what was found of the best.
     pub confirmed: bool,
     /// Why no settings help: one user alone does not meet what is expected.
-    pub hopeless: Option<String>,
+    pub hopeless: Option<Fact<Limited>>,
     /// Whether the time was over before enough was known.
     pub out_of_time: bool,
     waiting_share: Option<f64>,
@@ -200,12 +201,12 @@ impl TuningSearch {
         }
         let failed = failed(&limit.points).or_else(|| match limit.capacity_per_second {
             Some(_) => None,
-            None => Some(limit.said.clone()),
+            None => Some(ChoiceFailed::NoCapacity { result: Box::new(limit.said.clone()) }.into()),
         });
         Ok(Some(self.point(at, &limit, failed)))
     }
 
-    fn point(&self, at: &[Value], limit: &Limit, failed: Option<String>) -> TunePoint {
+    fn point(&self, at: &[Value], limit: &Limit, failed: Option<Fact<ChoiceFailed>>) -> TunePoint {
         let (low, high) = (limit.capacity_per_second, limit.upper_per_second);
         let middle = low.map(|low| (low * high.unwrap_or(low)).sqrt());
         let value = if failed.is_some() { None } else { middle };
@@ -237,12 +238,12 @@ impl TuningSearch {
         let counted = trials.iter().filter(|point| point.seen != Seen::Generator);
         let missed: Vec<&Point> = counted.clone().filter(|p| p.seen == Seen::Missed).collect();
         let mostly = missed.len() * 2 > counted.clone().count();
-        let missed = missed.last().filter(|_| mostly).map(|point| fact::joined(&point.why));
+        let missed = missed.last().filter(|_| mostly).map(|point| because(point));
         let times: Option<Vec<f64>> = counted.map(|point| point.time_ns_p95).collect();
         let estimate = times.as_deref().and_then(Estimate::of);
         let failed = failed(&trials).or(missed).or_else(|| match estimate {
             Some(_) => None,
-            None => Some(trials.last().map_or(String::new(), |last| fact::joined(&last.why))),
+            None => trials.last().map(because),
         });
         let estimate = estimate.filter(|_| failed.is_none());
         let interval = estimate.and_then(|estimate| estimate.interval);
@@ -276,7 +277,7 @@ impl TuningSearch {
         value: Option<f64>,
         low: Option<f64>,
         high: Option<f64>,
-        failed: Option<String>,
+        failed: Option<Fact<ChoiceFailed>>,
         trials: Vec<Point>,
     ) -> TunePoint {
         let met = trials.iter().filter(|point| point.seen == Seen::Met);
@@ -298,8 +299,14 @@ impl TuningSearch {
 }
 
 /// Settings that do not fit into the memory have failed, whatever they answered before.
-fn failed(trials: &[Point]) -> Option<String> {
-    trials.iter().find_map(|point| point.out_of_memory.as_ref().map(ToString::to_string))
+fn failed(trials: &[Point]) -> Option<Fact<ChoiceFailed>> {
+    let killed = trials.iter().find_map(|point| point.out_of_memory.clone())?;
+    Some(ChoiceFailed::Trials { reasons: vec![killed] }.into())
+}
+
+/// What a trial shows for it.
+fn because(point: &Point) -> Fact<ChoiceFailed> {
+    ChoiceFailed::Trials { reasons: point.why.clone() }.into()
 }
 
 /// Of the time, for longer trials of the best.

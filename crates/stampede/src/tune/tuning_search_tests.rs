@@ -1,12 +1,12 @@
 //! Tunings of runtimes that are arithmetic.
 
 use super::*;
-use crate::fact::{Fact, Machine, Reason, Traffic};
+use crate::fact::{Fact, FigureUnit, Found, Machine, Reason, Traffic};
 
 /// Workers that sleep 50 ms and need 2 ms of one CPU; memory ends at so many of them.
-fn not_met(found: &str) -> Fact<Reason> {
-    let (expectation, found) = ("p95 < 100ms".to_owned(), Some(found.to_owned()));
-    Traffic::NotMet { expectation, found }.into()
+fn not_met(value: f64) -> Fact<Reason> {
+    let found = Some(Found::Value { value, unit: FigureUnit::Ns }.into());
+    Traffic::NotMet { expectation: "p95 < 100ms".to_owned(), found }.into()
 }
 
 fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
@@ -30,7 +30,7 @@ fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
         length_s: spec.length_s,
         took_s: spec.length_s + 2.0,
         seen: if busy || killed.is_some() { Seen::Missed } else { Seen::Met },
-        why: if busy { vec![not_met("3.00 s")] } else { vec![] },
+        why: if busy { vec![not_met(3e9)] } else { vec![] },
         throughput_per_second: Some(rate.min(capacity)),
         time_ns_mean: Some(time_s * 1e9),
         time_ns_p50: Some(time_s * 1e9),
@@ -83,7 +83,8 @@ fn what_does_not_fit_into_memory_has_failed_and_says_so() {
     let (at, _) = work.chosen().expect("a choice");
     assert!((11..=20).contains(&at[0]), "{at:?}");
     let (_, failed) = work.points.iter().find(|(at, _)| at[0] == 64).expect("the end was tried");
-    assert!(failed.failed.as_deref().unwrap().contains("for want of memory"), "{failed:?}");
+    let killed = Machine::OutOfMemory { kills: 1, limit_bytes: 0 }.into();
+    assert_eq!(failed.failed, Some(ChoiceFailed::Trials { reasons: vec![killed] }.into()));
     assert_eq!(failed.value, None);
 }
 
@@ -101,7 +102,8 @@ fn a_rate_that_no_settings_bear_as_expected_is_said_with_its_figure() {
     let work = tuned(Some(5_000.0), 900.0, 1_000);
     assert!(work.chosen().is_none());
     for (_, point) in &work.points {
-        assert_eq!(point.failed.as_deref(), Some("p95 < 100ms: 3.00 s"));
+        let reasons = vec![not_met(3e9)];
+        assert_eq!(point.failed, Some(ChoiceFailed::Trials { reasons }.into()));
     }
 }
 
@@ -111,12 +113,12 @@ fn what_one_user_alone_does_not_get_no_settings_give() {
         let mut work = work(rate, 900.0, false);
         let slow = |at: &[Value], spec: &TrialSpec| Point {
             seen: Seen::Missed,
-            why: vec![not_met("2.00 s")],
+            why: vec![not_met(2e9)],
             ..measure(at, spec, 1_000)
         };
         work.run(|at, spec| Ok::<_, ()>(Some(slow(at, spec))), |_| Ok(())).expect("measured");
         let said = work.hopeless.clone().expect("it is said");
-        assert_eq!(said, "one user alone does not meet it: p95 < 100ms: 2.00 s");
+        assert_eq!(said, Limited::NotMetAlone { reasons: vec![not_met(2e9)] }.into());
     }
 }
 

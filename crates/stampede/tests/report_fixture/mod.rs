@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stampede::fact::Fact;
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::record::{
-    CaseRecord, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord, RuntimeRecord,
-    TrialRecord, Verdict,
+    CaseRecord, Closed, Judged, LoadModel, LoadRecord, Observed, PhaseRecord, RunRecord,
+    RuntimeRecord, TrialRecord, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
 use stampede_load::report::{Connections, Counts, End, TimeSet};
@@ -78,6 +78,7 @@ pub fn case(runtime: &str, load: &str, model: &str, load_text: &str) -> CaseReco
         model: if model == "closed" { LoadModel::Closed } else { LoadModel::Open },
         load_text: load_text.to_owned(),
         schedule: Segments::parse(load_text).ok(),
+        closed: Closed::parse(load_text),
         refused: None,
         sent: None,
     }

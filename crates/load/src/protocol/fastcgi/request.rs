@@ -2,7 +2,7 @@
 
 use super::record::{KeepConnection, write_param, write_request};
 use crate::spec::ConnectionHabit;
-use crate::traffic::{AnswerShape, Request, TrafficError, check};
+use crate::traffic::{AnswerShape, Request, RequestError, check};
 
 /// The script that answers, as the server finds it on its disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub fn request(
     headers: &[(String, String)],
     body: &[u8],
     habit: ConnectionHabit,
-) -> Result<Request, TrafficError> {
+) -> Result<Request, RequestError> {
     check(method, uri, headers, body)?;
     let mut all = of_the_site(script, method, uri);
     of_the_body(&mut all, method, headers, body);

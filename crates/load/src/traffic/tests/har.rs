@@ -18,8 +18,9 @@ fn an_archive_gives_the_requests_to_its_first_host() {
           "params": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]}}}]}}"#;
     let (texts, notes) = read(traffic).unwrap();
     insta::assert_snapshot!(texts.join("\n---\n").replace('\r', ""));
-    let skipped: Vec<_> = notes.skipped.iter().map(|(why, n)| (why.as_str(), *n)).collect();
-    assert_eq!(skipped, [("another host than `shop.example`", 1), ("no HTTP request", 1)]);
+    let skipped: Vec<_> = notes.skipped.iter().map(|(why, n)| (why.clone(), *n)).collect();
+    let other_host = Skip::OtherHost { host: "shop.example".to_owned() };
+    assert_eq!(skipped, [(Skip::NotHttp {}, 1), (other_host, 1)]);
 }
 
 #[test]

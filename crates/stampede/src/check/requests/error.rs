@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stampede_load::traffic::TrafficError;
+use stampede_load::traffic::{EntryError, TrafficError};
 
 /// Why it is not known what to ask for.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +20,14 @@ pub enum RequestError {
     #[error(transparent)]
     LoadTraffic(TrafficError),
     /// A line that is no request, far behind the first.
-    #[error("{what} in request file `{}`", path.display())]
+    #[error("line {line}: {what} in request file `{}`", path.display())]
     Broken {
         /// Which file.
         path: PathBuf,
-        /// Line, and what is wrong with it.
-        what: String,
+        /// 1 for the first.
+        line: u64,
+        /// What is wrong with it.
+        what: EntryError,
     },
     /// A URL of another site.
     #[error("line {line} of request file `{}`: {what}", path.display())]
@@ -134,7 +136,7 @@ impl RequestError {
 
 const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, or the traffic of Yandex Tank";
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "codes-for-text")))]
 mod tests {
     use super::super::{Credentials, Policy, file, routes};
     use super::*;
@@ -158,7 +160,11 @@ mod tests {
             of(""),
             of("# nothing yet\n"),
             of("GET /\n"),
-            RequestError::Broken { path: "urls.txt".into(), what: "line 9: `x` is no path".into() },
+            RequestError::Broken {
+                path: "urls.txt".into(),
+                line: 9,
+                what: EntryError::NoHeader { line: "[x".into() },
+            },
             of("/a\n/b tag and more\n"),
             of_bytes(b"\x1f\x8b\x08"),
             of("/a\n# the CDN\n//cdn.example/x.js\n"),

@@ -53,13 +53,13 @@ pub(super) fn of(bytes: &[u8], path: &Path) -> Result<Listed, RequestError> {
     }
     let bytes = list.as_deref().map_or(bytes, str::as_bytes);
     let (requests, notes) = read_all(bytes, &traffic, HABITS).map_err(RequestError::LoadTraffic)?;
-    if let Some(what) = notes.broken_first {
-        return Err(RequestError::Broken { path: path.to_owned(), what });
+    if let Some((line, what)) = notes.broken_first {
+        return Err(RequestError::Broken { path: path.to_owned(), line, what });
     }
     let mut listed = gather(&requests);
     listed.skipped.extend(left_out(&notes));
     if listed.asked.is_empty() && listed.skipped.is_empty() {
-        let empty = TrafficError::Empty { path: path.to_owned(), why: String::new() };
+        let empty = TrafficError::Empty { path: path.to_owned(), skipped: Vec::new() };
         return Err(RequestError::LoadTraffic(empty));
     }
     Ok(listed)
@@ -134,7 +134,7 @@ fn gather(requests: &[Request]) -> Listed {
 fn left_out(notes: &TrafficNotes) -> impl Iterator<Item = Skipped> {
     notes.skipped.iter().map(|(why, count)| {
         let noun = if *count == 1 { "entry" } else { "entries" };
-        Skipped { request: format!("{count} {noun} of the file"), why: why.clone() }
+        Skipped { request: format!("{count} {noun} of the file"), why: why.to_string() }
     })
 }
 

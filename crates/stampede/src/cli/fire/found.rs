@@ -100,15 +100,15 @@ fn about_early_end(result: &LoadResult, model: &Model) -> Option<Traffic> {
 pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
     let traffic = &result.traffic;
     let mut found: Vec<Judgement> = Vec::new();
-    if let Some(error) = traffic.failed.clone() {
-        found.push((Judged::Invalid, Traffic::FileFailed { error }.into()));
+    if let Some(failure) = traffic.failed.clone() {
+        found.push((Judged::Invalid, Traffic::FileFailed { failure }.into()));
     }
-    if let Some(first) = traffic.broken_first.clone() {
+    if let Some((line, error)) = traffic.broken_first.clone() {
         let entries = traffic.broken;
-        found.push((Judged::Suspect, Traffic::FileBroken { entries, first }.into()));
+        found.push((Judged::Suspect, Traffic::FileBroken { entries, line, error }.into()));
     }
     for (why, count) in &traffic.skipped {
-        let skipped = Traffic::FileSkipped { entries: *count, why: why.to_string() };
+        let skipped = Traffic::FileSkipped { entries: *count, why: why.clone() };
         found.push((Judged::Valid, skipped.into()));
     }
     if let Some(host) = &traffic.other_host {

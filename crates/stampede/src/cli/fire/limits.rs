@@ -6,6 +6,8 @@ use stampede_load::schedule::{MicroRate, Segment};
 use stampede_load::spec::{Address, ConnectionHabit, Load, Model, Until};
 
 use crate::cli::Failure;
+use crate::fact::Before;
+use crate::fact::before::WIDEN;
 use crate::machine::MachineFacts;
 use crate::summary::words;
 
@@ -30,8 +32,8 @@ pub struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// Words for people, or a refusal: a load that was asked for and cannot be is none.
-    pub fn check(&self, load: &Load) -> Result<Vec<String>, Failure> {
+    /// What people should know, or a refusal: a load that was asked for and cannot be is none.
+    pub fn check(&self, load: &Load) -> Result<Vec<Before>, Failure> {
         let connections = match load.model {
             Model::Open { max_in_flight, .. } => u64::from(max_in_flight),
             Model::Closed { concurrency, .. } => u64::from(concurrency),
@@ -48,7 +50,7 @@ impl Limits<'_> {
         Ok(notes)
     }
 
-    fn files(&self, connections: u64) -> Result<Option<String>, Failure> {
+    fn files(&self, connections: u64) -> Result<Option<Before>, Failure> {
         let (needed, hard) = (connections + self.spare_files, self.machine.open_files_hard);
         if hard == 0 || needed <= hard {
             return Ok(None);
@@ -66,13 +68,11 @@ impl Limits<'_> {
                 0 => raise,
                 _ => format!("ask for {} connections at most, or {raise}", words::count(fewer)),
             })),
-            Asked::ByDefault => {
-                Ok(Some(format!("{text}: requests beyond that fail as `net:no-file`")))
-            }
+            Asked::ByDefault => Ok(Some(Before::FewFiles { connections, needed, limit: hard })),
         }
     }
 
-    fn ports(&self, connections: u64) -> Result<Option<String>, Failure> {
+    fn ports(&self, connections: u64) -> Result<Option<Before>, Failure> {
         let ports = self.local_ports();
         if ports == 0 || connections <= ports {
             return Ok(None);
@@ -84,29 +84,20 @@ impl Limits<'_> {
         );
         match self.asked {
             Asked::ByFlag => Err(Failure::rendered(text).hint(WIDEN)),
-            Asked::ByDefault => {
-                Ok(Some(format!("{text}: requests beyond that fail as `net:no-port`")))
-            }
+            Asked::ByDefault => Ok(Some(Before::FewPorts { connections, ports })),
         }
     }
 
     /// A connection per request keeps its port for a minute after its end (TIME_WAIT), where the
     /// kernel may not reuse it.
-    fn ports_over_time(&self, load: &Load) -> Option<String> {
+    fn ports_over_time(&self, load: &Load) -> Option<Before> {
         let ports = self.local_ports();
         if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
             return None;
         }
-        let many = match most_in_a_minute(&load.model)? {
-            most if most <= ports => return None,
-            u64::MAX => "as many as are answered".to_owned(),
-            most => format!("up to {} in a minute", words::count(most)),
-        };
-        Some(format!(
-            "a connection per request, {many}, and this machine has {} local ports: where a closed \
-             connection holds its port for a minute, requests fail as `net:no-port` ({WIDEN})",
-            words::count(ports)
-        ))
+        let most = most_in_a_minute(&load.model)?;
+        let connections_per_minute = Some(most).filter(|most| *most != u64::MAX);
+        (most > ports).then_some(Before::FewPortsOverTime { connections_per_minute, ports })
     }
 
     fn local_ports(&self) -> u64 {
@@ -139,8 +130,6 @@ fn requests(segment: &Segment) -> u64 {
     let MicroRate(micro) = highest;
     (micro as f64 / 1e6 * segment.length().as_secs_f64()).ceil() as u64
 }
-
-const WIDEN: &str = "`sysctl net.ipv4.ip_local_port_range=\"1024 65535\"` gives most";
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,6 @@ use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
-use self::nothing::{Kind, Nothing};
 use self::ready::Ready;
 use self::report::{Parts, Report, Tagged};
 use self::screen::Shown;
@@ -33,6 +32,7 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::event::Phase;
 use crate::fact::Traffic;
+use crate::fact::nothing::{Kind, Nothing};
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
 use crate::mask::{mask_json, mask_secrets};
@@ -70,7 +70,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // It was sent: what cannot be written of it is said, and ends nothing else.
     let printed = print(text.as_bytes()).err();
     let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
-    let nothing = result.nothing.as_ref().map(|nothing| nothing.failure(&report, &ready));
+    let nothing = result.nothing.as_ref().map(|one| nothing::failure(one, &report, &ready));
     lost.iter().chain(&nothing).for_each(|failure| {
         failure.print();
     });
@@ -124,7 +124,7 @@ fn measure(ready: &Ready, shown: &mut Shown, files: &mut Files) -> Result<Measur
         }
     };
     let result = due_until_the_end(result);
-    let nothing = Nothing::of(&result, autostop.is_some(), &ready.load);
+    let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
     Ok(Measured { result, watched: watch.watched, aside: aside.end(), autostop, is_limit, nothing })
 }
 
@@ -142,17 +142,14 @@ impl Measured {
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.result, &ready.load.model);
         let odd = verdict::odd_headers(&self.result.odd);
-        let before = ready
-            .notes
-            .iter()
-            .map(|detail| (Judged::Valid, Traffic::BeforeLoad { detail: detail.clone() }.into()));
+        let before = ready.notes().map(|note| (Judged::Valid, note));
         let of_file = found::about_traffic(&self.result);
         for (judged, reason) in before.chain(found).chain(odd).chain(of_file) {
             verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {
-            let detail = nothing.text.clone();
-            verdict::add(&mut verdict, Judged::Suspect, Traffic::NothingCorrect { detail });
+            let nothing = Traffic::NothingCorrect(nothing.clone());
+            verdict::add(&mut verdict, Judged::Suspect, nothing);
         }
         Report::of(Parts {
             url: &ready.url,

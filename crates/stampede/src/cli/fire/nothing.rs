@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::outcome::{self, FailureKind, Net};
+use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{End, LoadResult};
 use stampede_load::spec::{Address, Load, Wire};
 
@@ -11,86 +11,64 @@ use super::ready::Ready;
 use super::report::Report;
 use crate::addresses::{self, shown};
 use crate::cli::Failure;
+use crate::fact::nothing::{Kind, NoRequest, Nothing, Seen};
+use crate::fact::{Fact, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
-/// Why a load has no correct answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nothing {
-    /// How far it came.
-    pub kind: Kind,
-    /// Why, in a sentence.
-    pub text: String,
-}
-
-/// How far a load came that has no correct answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The traffic held no request.
-    Unsent,
-    /// There was no whole answer.
-    Unanswered,
-    /// There were answers, each of them wrong.
-    Incorrect,
-}
-
-impl Nothing {
-    /// `None`: something was correct, nothing was due, or a person stopped it who had seen answers,
-    /// or before any request ended.
-    pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
-        let counts = &result.counts;
-        let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
-        let has_ended = result.examples.iter().any(|example| example.at <= result.scheduled);
-        let is_interrupted = result.end == End::Stopped && !is_stopped_by_rule;
-        if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
-            return None;
-        }
-        if counts.planned == 0 {
-            let why = result.traffic.failed.as_ref().or(result.traffic.broken_first.as_ref())?;
-            let text = format!("no request was sent: the request file has none: {why}");
-            return Some(Nothing { kind: Kind::Unsent, text });
-        }
-        let (kind, what) = match was_answered {
-            true => (Kind::Incorrect, "no request was answered correctly"),
-            false => (Kind::Unanswered, "no request was answered"),
+/// Why a load has no correct answer. `None`: something was correct, nothing was due, or a person
+/// stopped it who had seen answers, or before any request ended.
+pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<Nothing> {
+    let counts = &result.counts;
+    let was_answered = counts.failed.keys().any(|kind| FailureKind::of(kind).is_answered());
+    let has_ended = result.examples.iter().any(|example| example.at <= result.scheduled);
+    let is_interrupted = result.end == End::Stopped && !is_stopped_by_rule;
+    if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
+        return None;
+    }
+    let target = shown(&load.target);
+    if counts.planned == 0 {
+        let failed = result.traffic.failed.clone().map(NoRequest::Failed);
+        let broken = || {
+            let (line, error) = result.traffic.broken_first.clone()?;
+            Some(NoRequest::Broken { line, error })
         };
-        Some(Nothing { kind, text: format!("{what}: {}", causes(result, load)) })
+        let (kind, failures, file) = (Kind::Unsent, Vec::new(), failed.or_else(broken)?);
+        return Some(Nothing { kind, target, failures, others: 0, dropped: 0, file: Some(file) });
     }
-
-    /// As an error, with what to do next.
-    pub fn failure(&self, report: &Report, ready: &Ready) -> Failure {
-        let failure = Failure::rendered(self.text.clone());
-        let first = commonest(&report.errors).into_iter().next();
-        let hint = match (self.kind, first) {
-            (Kind::Unsent, _) => return failure,
-            (_, None) => "look at what the summary says of dropped requests".to_owned(),
-            (_, Some((kind, _))) => match FailureKind::of(kind) {
-                FailureKind::Net(net) => of_network(net, ready),
-                FailureKind::Http(status) => of_status(status, report, ready),
-                FailureKind::Check | FailureKind::Unknown => "look at such an answer (`examples` of `--json`), then correct the check or the app"
-                    .to_owned(),
-            },
-        };
-        failure.hint(hint)
-    }
+    let kinds = commonest(&counts.failed);
+    Some(Nothing {
+        kind: if was_answered { Kind::Incorrect } else { Kind::Unanswered },
+        target,
+        failures: kinds
+            .iter()
+            .take(KINDS_MAX)
+            .map(|(kind, n)| seen(kind, *n, result, load))
+            .collect(),
+        others: kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum(),
+        dropped: counts.dropped,
+        file: None,
+    })
 }
 
-/// The commonest kinds of failure, and what was never sent.
-fn causes(result: &LoadResult, load: &Load) -> String {
-    let kinds = commonest(&result.counts.failed);
-    let mut all: Vec<String> = kinds
-        .iter()
-        .take(KINDS_MAX)
-        .map(|(kind, count)| format!("{} × {}", words::count(*count), in_words(kind, result, load)))
-        .collect();
-    let more: u64 = kinds.iter().skip(KINDS_MAX).map(|(_, count)| count).sum();
-    if more > 0 {
-        all.push(format!("{} failed in other ways", words::count(more)));
-    }
-    if result.counts.dropped > 0 {
-        all.push(format!("{} dropped before they were sent", words::count(result.counts.dropped)));
-    }
-    all.join(", ")
+/// As an error, with what to do next.
+pub fn failure(nothing: &Nothing, report: &Report, ready: &Ready) -> Failure {
+    let failure =
+        Failure::rendered(Fact::from(Traffic::NothingCorrect(nothing.clone())).to_string());
+    let first = commonest(&report.errors).into_iter().next();
+    let hint = match (nothing.kind, first) {
+        (Kind::Unsent, _) => return failure,
+        (_, None) => "look at what the summary says of dropped requests".to_owned(),
+        (_, Some((kind, _))) => match FailureKind::of(kind) {
+            FailureKind::Net(net) => of_network(net, ready),
+            FailureKind::Http(status) => of_status(status, report, ready),
+            FailureKind::Check | FailureKind::Unknown => {
+                "look at such an answer (`examples` of `--json`), then correct the check or the app"
+                    .to_owned()
+            }
+        },
+    };
+    failure.hint(hint)
 }
 
 fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
@@ -100,30 +78,15 @@ fn commonest(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
     kinds
 }
 
-fn in_words(kind: &str, result: &LoadResult, load: &Load) -> String {
+fn seen(kind: &str, requests: u64, result: &LoadResult, load: &Load) -> Seen {
     let example = result.examples.iter().find(|example| example.kind == kind);
-    let found = example.map(|example| mask_secrets(&example.found));
     let head = example.map(|example| String::from_utf8_lossy(&example.head));
-    let location = head.as_deref().and_then(location);
-    let read = FailureKind::of(kind);
-    let meant = match read {
-        FailureKind::Net(Net::Refused) => {
-            format!("connection refused by {}", shown(&load.target))
-        }
-        FailureKind::Net(Net::Reset) => format!("connection reset by {}", shown(&load.target)),
-        FailureKind::Net(Net::Malformed) => match load.wire {
-            Wire::FastCgi => "not valid FastCGI".to_owned(),
-            Wire::Http1 | Wire::Tls(_) => "not valid HTTP".to_owned(),
-        },
-        _ => found.or_else(|| outcome::meaning(kind)).unwrap_or_default(),
-    };
-    let to = match location {
-        Some(to) if matches!(read, FailureKind::Http(300..=399)) => format!(", Location: {to}"),
-        _ => String::new(),
-    };
-    match meant.as_str() {
-        "" => kind.to_owned(),
-        meant => format!("{meant} ({kind}{to})"),
+    Seen {
+        kind: kind.to_owned(),
+        requests,
+        is_fastcgi: matches!(load.wire, Wire::FastCgi),
+        found: example.map(|example| mask_secrets(&example.found)),
+        location: head.as_deref().and_then(location),
     }
 }
 

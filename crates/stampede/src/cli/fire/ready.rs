@@ -13,6 +13,7 @@ use super::limits::{Asked, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
+use crate::fact::{Before, Fact, Reason, Traffic};
 use crate::machine::MachineFacts;
 use crate::plan::model::{Expectation, Figure, KeepAlive, LoadChoice};
 use crate::plan::tank::{self, Criterion, TankConfig};
@@ -34,10 +35,15 @@ pub struct Ready {
     /// What ends it early.
     pub autostop: Option<Judge>,
     /// What the person should know before it starts.
-    pub notes: Vec<String>,
+    pub notes: Vec<Before>,
 }
 
 impl Ready {
+    /// The notes, as facts of the result.
+    pub fn notes(&self) -> impl Iterator<Item = Fact<Reason>> {
+        self.notes.iter().map(|found| Traffic::BeforeLoad { found: found.clone() }.into())
+    }
+
     /// Reads the flags, and looks at what the machine allows.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<Ready, Failure> {
         let tank = args.traffic.tank.as_deref().map(tank::read).transpose();
@@ -73,9 +79,12 @@ impl Ready {
             false => Asked::ByDefault,
         };
         let mut notes = Limits { machine, asked, spare_files: SPARE_FILES }.check(&load)?;
-        notes.extend(taken);
+        notes.extend(taken.map(Before::Addresses));
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
-        notes.extend(passed_over.map(|key| key.to_string()));
+        notes.extend(passed_over.map(|one| {
+            let (key, instead) = (one.key.clone(), one.why.to_owned());
+            Before::KeyPassedOver { key, line: one.line, instead }
+        }));
         notes.extend(idle_path(args, &target));
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
             let text =
@@ -135,11 +144,10 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
 }
 
 /// A path in the URL beside a file that has its own.
-fn idle_path(args: &FireArgs, target: &Target) -> Option<String> {
+fn idle_path(args: &FireArgs, target: &Target) -> Option<Before> {
     let by_tank = args.traffic.tank.is_some() && args.url.is_some();
     let has_own = (args.traffic.traffic.is_some() || by_tank) && target.script().is_none();
-    (has_own && target.path != "/")
-        .then(|| format!("`{}` of the URL is not sent: the traffic has its paths", target.path))
+    (has_own && target.path != "/").then(|| Before::PathUnused { path: target.path.clone() })
 }
 
 /// Traffic that is no file.

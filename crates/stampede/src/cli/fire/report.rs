@@ -15,7 +15,7 @@ use stampede_stats::percentile::{Bounded, CutOff, Percentile, Ranked};
 use super::found::{self, Example};
 use super::watch::Watched;
 use crate::addresses::shown;
-use crate::fact::{Fact, Reason};
+use crate::fact::{Fact, Found, Reason};
 use crate::plan::model::LoadChoice;
 use crate::store::mask_secrets;
 use crate::store::record::{Judged, LoadRecord, Verdict};
@@ -162,9 +162,9 @@ pub struct Expectation {
     pub text: String,
     /// How it came out.
     pub outcome: ExpectationOutcome,
-    /// What was found instead, in words, or what is known of it; null where it is met and where
-    /// nothing is known: too few requests.
-    pub found: Option<String>,
+    /// What was found instead, or what is known of it; null where it is met and where nothing is
+    /// known: too few requests.
+    pub found: Option<Fact<Found>>,
 }
 
 /// How an expectation came out.
@@ -385,7 +385,7 @@ struct AllTimes {
 impl AllTimes {
     fn of(record: &LoadRecord, times: &TimeSet, model: LoadModel) -> AllTimes {
         let failed = record.counts.planned.saturating_sub(record.counts.ok);
-        let requests = record.counts.failed.get("net:timeout").copied().unwrap_or(0);
+        let requests = FailureKind::TIMEOUT.count(&record.counts.failed);
         let cut_off = CutOff { requests, after_ns: record.timeout_ns };
         let mut lower_bounds = Vec::new();
         let mut all = |name: &str, answered: &Times| {
@@ -474,16 +474,12 @@ fn expectations(
         let text = expectation.text.clone();
         match judge_load(record, times, model, expectation) {
             Expected::Met => Expectation { text, outcome: ExpectationOutcome::Met, found: None },
-            Expected::NotMet { figure } => Expectation {
-                text,
-                outcome: ExpectationOutcome::NotMet,
-                found: Some(figure.into()),
-            },
-            Expected::Unknown { figure } => Expectation {
-                text,
-                outcome: ExpectationOutcome::Unknown,
-                found: figure.map(Into::into),
-            },
+            Expected::NotMet { figure } => {
+                Expectation { text, outcome: ExpectationOutcome::NotMet, found: Some(figure) }
+            }
+            Expected::Unknown { figure } => {
+                Expectation { text, outcome: ExpectationOutcome::Unknown, found: figure }
+            }
         }
     });
     judged.collect()

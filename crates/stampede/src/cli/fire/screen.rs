@@ -45,13 +45,13 @@ impl Shown {
             let picture = Picture::new(
                 url,
                 load,
-                ready.notes.iter().map(|note| mask_secrets(note)).collect(),
+                ready.notes().map(|note| mask_secrets(&note.to_string())).collect(),
             );
             return Shown::Screen(Box::new(Screen { terminal, picture, drawn: None }));
         }
         let mut lines = Plain::new(Masked(std::io::stderr()));
         lines.event(&Event::Notice(&format!("{load} at {url}")));
-        ready.notes.iter().for_each(|note| lines.event(&Event::Notice(note)));
+        ready.notes().for_each(|note| lines.event(&Event::Notice(&note.to_string())));
         Shown::Lines
     }
 

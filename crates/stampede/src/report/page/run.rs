@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::model::{Progress, Run, Series, UnderWay};
 use crate::fact::Notice;
+use crate::fact::stored::MachinePart;
 use crate::machine::MachineFacts;
 use crate::plan::Flags;
 use crate::store::record::RunRecord;
@@ -33,14 +34,13 @@ pub fn of(stored: &StoredRun) -> Run {
 pub fn machines_differ(runs: &[&RunRecord]) -> Option<Notice> {
     let machines: Vec<BTreeMap<String, String>> =
         runs.iter().map(|run| machine(&run.machine).into_iter().collect()).collect();
-    let of = |label: &&str| machines.iter().any(|one| one.get(*label) != machines[0].get(*label));
-    let what: Vec<String> =
-        SAME_MACHINE.iter().filter(|label| of(label)).map(|label| (*label).to_owned()).collect();
+    let value = |one: &BTreeMap<String, String>, part: MachinePart| one.get(part.label()).cloned();
+    let differs = |part: &MachinePart| {
+        machines.iter().any(|one| value(one, *part) != value(&machines[0], *part))
+    };
+    let what: Vec<MachinePart> = MachinePart::ALL.into_iter().filter(differs).collect();
     (!what.is_empty()).then_some(Notice::MachinesDiffer { what })
 }
-
-/// Other than what they share, figures of two runs are no more than neighbours.
-const SAME_MACHINE: [&str; 6] = ["CPU", "CPUs", "memory", "kernel", "virtual machine", "container"];
 
 /// How far a run is that is under way; `None`: it is not. `now`: the trial that runs now.
 pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
@@ -73,13 +73,16 @@ fn machine(value: &serde_json::Value) -> Vec<(String, String)> {
     let list = |all: Vec<String>| all.join(", ");
     let known = |text: &Option<String>| text.clone().unwrap_or_default();
     let rows = [
-        ("CPU", facts.cpu_model.clone()),
-        ("CPUs", format!("{} ({} cores)", facts.cpus_logical, facts.cpus_physical)),
-        ("memory", words::bytes(facts.memory_bytes as f64)),
+        (MachinePart::Cpu.label(), facts.cpu_model.clone()),
+        (
+            MachinePart::Cpus.label(),
+            format!("{} ({} cores)", facts.cpus_logical, facts.cpus_physical),
+        ),
+        (MachinePart::Memory.label(), words::bytes(facts.memory_bytes as f64)),
         ("system", facts.os.clone()),
-        ("kernel", facts.kernel.clone()),
-        ("virtual machine", known(&facts.virtual_machine)),
-        ("container", known(&facts.container)),
+        (MachinePart::Kernel.label(), facts.kernel.clone()),
+        (MachinePart::VirtualMachine.label(), known(&facts.virtual_machine)),
+        (MachinePart::Container.label(), known(&facts.container)),
         ("governor", list(facts.governors.iter().cloned().collect())),
         ("clock source", facts.clock_source.clone()),
         ("cgroup v2", list(facts.cgroup_v2_controllers.clone())),

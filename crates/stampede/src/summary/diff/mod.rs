@@ -64,8 +64,8 @@ pub fn between(base: Named<'_>, other: Named<'_>, expect: &[Expectation]) -> Res
         vec![Notice::BetweenRuns { detail: BETWEEN_RUNS.to_owned() }.into()];
     let changed = alike::answers_otherwise(base.data, other.data, &places);
     if !changed.is_empty() {
-        let runtimes = words::list(&changed);
-        notices.push(Notice::AnswersDiffer { run: other.label.to_owned(), runtimes }.into());
+        let (run, runtimes) = (other.label.to_owned(), changed);
+        notices.push(Notice::AnswersDiffer { run, runtimes }.into());
     }
     notices.extend(own_notices(base, other));
     Ok(Diff {
@@ -159,11 +159,17 @@ pub(super) fn judge_within(summary: &mut Summary, data: &RunData) {
             judged.outcome = match found.outcome {
                 Outcome::Met => super::model::Expected::Met,
                 Outcome::Broken => {
-                    super::model::Expected::NotMet { figure: Found::Value(found.found.clone()) }
+                    let detail = found.found.clone();
+                    super::model::Expected::NotMet {
+                        figure: Found::Change { is_shown: true, detail }.into(),
+                    }
                 }
-                Outcome::NotShown => super::model::Expected::NotMet {
-                    figure: Found::Value(format!("that it is not shown: {}", found.found)),
-                },
+                Outcome::NotShown => {
+                    let detail = found.found.clone();
+                    super::model::Expected::NotMet {
+                        figure: Found::Change { is_shown: false, detail }.into(),
+                    }
+                }
             };
             true
         });

@@ -1,7 +1,7 @@
 //! The generator, memory, a CPU quota, workers, CPU; and that none of them was reached.
 
 use super::facts::Facts;
-use super::{Cause, Found};
+use super::{Cause, Found, Says};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LogSignal, Said};
 use crate::summary::model::LoadModel;
@@ -13,18 +13,22 @@ pub fn generator(facts: &Facts<'_>) -> Option<Found> {
     let percent = load.busy_share_max * 100.0;
     let allowed =
         SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
-    let text = match facts.model {
-        LoadModel::Closed if load.is_generators_limit() => {
-            format!("the generator: a load thread was {percent:.0} % busy, so this is its limit")
-        }
-        LoadModel::Open if load.schedule_lag_ns_sure > allowed => format!(
-            "the generator: it was late itself, by {} at p99",
-            words::time(load.schedule_lag_ns_p99 as f64)
+    let (text, says) = match facts.model {
+        LoadModel::Closed if load.is_generators_limit() => (
+            format!("the generator: a load thread was {percent:.0} % busy, so this is its limit"),
+            Says::TheSame,
+        ),
+        LoadModel::Open if load.schedule_lag_ns_sure > allowed => (
+            format!(
+                "the generator: it was late itself, by {} at p99",
+                words::time(load.schedule_lag_ns_p99 as f64)
+            ),
+            Says::More,
         ),
         _ => return None,
     };
     let busy = format!("busiest load thread: {percent:.0} % of its CPU");
-    Some(Found::new(Cause::Generator, text).with([busy]))
+    Some(Found::new(Cause::Generator, text).with_all([(says, busy)]))
 }
 
 pub fn memory(facts: &Facts<'_>) -> Option<Found> {
@@ -41,13 +45,14 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
         _ => format!(" at its limit of {has}"),
     };
     let php = facts.said(LogSignal::PhpMemory).next();
+    let is_full = kills == 0 && limit > 0 && share >= FULL_SHARE;
     let text = if kills > 0 {
         let (processes, them) = if kills == 1 { ("process", "it") } else { ("processes", "them") };
         format!(
             "memory: the kernel ended {} {processes}{of_limit}, and {them} with what was under way",
             words::count(kills)
         )
-    } else if limit > 0 && share >= FULL_SHARE {
+    } else if is_full {
         let so = match hits {
             0 => "next to nothing is left",
             _ => "so the kernel takes pages back",
@@ -65,8 +70,9 @@ pub fn memory(facts: &Facts<'_>) -> Option<Found> {
     let used =
         (limit > 0).then(|| format!("{} of {has} in use at most", words::bytes(most as f64)));
     let met = (hits > 0).then(|| format!("the limit was met {}", times(hits)));
-    let evidence = used.into_iter().chain(met).chain(php.map(line));
-    Some(Found::new(Cause::Memory, text).with(evidence))
+    let used = used.map(|used| (Says::more_if(!is_full), used));
+    let found = Found::new(Cause::Memory, text).with_all(used);
+    Some(found.with(met.into_iter().chain(php.map(line))))
 }
 
 /// Of the stack's own groups, or else of the whole machine.
@@ -167,10 +173,12 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Found> {
         ),
     };
     let by_role = facts.roles().into_iter().filter_map(|role| {
-        let share = facts.cpu_share_of(|name| name == role)?;
-        Some(format!("{role}: {:.0} % of the budget", share * 100.0))
+        let of_role = facts.cpu_share_of(|name| name == role)? * 100.0;
+        // As they are printed: without decimals.
+        let says = Says::more_if(of_role.round() != percent.round());
+        Some((says, format!("{role}: {of_role:.0} % of the budget")))
     });
-    Some(Found::new(Cause::Cpu, text).with(by_role))
+    Some(Found::new(Cause::Cpu, text).with_all(by_role))
 }
 
 /// Everything that is watched had room.

@@ -13,6 +13,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::input::TrialData;
@@ -20,7 +21,9 @@ use super::model::LoadModel;
 use facts::Facts;
 
 /// What held a case back, ordered by how directly it explains the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The load threads: the runtime's limit lies further up.
@@ -63,6 +66,9 @@ pub struct Why {
     /// What it was read from: figures and lines of logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// The first of the evidence that says more than the text does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 /// All that held a trial back, the most direct first; nothing: it is not known.
@@ -74,11 +80,12 @@ pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<Why> {
     }
     let mut why: Vec<Why> = found
         .into_iter()
-        .map(|Found { cause, text, evidence }| Why {
+        .map(|Found { cause, text, evidence, proof }| Why {
             cause,
             trials: vec![trial.record.number],
             text,
             evidence,
+            proof,
         })
         .collect();
     // Stable: `Cause` is ordered by how directly it explains.
@@ -110,16 +117,41 @@ struct Found {
     cause: Cause,
     text: String,
     evidence: Vec<String>,
+    proof: Option<String>,
 }
 
 impl Found {
     fn new(cause: Cause, text: String) -> Found {
-        Found { cause, text, evidence: Vec::new() }
+        Found { cause, text, evidence: Vec::new(), proof: None }
     }
 
-    fn with(mut self, evidence: impl IntoIterator<Item = String>) -> Found {
-        self.evidence.extend(evidence);
+    /// Adds evidence that says more than the text does.
+    fn with(self, evidence: impl IntoIterator<Item = String>) -> Found {
+        self.with_all(evidence.into_iter().map(|one| (Says::More, one)))
+    }
+
+    /// Adds evidence, of which some is in the text.
+    fn with_all(mut self, evidence: impl IntoIterator<Item = (Says, String)>) -> Found {
+        for (says, one) in evidence {
+            if says == Says::More && self.proof.is_none() {
+                self.proof = Some(one.clone());
+            }
+            self.evidence.push(one);
+        }
         self
+    }
+}
+
+/// What evidence says beside the text of its cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    More,
+    TheSame,
+}
+
+impl Says {
+    fn more_if(condition: bool) -> Says {
+        if condition { Says::More } else { Says::TheSame }
     }
 }
 

@@ -1,7 +1,7 @@
 //! PHP's own: OPcache that is off, full or looks at files; Xdebug.
 
 use super::facts::Facts;
-use super::{Cause, Found};
+use super::{Cause, Found, Says};
 use crate::store::record::Observed;
 use crate::summary::words;
 
@@ -28,25 +28,33 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Found> {
     if facts.runtime().given.keeps_memory {
         return None;
     }
-    let text = match () {
-        () if is_off(shown) => "OPcache is off: every request compiles its files anew".to_owned(),
+    // With the directive that the text has not.
+    let (text, adds) = match () {
+        () if is_off(shown) => {
+            ("OPcache is off: every request compiles its files anew".to_owned(), Some(ENABLE))
+        }
         () => match full(facts, shown) {
-            Some(text) => text,
+            Some(text) => (text, Some(MEMORY)),
             None if is_on(shown, "opcache.validate_timestamps")
                 && shown.opcache
                 && shown.ini.get("opcache.revalidate_freq").is_some_and(|value| value == "0") =>
             {
-                "OPcache looks at every file again for every request: \
-                 opcache.validate_timestamps=1, opcache.revalidate_freq=0"
-                    .to_owned()
+                let text = "OPcache looks at every file again for every request: \
+                    opcache.validate_timestamps=1, opcache.revalidate_freq=0";
+                (text.to_owned(), None)
             }
             None => return None,
         },
     };
-    let ini = ["opcache.enable", "opcache.validate_timestamps", "opcache.memory_consumption"];
-    let ini = ini.into_iter().filter_map(|key| Some(format!("{key}={}", shown.ini.get(key)?)));
-    Some(Found::new(Cause::Opcache, text).with(ini))
+    let ini = [ENABLE, "opcache.validate_timestamps", MEMORY].into_iter().filter_map(|key| {
+        let value = shown.ini.get(key)?;
+        Some((Says::more_if(adds == Some(key)), format!("{key}={value}")))
+    });
+    Some(Found::new(Cause::Opcache, text).with_all(ini))
 }
+
+const ENABLE: &str = "opcache.enable";
+const MEMORY: &str = "opcache.memory_consumption";
 
 /// Told by its status; where that is refused (`opcache.restrict_api`), by php.ini alone.
 fn is_off(shown: &Observed) -> bool {

@@ -4,8 +4,8 @@ use stampede_load::outcome::{FailureKind, Net};
 
 use super::facts::Facts;
 use super::limits::{line, times};
-use super::{Cause, Found};
-use crate::store::record::LogSignal;
+use super::{Cause, Found, Says};
+use crate::store::record::{LogSignal, Said};
 use crate::summary::words;
 
 /// It takes no more connections, and says so; and somebody had to wait, or was turned away. A line
@@ -22,7 +22,12 @@ pub fn limit(facts: &Facts<'_>) -> Option<Found> {
     let said = all.next()?;
     let text =
         format!("web server's limit: {} said {}: {}", said.program, times(said.lines), said.first);
-    Some(Found::new(Cause::WebServer, text).with(all.map(line)))
+    Some(Found::new(Cause::WebServer, text).with_all(all.map(beside(said))))
+}
+
+/// A line with what it adds to the one that is quoted.
+fn beside(quoted: &Said) -> impl Fn(&Said) -> (Says, String) {
+    |said| (Says::more_if(said.first != quoted.first), line(said))
 }
 
 /// Statuses that no server of the stack has a reason for: the app gave them itself.
@@ -82,8 +87,8 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
     let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
     let others = failed.into_iter().filter(|(count, other)| *count > 0 && *other != status);
     let others = others.map(|(count, status)| format!("{status} {}", times(count)));
-    let evidence = others.chain(lines.into_iter().map(|said| line(said)));
-    Some(Found::new(Cause::Upstream, text).with(evidence))
+    let said = lines.iter().map(|said| beside(first)(said));
+    Some(Found::new(Cause::Upstream, text).with(others).with_all(said))
 }
 
 /// Connections found no room in a queue.
@@ -125,7 +130,9 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
     let waited = full
         .filter(|(_, one)| one.queued_max > 0)
         .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
-    Some(Found::new(Cause::Backlog, text).with(waited.into_iter().chain(said.map(line))))
+    // Where no queue is known to be full, its line is all there is.
+    let said = said.map(|said| (Says::more_if(full.is_some()), line(said)));
+    Some(Found::new(Cause::Backlog, text).with(waited).with_all(said))
 }
 
 fn holds(backlog: u32) -> String {

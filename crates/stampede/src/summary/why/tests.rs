@@ -141,6 +141,7 @@ fn a_full_budget_is_cpu_bound_and_shows_by_whom() {
         why(|trial| every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.97, 4, 4)));
     assert_eq!(line(&found), "CPU-bound: the stack used 97 % of its 2 CPUs");
     assert_eq!(found[0].evidence, ["php: 97 % of the budget"]);
+    assert_eq!(found[0].proof, None, "one role, so the text says it");
     assert_eq!(found[0].trials, [7]);
     let just_below = causes(|trial| {
         every(trial, |row| *row = super::tests::row(row.at_ns / SECOND, 0.89, 3, 1))
@@ -319,6 +320,7 @@ fn what_the_app_answers_itself_is_its_own() {
     let text = "the app itself answered with status 404 (9 times), 302 (5 times) and 500 (3 times)";
     assert_eq!(line(&found), text);
     assert_eq!(found[0].evidence, ["403 (once)"]);
+    assert_eq!(found[0].proof.as_deref(), Some("403 (once)"));
     let memory = answers(&[("http:500", 3)], Some(LogSignal::PhpMemory));
     assert_eq!(memory[0].cause, Cause::Memory);
     assert_eq!(memory.len(), 1, "{memory:#?}");
@@ -469,6 +471,7 @@ fn opcache_off_full_or_revalidating() {
     let found = shown(off);
     assert_eq!(line(&found), "OPcache is off: every request compiles its files anew");
     assert_eq!(found[0].evidence, ["opcache.enable=0"]);
+    assert_eq!(found[0].proof.as_deref(), Some("opcache.enable=0"));
     assert_eq!(shown(|observed| observed.opcache = false), [], "it may not say (restrict_api)");
     let cli = shown(|observed| {
         observed.opcache = false;
@@ -572,6 +575,7 @@ fn a_case_has_first_what_most_of_its_trials_have() {
         trials: vec![number],
         text: format!("{number}"),
         evidence: vec![],
+        proof: None,
     };
     let trials = [
         vec![one(Cause::Cpu, 1)],

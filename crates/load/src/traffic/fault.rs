@@ -1,0 +1,245 @@
+//! What is wrong with an entry of a request file, and why one is not sent.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What cannot be made into a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum RequestError {
+    /// Not a token (RFC 9110 section 5.6.2).
+    #[error("`{method}` is not a request method")]
+    Method {
+        /// As given, what is no text escaped.
+        method: String,
+    },
+    /// Neither `/…` nor `*`, or with a space or a control character in it.
+    #[error("`{path}` is not a path to request")]
+    Path {
+        /// As given, what is no text escaped.
+        path: String,
+    },
+    /// Not a token.
+    #[error("`{name}` is not a header name")]
+    HeaderName {
+        /// As given, what is no text escaped.
+        name: String,
+    },
+    /// With a CR, LF or NUL, which would end the header and begin another.
+    #[error("value of header `{name}` has a line break or NUL in it: `{value}`")]
+    HeaderValue {
+        /// Of which header.
+        name: String,
+        /// With the offending characters escaped.
+        value: String,
+    },
+    /// Contradicts the body.
+    #[error("header `Content-Length: {given}` with a body of `{body_bytes}` bytes")]
+    ContentLength {
+        /// As given.
+        given: String,
+        /// As it is.
+        body_bytes: u64,
+    },
+}
+
+impl RequestError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            RequestError::Method { .. } => "methods are words such as GET, HEAD or POST",
+            RequestError::Path { .. } => {
+                "a path begins with / and has spaces and control characters percent-encoded"
+            }
+            RequestError::HeaderName { .. } => {
+                "header names are letters, digits and - such as X-Request-Id"
+            }
+            RequestError::HeaderValue { .. } => "write a header a line, each with its own name",
+            RequestError::ContentLength { .. } => "leave it out: it is added where there is a body",
+        }
+    }
+}
+
+/// What is wrong with an entry. Bytes of the file are cut short, and what is no text is escaped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum EntryError {
+    /// Above the limit of an entry.
+    #[error("longer than {} MiB", limit_bytes >> 20)]
+    TooLong {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// A line of other bytes.
+    #[error("`{line}` is not UTF-8")]
+    NotUtf8 {
+        /// The line.
+        line: String,
+    },
+    /// A length above the limit of an entry.
+    #[error("`{bytes}` bytes are announced")]
+    LengthTooLarge {
+        /// As announced.
+        bytes: u64,
+    },
+    /// The file ends within the entry.
+    #[error("`{bytes}` bytes are announced, and the file ends after `{read_bytes}`")]
+    CutShort {
+        /// As announced.
+        bytes: u64,
+        /// As there are.
+        read_bytes: u64,
+    },
+    /// A whole request of HTTP, where FastCGI is spoken.
+    #[error("a whole request is HTTP's, and FastCGI is spoken")]
+    WholeRequest {},
+    /// Its parts make no request.
+    #[error("{error}")]
+    NoRequest {
+        /// What is wrong with them.
+        error: RequestError,
+    },
+    /// A line that announces no entry.
+    #[error("`{line}` is not {expected}")]
+    NotAnnounced {
+        /// The line.
+        line: String,
+        /// How an entry is announced.
+        expected: String,
+    },
+    /// Bytes that begin with no method.
+    #[error("the {bytes} bytes begin with `{begins}`, no method")]
+    NoMethod {
+        /// How many.
+        bytes: u64,
+        /// Their begin.
+        begins: String,
+    },
+    /// Headers without an end.
+    #[error("no blank line ends the headers within the {bytes} bytes")]
+    HeadersWithoutEnd {
+        /// How many bytes there are.
+        bytes: u64,
+    },
+    /// A line with more words than there may be.
+    #[error("`{line}` is more than a path and a tag")]
+    TooManyWords {
+        /// The line.
+        line: String,
+    },
+    /// A line in brackets that is no header.
+    #[error("`{line}` is no header")]
+    NoHeader {
+        /// The line.
+        line: String,
+    },
+    /// A line of an access log without a request.
+    #[error("`{line}` has no request in quotes")]
+    NoRequestInQuotes {
+        /// The line.
+        line: String,
+    },
+    /// What the reader of JSON says, and a column where it has one.
+    #[error("{json_error}{}", at_column(*column))]
+    Json {
+        /// Its words.
+        json_error: String,
+        /// Where in its line, 1 for the first; null: the entry has several lines.
+        column: Option<u64>,
+    },
+    /// An object lacks a member.
+    #[error("missing field `{name}`")]
+    MemberMissing {
+        /// The member.
+        name: String,
+    },
+    /// Another byte of JSON was expected.
+    #[error("expected {}{}", one_of(expected), instead(found.as_deref()))]
+    Unexpected {
+        /// One of these.
+        expected: Vec<char>,
+        /// What is there; null: it is not known, or the file ends.
+        found: Option<String>,
+    },
+    /// The file ends within an entry.
+    #[error("expected `{expected}`, and the file ends")]
+    FileEnds {
+        /// What was expected.
+        expected: char,
+    },
+}
+
+fn one_of(expected: &[char]) -> String {
+    expected.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(" or ")
+}
+
+fn at_column(column: Option<u64>) -> String {
+    column.map_or(String::new(), |column| format!(" at column {column}"))
+}
+
+fn instead(found: Option<&str>) -> String {
+    found.map_or(String::new(), |found| format!(", found `{found}`"))
+}
+
+/// Why a file could not be read again to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum ReadFailure {
+    /// The system refuses it.
+    #[error("cannot read `{}`: {os_error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        os_error: String,
+    },
+    /// It was changed meanwhile.
+    #[error("cannot read `{}`: it has no request in it any more", path.display())]
+    Emptied {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why an entry that is well-formed is not sent.
+#[derive(
+    Clone,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    thiserror::Error,
+)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Skip {
+    /// Its method is not asked for.
+    #[error("method {method}")]
+    Method {
+        /// The method.
+        method: String,
+    },
+    /// It is no request of HTTP.
+    #[error("no HTTP request")]
+    NotHttp {},
+    /// It has no path.
+    #[error("no path")]
+    NoPath {},
+    /// It is another host's than the first.
+    #[error("another host than `{host}`")]
+    OtherHost {
+        /// The first one's host.
+        host: String,
+    },
+    /// Its body is in base64.
+    #[error("body in base64")]
+    Base64Body {},
+    /// There are more reasons than are told apart.
+    #[error("other")]
+    Other {},
+}

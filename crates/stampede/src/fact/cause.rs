@@ -1,0 +1,88 @@
+//! Why something could not be done: an error inside a fact, with a stable code of its own.
+//!
+//! `causes::cause` makes one of an error.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{CODE, TEXT};
+
+/// An error as data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cause {
+    /// Stable, in lower case with underscores.
+    pub code: String,
+    /// Its facts.
+    pub fields: Map<String, Value>,
+    /// As a sentence, without what it came of.
+    pub text: String,
+    /// What it came of.
+    pub source: Option<Box<Cause>>,
+}
+
+/// With what it came of, after colons.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        self.source.as_ref().map_or(Ok(()), |source| write!(f, ": {source}"))
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = Map::new();
+        fields.insert(CODE.to_owned(), self.code.clone().into());
+        fields.extend(self.fields.clone());
+        if let Some(source) = &self.source {
+            let source = serde_json::to_value(source).map_err(serde::ser::Error::custom)?;
+            fields.insert(SOURCE.to_owned(), source);
+        }
+        fields.insert(TEXT.to_owned(), self.text.clone().into());
+        fields.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cause, D::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            code: String,
+            text: String,
+            source: Option<Box<Cause>>,
+            #[serde(flatten)]
+            fields: Map<String, Value>,
+        }
+        let Written { code, text, source, fields } = Written::deserialize(deserializer)?;
+        Ok(Cause { code, fields, text, source })
+    }
+}
+
+const SOURCE: &str = "source";
+
+impl JsonSchema for Cause {
+    fn schema_name() -> Cow<'static, str> {
+        "Cause".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        #[derive(JsonSchema)]
+        #[allow(dead_code, reason = "its schema is all that is asked for")]
+        struct Written {
+            /// Stable: which error it is.
+            code: String,
+            /// The same as a sentence in English, without what it came of.
+            text: String,
+            /// What it came of; left out: nothing else.
+            source: Option<Box<Cause>>,
+        }
+        let mut schema = Written::json_schema(generator);
+        let about = "An error: its code, its facts as further fields, and what it came of.";
+        schema.insert("description".to_owned(), about.into());
+        schema.insert("additionalProperties".to_owned(), true.into());
+        schema
+    }
+}

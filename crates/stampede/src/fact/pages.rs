@@ -1,0 +1,131 @@
+//! Pages of a load that are answered with an error or a redirect, in words.
+
+use url::Url;
+
+use crate::runtime::{Followed, is_redirect};
+use crate::store::record::PageRecord;
+
+/// Errors: those of the first of `count` pages.
+pub fn failing(pages: &[PageRecord], count: usize) -> String {
+    some(pages.iter().map(failure), count)
+}
+
+/// Redirects: where those of the app's own page led, and those of the first of `count` pages.
+pub fn redirected(followed: Option<&Followed>, pages: &[PageRecord], count: usize) -> String {
+    let own = followed.iter().map(ToString::to_string);
+    some(own.chain(pages.iter().map(wrong)), count + followed.iter().len())
+}
+
+/// Named in a sentence; a reason keeps no more.
+pub const SHOWN: usize = 5;
+
+/// What is wrong with a page: where it redirects, or its error.
+fn wrong(page: &PageRecord) -> String {
+    if is_redirect(page.status) { redirect(page) } else { failure(page) }
+}
+
+/// The first of `count`.
+fn some(words: impl Iterator<Item = String>, count: usize) -> String {
+    let mut all: Vec<String> = words.take(SHOWN).collect();
+    let more = count.saturating_sub(all.len());
+    if more > 0 {
+        all.push(format!("and {more} more"));
+    }
+    all.join(", ")
+}
+
+fn failure(page: &PageRecord) -> String {
+    let PageRecord { path, status, title, .. } = page;
+    match &page.php_error {
+        Some(error) => {
+            format!("`{path}` is answered with status {status} and ends in a PHP error, `{error}`")
+        }
+        None => format!("`{path}` is answered with status {status}, `{title}`"),
+    }
+}
+
+/// Where a page is redirected to, and what to do about it.
+fn redirect(page: &PageRecord) -> String {
+    let PageRecord { path, status, location, .. } = page;
+    let location = location.as_deref().unwrap_or_default();
+    if location.is_empty() {
+        return format!("`{path}` is answered with a redirect ({status}) that leads nowhere");
+    }
+    let advice = match leads(path, location) {
+        Leads::ToItself => "it leads in a circle".to_owned(),
+        Leads::To(path) => format!("to measure the page behind it, load `{path}`"),
+        Leads::ToHttps => {
+            "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
+                           app trusts it (a plan's load has `headers`)"
+                .to_owned()
+        }
+        Leads::ToHost(host) => format!(
+            "the app wants its own host name: send the header `Host: {host}` (a plan's load has \
+             `headers`)"
+        ),
+    };
+    format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
+}
+
+/// Where a redirect leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Leads {
+    ToItself,
+    /// Path and query on the same host.
+    To(String),
+    ToHttps,
+    ToHost(String),
+}
+
+fn leads(path: &str, location: &str) -> Leads {
+    let asked = Url::parse("http://localhost").and_then(|host| host.join(path));
+    let Ok((asked, url)) = asked.and_then(|asked| Ok((asked.clone(), asked.join(location)?)))
+    else {
+        return Leads::To(location.to_owned());
+    };
+    let host = url.host_str().unwrap_or_default();
+    match (url.scheme(), host) {
+        ("https", "localhost") => Leads::ToHttps,
+        (_, host) if host != "localhost" => Leads::ToHost(host.to_owned()),
+        _ if url.path() == asked.path() && url.query() == asked.query() => Leads::ToItself,
+        _ => Leads::To(match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_says_what_the_app_wants() {
+        let to = |path: &str| Leads::To(path.to_owned());
+        for (location, expected) in [
+            ("/login", to("/login")),
+            ("login?to=1", to("/login?to=1")),
+            ("http://localhost/en/", to("/en/")),
+            ("/account", Leads::ToItself),
+            ("http://localhost/account#top", Leads::ToItself),
+            ("https://localhost/account", Leads::ToHttps),
+            ("https://shop.test/account", Leads::ToHost("shop.test".to_owned())),
+            ("//www.shop.test/", Leads::ToHost("www.shop.test".to_owned())),
+        ] {
+            assert_eq!(leads("/account", location), expected, "{location}");
+        }
+    }
+
+    #[test]
+    fn a_location_is_named() {
+        let page = |location: &str| PageRecord {
+            path: "/account".to_owned(),
+            status: 302,
+            location: Some(location.to_owned()),
+            ..PageRecord::default()
+        };
+        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login`");
+        insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the app trusts it (a plan's load has `headers`)");
+        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: send the header `Host: shop.test` (a plan's load has `headers`)");
+    }
+}

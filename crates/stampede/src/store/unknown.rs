@@ -1,0 +1,52 @@
+//! What a later version wrote and is not known here is left out: no reason not to read the rest.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// `None` in place of a value that is not known.
+pub fn or_none<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(known(Value::deserialize(deserializer)?))
+}
+
+/// A map without the values that are not known.
+pub fn known_values<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let all = BTreeMap::<String, Value>::deserialize(deserializer)?;
+    Ok(all.into_iter().filter_map(|(name, value)| Some((name, known(value)?))).collect())
+}
+
+fn known<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::store::record::{CustomBuild, RuntimeRecord, SentRecord, Spread};
+
+    #[test]
+    fn how_arrivals_of_a_later_version_spread_is_not_known_and_the_rest_is() {
+        let sent = |arrivals: &str| -> SentRecord {
+            let written = json!({"app_kind": "script", "requests": "GET /", "arrivals": arrivals});
+            serde_json::from_value(written).expect("a record")
+        };
+        assert_eq!(sent("poisson").arrivals, Some(Spread::Poisson));
+        let newer = sent("bursts");
+        assert_eq!((newer.arrivals, newer.requests.as_str()), (None, "GET /"));
+    }
+
+    #[test]
+    fn builds_of_a_later_version_are_left_out() {
+        let mut written = serde_json::to_value(RuntimeRecord::default()).expect("JSON");
+        written["custom_builds"] = json!({"rr": "library", "php": "patched"});
+        let read: RuntimeRecord = serde_json::from_value(written).expect("a record");
+        assert_eq!(read.custom_builds, [("rr".to_owned(), CustomBuild::Library)].into());
+    }
+}
