@@ -263,8 +263,15 @@ export interface TrialEvidence {
   log_lines: [string, string][];
 }
 
+/** What a cell's figures rest on. */
+export interface CellEvidence {
+  cell: number;
+  figures: [string, string][];
+}
+
 export interface Evidence {
   runtimes: RuntimeEvidence[];
+  cells: CellEvidence[];
   trials: TrialEvidence[];
 }
 

@@ -2,23 +2,51 @@
 
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
-import type { Download } from "./data.ts";
+import type { Cell, Download } from "./data.ts";
+import { NONE } from "./format.ts";
 import { cellsOf, nameOf } from "./ranking.ts";
 import { runtimeEvidence } from "./runtimes.ts";
 import { runEvidence } from "./runs.ts";
 import type { Store } from "./store.ts";
-import { Tables } from "./tables.ts";
+import { Tables, type Column } from "./tables.ts";
 import { trialEvidence } from "./trials.ts";
 import { groupTitle } from "./words.ts";
 
 export function evidence(store: Store, raw: string): HTMLElement {
   return h("section", { id: "evidence", "aria-labelledby": "evidence-title" },
     h("h2", { id: "evidence-title" }, "Evidence"),
+    ...basis(store),
     ...figures(store),
     ...runtimeEvidence(store),
     ...runEvidence(store),
     ...trialEvidence(store),
     downloads(store, raw));
+}
+
+/** What was exhausted, whether it kept up, Little's law, what an answer costs, and the pages. */
+function basis(store: Store): HTMLElement[] {
+  const { evidence, summary } = store.page;
+  const of = new Map(evidence.cells.map((one) => [one.cell, new Map(one.figures)]));
+  return summary.groups.flatMap((group, place) => {
+    const cells = cellsOf(store, group).filter((cell) => (of.get(cell.index)?.size ?? 0) > 0);
+    if (cells.length === 0) return [];
+    const labels = [...new Set(cells.flatMap((cell) => [...(of.get(cell.index)?.keys() ?? [])]))];
+    const columns = labels.map((label): Column<Cell> => ({
+      title: label,
+      field: (cell) => {
+        const text = of.get(cell.index)?.get(label);
+        return { text: text ?? NONE, key: text ?? null };
+      },
+    }));
+    const tables = new Tables(cells, {
+      title: "runtime",
+      key: (cell) => cell.runtime,
+      node: (cell) => nameOf(store, cell, "short"),
+    }, store.kept.choice(`basis of ${groupTitle(group)} sorted by`, null));
+    return [h("section", { class: "block", id: `basis-${place}` },
+      h("h3", {}, "What the figures rest on", h("span", { class: "about" }, groupTitle(group))),
+      tables.section({ title: "limits, checks, cost and pages", columns }, groupTitle(group)))];
+  });
 }
 
 function figures(store: Store): HTMLElement[] {

@@ -353,6 +353,7 @@ function toCurve(raw: Raw): Curve {
 function toEvidence(raw: Raw): Evidence {
   return {
     runtimes: records(raw.runtimes).map(toRuntime),
+    cells: records(raw.cells).map((one) => ({ cell: number(one.cell), figures: pairs(one.figures) })),
     trials: records(raw.trials).map(toTrialEvidence),
   };
 }

@@ -4,6 +4,7 @@
 mod columns;
 mod csv;
 mod diff;
+pub mod evidence;
 mod history;
 mod junit;
 mod layout;

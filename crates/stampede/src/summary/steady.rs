@@ -62,7 +62,7 @@ pub fn is_told(cell: &CellRecord, trial: &TrialRecord) -> bool {
 }
 
 /// Users are; a schedule is where it has one rate.
-fn is_constant(cell: &CellRecord) -> bool {
+pub(super) fn is_constant(cell: &CellRecord) -> bool {
     if cell.model == LoadModel::Closed {
         return true;
     }

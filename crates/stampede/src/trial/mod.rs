@@ -419,6 +419,8 @@ pub fn load_record(fired: &Fired, load: &Load, choice: &LoadChoice) -> LoadRecor
         lasted_ns: fired.lasted.0,
         ok_inside: fired.ok_inside,
         in_flight_max: fired.in_flight_max,
+        in_flight_mean: (fired.lasted > Nanos(0))
+            .then(|| fired.in_flight_integral as f64 / fired.lasted.0 as f64),
         littles_law_ratio: if expected > 0.0 {
             fired.in_flight_integral as f64 / expected
         } else {

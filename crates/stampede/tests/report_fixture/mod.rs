@@ -205,6 +205,7 @@ fn load(shots: &Shots) -> LoadRecord {
         lasted_ns: shots.scheduled_ns,
         ok_inside: shots.ok_inside.unwrap_or(ok),
         in_flight_max: 4,
+        in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 4, never_answered: 0, sources: 1 },
         busy_share_max: shots.busy_share_max,

@@ -23,7 +23,10 @@ use crate::summary::model::CellSummary;
 use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, input, overlay};
 
-use model::{Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series, TrialEvidence};
+use model::{
+    CellEvidence, Curve, Download, Evidence, Named, Now, Run, RuntimeEvidence, Series,
+    TrialEvidence,
+};
 
 pub use model::Page;
 
@@ -90,12 +93,14 @@ fn take(whole: &mut Page, page: Page, run: usize, cells: &[usize]) {
     }));
     whole.series.extend(page.series.into_iter().map(|one| Series { cell: cells[one.cell], ..one }));
     whole.curves.extend(page.curves.into_iter().map(|one| Curve { cell: cells[one.cell], ..one }));
-    let Evidence { runtimes, trials } = page.evidence;
+    let Evidence { runtimes, cells: measured, trials } = page.evidence;
     whole.evidence.runtimes.extend(runtimes.into_iter().map(|one| RuntimeEvidence {
         run,
         name: lettered(&one.name),
         ..one
     }));
+    let there = |one: CellEvidence| CellEvidence { cell: cells[one.cell], ..one };
+    whole.evidence.cells.extend(measured.into_iter().map(there));
     whole.evidence.trials.extend(trials.into_iter().map(|one| {
         let there = usize::try_from(one.cell).ok().and_then(|cell| cells.get(cell));
         TrialEvidence { run, cell: there.map_or(-1, |cell| *cell as i64), ..one }

@@ -195,8 +195,19 @@ pub struct Curve {
 pub struct Evidence {
     /// Those that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
+    /// Every cell that was measured.
+    pub cells: Vec<CellEvidence>,
     /// Every trial on disk.
     pub trials: Vec<TrialEvidence>,
+}
+
+/// What a cell's figures rest on: what was exhausted, Little's law, the pages.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellEvidence {
+    /// Index in `Summary::cells`.
+    pub cell: usize,
+    /// Label and value.
+    pub figures: Vec<(String, String)>,
 }
 
 /// One runtime, as it was started and as it showed itself.

@@ -5,6 +5,7 @@ use stampede_load::outcome::{FailureKind, Net};
 use super::facts::Facts;
 use super::limits::{line, times};
 use super::{Cause, Found};
+use crate::monitor::sample::ListenerSample;
 use crate::store::record::Means;
 use crate::summary::words;
 
@@ -86,9 +87,7 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Found> {
 
 /// Connections found no room in a queue.
 pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
-    let full =
-        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
-    let full = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
+    let full = full_queue(facts);
     // A queue that was full once and made nobody wait is no cause.
     let is_felt = facts.turned_away() > 0 || facts.is_crowded();
     let said = facts.said(Means::Backlog).next().filter(|_| is_felt);
@@ -124,6 +123,14 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Found> {
         .filter(|(_, one)| one.queued_max > 0)
         .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
     Some(Found::new(Cause::Backlog, text).with(waited.into_iter().chain(said.map(line))))
+}
+
+/// The stack's own queue that was full, the worst of several.
+pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSample)> {
+    let full =
+        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
+    let worst = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
+    worst.map(|(name, one)| (*name, one))
 }
 
 fn holds(backlog: u32) -> String {

@@ -12,6 +12,7 @@ fn load() -> LoadRecord {
         lasted_ns: 10_000_000_000,
         ok_inside: 1000,
         in_flight_max: 10,
+        in_flight_mean: None,
         littles_law_ratio: 1.0,
         connections: Connections { opened: 10, never_answered: 0, sources: 1 },
         busy_share_max: 0.1,
