@@ -203,11 +203,9 @@ fn page(page: &PageRecord) -> String {
     if page.status == 0 {
         return format!("{path} (no answer)");
     }
-    // A title that changes tells nothing.
-    let title = match page.title_changes {
-        true => String::new(),
-        false => foreign(&page.title),
-    };
+    // One that changes tells nothing; of a body that is no page its first line stands there.
+    let is_told = !page.title_changes && !page.title.starts_with(['{', '[', '<']);
+    let title = if is_told { foreign(&page.title).replace('"', "'") } else { String::new() };
     let title = if title.is_empty() { title } else { format!(" \"{title}\"") };
     let status = if page.status == 200 { String::new() } else { format!(" ({})", page.status) };
     format!("{path}{title}{status} {}", size(page.bytes))
@@ -272,6 +270,7 @@ mod tests {
         assert_eq!(page(&none), "/ (no answer)");
         let changes = PageRecord { title_changes: true, ..record("/", "12:31", 1_000_000) };
         assert_eq!(page(&changes), "/ 1.0 MB");
+        assert_eq!(page(&record("/api", "{ \"id\": 1 }", 525)), "/api 525 B");
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn of_trial(trial: &TrialData, model: LoadModel, run: &RunRecord) -> Option<
     let found: Vec<Exhausted> = ALL.iter().flat_map(|look| look(&facts)).collect();
     match found.is_empty() {
         false => Some(found),
-        true => (has_room(&facts) && is_all_of_it(run)).then(Vec::new),
+        true => (has_room(&facts) && is_seen_whole(run)).then(Vec::new),
     }
 }
 
@@ -383,6 +383,7 @@ fn has_room(facts: &Facts<'_>) -> bool {
     is_ours(facts)
         && facts.pressed.len() >= FEWEST_READINGS
         && cpus_have_room(facts)
+        && others_left_room(facts)
         && workers_have_room(facts)
         && facts.roles().into_iter().all(|role| threads_have_room(facts, role))
         && memory_has_room(facts)
@@ -402,6 +403,20 @@ fn cpus_have_room(facts: &Facts<'_>) -> bool {
     let has_room =
         |pool: &Pool<'_>| pool.share(facts, |_| true).is_some_and(|share| share < CPU_ROOM);
     !pools.is_empty() && pools.iter().all(has_room) && !limits::is_cpu_bound(facts)
+}
+
+/// What other programs of the machine used may have been the stack's CPUs: what is left of these is at least
+/// what neither took.
+fn others_left_room(facts: &Facts<'_>) -> bool {
+    let cpus: u32 = pools(facts).iter().map(|pool| pool.cpus).sum();
+    let used = |row: &&ResourceSample| {
+        let stack: u64 = row.roles.values().map(|role| role.cpu_ns).sum();
+        // Of stampede itself the load has its own CPUs.
+        stack.max(row.host.cpu_busy_ns.saturating_sub(row.own.cpu_ns)) as f64
+    };
+    let used: f64 = facts.pressed.iter().map(used).sum();
+    let watched: f64 = facts.pressed.iter().map(|row| row.interval_ns as f64).sum();
+    used < watched * f64::from(cpus) * CPU_ROOM
 }
 
 /// Told by looks alone: between two readings of PHP-FPM's status there is a second.
@@ -433,10 +448,13 @@ fn disk_has_room(facts: &Facts<'_>) -> bool {
     }
 }
 
-/// A database that stampede did not start is not watched.
-fn is_all_of_it(run: &RunRecord) -> bool {
-    let is_own = |notice: &Fact<Notice>| matches!(notice, Fact::Known(Notice::OwnDatabase { .. }));
-    !run.notices.iter().any(is_own)
+/// A database that stampede did not start is not watched, and of CPUs that the load has too nobody knows
+/// what was left.
+fn is_seen_whole(run: &RunRecord) -> bool {
+    let is_hidden = |notice: &Fact<Notice>| {
+        matches!(notice, Fact::Known(Notice::OwnDatabase { .. } | Notice::CpusShared {}))
+    };
+    !run.notices.iter().any(is_hidden)
 }
 
 /// The role of a web server in front.

@@ -59,7 +59,7 @@ impl InFlight {
     }
 }
 
-/// Beyond it our books are wrong; the verdict has the same limit.
+/// Further apart than this is not rounding: our own books are wrong.
 pub const OFF_SHARE: f64 = 0.05;
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn where_all_was_seen_and_had_room_nothing_was_exhausted() {
 
 #[test]
 fn what_was_not_seen_may_have_been_the_limit() {
-    let unseen: [(&str, fn(&mut TrialData)); 10] = [
+    let unseen: [(&str, fn(&mut TrialData)); 11] = [
         ("no load", |trial| trial.record.load = None),
         ("nothing was watched", |trial| trial.resources.clear()),
         ("one reading", |trial| trial.resources.truncate(1)),
@@ -116,6 +116,9 @@ fn what_was_not_seen_may_have_been_the_limit() {
         }),
         ("a thread of 1 CPU may be full", |trial| set(trial, "php", role(1.0, None))),
         ("no room was left", |trial| set(trial, "php", role(1.5, Some(0.4)))),
+        ("other programs may have had its CPUs", |trial| {
+            every(trial, |row| row.host.cpu_busy_ns = 1_700_000_000);
+        }),
         ("it was already running", |trial| {
             trial.record.runtime.given.provider = Provider::Live;
         }),
@@ -123,6 +126,13 @@ fn what_was_not_seen_may_have_been_the_limit() {
     for (why, change) in unseen {
         assert_eq!(found(change), None, "{why}");
     }
+    // The load's own CPU is another one.
+    let load_alone = |trial: &mut TrialData| {
+        every(trial, |row| {
+            (row.host.cpu_busy_ns, row.own.cpu_ns) = (2_200_000_000, 1_000_000_000);
+        });
+    };
+    assert_eq!(found(load_alone), Some(vec![]));
     // Of less than a CPU no thread can have used all of one.
     assert_eq!(found(|trial| set(trial, "php", role(0.7, None))), Some(vec![]));
     let lost = |trial: &mut TrialData| {
@@ -136,6 +146,9 @@ fn a_database_that_nobody_watches_may_have_been_the_limit() {
     let mut run = run();
     run.notices.push(Notice::OwnDatabase { at: "db.test".to_owned() }.into());
     assert_eq!(of_trial(&trial(), LoadModel::Closed, &run), None);
+    let mut shared = self::run();
+    shared.notices.push(Notice::CpusShared {}.into());
+    assert_eq!(of_trial(&trial(), LoadModel::Closed, &shared), None, "the load had its CPUs too");
     // One that syncs to a disk, of which nothing is known.
     let beside = |trial: &mut TrialData| {
         set(trial, "database", role(0.1, Some(0.1)));
