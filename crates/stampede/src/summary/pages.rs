@@ -65,7 +65,7 @@ pub fn common(cells: &[&CellSummary]) -> CommonPages {
     };
     let agree = !pages.is_empty()
         && pages.len() == one.pages.first.len()
-        && others.iter().all(|other| is_alike(other))
+        && others.iter().all(is_alike)
         && cells.iter().all(|cell| !differs(cell));
     CommonPages { pages, asked: one.pages.asked, agree }
 }

@@ -104,7 +104,8 @@ fn where_all_was_seen_and_had_room_nothing_was_exhausted() {
 
 #[test]
 fn what_was_not_seen_may_have_been_the_limit() {
-    let unseen: [(&str, fn(&mut TrialData)); 11] = [
+    type Change = fn(&mut TrialData);
+    let unseen: [(&str, Change); 11] = [
         ("no load", |trial| trial.record.load = None),
         ("nothing was watched", |trial| trial.resources.clear()),
         ("one reading", |trial| trial.resources.truncate(1)),
@@ -172,7 +173,8 @@ fn a_full_budget_a_full_role_and_a_full_database() {
     assert_eq!(found(|trial| set(trial, "php", role(1.7, None))), Some(vec![cpu(0.95)]));
     let split = |trial: &mut TrialData| {
         let cpus = &mut trial.record.isolation.cpus_by_role;
-        (cpus.insert("php".to_owned(), vec![0]), cpus.insert("web".to_owned(), vec![1]));
+        cpus.insert("php".to_owned(), vec![0]);
+        cpus.insert("web".to_owned(), vec![1]);
     };
     let of_role = Exhausted::RoleCpu { role: "php".to_owned(), share: 1.0, cpus: 1 };
     assert_eq!(found(split), Some(vec![of_role]));
